@@ -91,7 +91,7 @@ Result<EngineAddress> parse_engine_address(std::string_view text) {
   rest = rest.substr(0, question);
   while (!parameters.empty()) {
     const std::string_view one = parameters.substr(0, parameters.find('&'));
-    if (Status taken = take_parameter(one, address); !taken.ok()) return taken.error();
+    TRY(take_parameter(one, address));
     parameters.remove_prefix(std::min(parameters.size(), one.size() + 1));
   }
   if (rest.starts_with(over_unix)) {
@@ -108,7 +108,7 @@ Result<EngineAddress> parse_engine_address(std::string_view text) {
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find('/') != std::string_view::npos)
     return wrong("nothing stands behind the host: only database 0 is used, under the team's own keys");
-  if (Status taken = take_host(rest, address); !taken.ok()) return taken.error();
+  TRY(take_host(rest, address));
   return address;
 }
 

@@ -173,9 +173,8 @@ void Section::flag(std::string_view key, bool& value) {
 void Section::count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
   read(key, value, [&](const toml::node& node) -> Result<std::uint32_t> {
     if (!node.is_integer()) return wrong_type(node, "a whole number without quotes");
-    const auto found = bounded<std::int64_t>(node.as_integer()->get(), least, most);
-    if (!found) return found.error();
-    return static_cast<std::uint32_t>(*found);
+    TRY(const auto found, bounded<std::int64_t>(node.as_integer()->get(), least, most));
+    return static_cast<std::uint32_t>(found);
   });
 }
 

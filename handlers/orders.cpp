@@ -98,9 +98,8 @@ Result<config::PermissionRule> team_rule(std::string_view text, std::string_view
   if (rule->specifier) {
     return Error{"rule.has_path", shown(text) + " says itself where it holds; give either that or a directory"};
   }
-  const auto folder = folder_in_rule(directory);
-  if (!folder) return folder.error();
-  rule = config::parse_permission_rule(config::rule_text(rule->tool, "/" + *folder + "/**"));
+  TRY(const auto folder, folder_in_rule(directory));
+  rule = config::parse_permission_rule(config::rule_text(rule->tool, "/" + folder + "/**"));
   if (!rule) return Error{"rule.directory", rule.error().message};
   return rule;
 }

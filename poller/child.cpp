@@ -145,13 +145,12 @@ class Child {
 
   Status start(const ChildCommand& command) {
     const std::string& program = command.argv.at(0);
-    if (Status trusted = require_trusted_program(program); !trusted.ok()) return trusted;
+    TRY(require_trusted_program(program));
     Pipe input, output, errors;
     for (Pipe* pipe : {&input, &output, &errors}) {
       if (pipe != &input && command.most_output == 0) continue;
-      auto made = make_pipe(program);
-      if (!made) return made.error();
-      *pipe = *std::move(made);
+      TRY(auto made, make_pipe(program));
+      *pipe = std::move(made);
     }
     const SpawnPlan plan(input.read_end.get(), output.write_end.get(), errors.write_end.get());
     const Environment environment(command.environment);
@@ -223,7 +222,7 @@ class Child {
 
 asio::awaitable<Result<ChildResult>> run_child(ChildCommand command) {
   Child child;
-  if (auto started = child.start(command); !started) co_return started.error();
+  CO_TRY(child.start(command));
   asio::steady_timer timer(co_await asio::this_coro::executor);
   const auto deadline = std::chrono::steady_clock::now() + command.timeout;
   std::string_view rest = command.input;
@@ -252,17 +251,15 @@ asio::awaitable<Result<ChildResult>> run_child(ChildCommand command) {
 
 Result<Companion> start_companion(const std::vector<std::string>& argv) {
   const std::string& program = argv.at(0);
-  auto input = make_pipe(program);
-  if (!input) return input.error();
-  auto output = make_pipe(program);
-  if (!output) return output.error();
-  const SpawnPlan plan(input->read_end.get(), output->write_end.get(), STDERR_FILENO);
+  TRY(auto input, make_pipe(program));
+  TRY(auto output, make_pipe(program));
+  const SpawnPlan plan(input.read_end.get(), output.write_end.get(), STDERR_FILENO);
   Companion companion;
   const int failed =
       posix_spawnp(&companion.pid, program.c_str(), &plan.actions, &plan.attributes, pointers_to(argv).data(), environ);
   if (failed != 0) return not_started(failed, "starting", program);
-  companion.input = std::move(input->write_end);
-  companion.output = std::move(output->read_end);
+  companion.input = std::move(input.write_end);
+  companion.output = std::move(output.read_end);
   for (const Fd* ours : {&companion.input, &companion.output}) ::fcntl(ours->get(), F_SETFL, O_NONBLOCK);
   return companion;
 }

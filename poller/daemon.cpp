@@ -94,10 +94,9 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_le
                                           "saved is the ledger again, and nothing is missing"}});
   if (ledger || !new_ledger || (ledger.error().code != "ledger.damaged" && ledger.error().code != "ledger.saved"))
     return ledger;
-  auto aside = Ledger::set_aside(path, SystemClock().wall_ms());
-  if (!aside) return aside.error();
+  TRY(auto aside, Ledger::set_aside(path, SystemClock().wall_ms()));
   telemetry.emit(Event::daemon_warning,
-                 {{"path", *aside}, {"reason", "the damaged ledger was set aside; starting with a new one"}});
+                 {{"path", aside}, {"reason", "the damaged ledger was set aside; starting with a new one"}});
   return Ledger::open(path);
 }
 
@@ -199,9 +198,9 @@ class Daemon {
       stop();
     };
     known_at_.emplace(config_);
-    auto server = ControlServer::bind(context_.get_executor(), config_.socket, std::move(handler), std::move(report));
-    if (!server) return server.error();
-    server_ = std::move(*server);
+    TRY(auto server,
+        ControlServer::bind(context_.get_executor(), config_.socket, std::move(handler), std::move(report)));
+    server_ = std::move(server);
     telemetry_.emit(Event::control_listening, {{"path", config_.socket}});
     return Done{};
   }
@@ -314,10 +313,9 @@ class Daemon {
 /// What was lent out when we died is offered again, labelled as a possible repeat.
 Status requeue_what_was_lent(Ledger& ledger) {
   return ledger.transaction([&]() -> Status {
-    const auto offered = ledger.deliveries().offered("");
-    if (!offered) return offered.error();
-    for (const auto& row : *offered)
-      if (auto noted = ledger.history().add(offered_line(row)); !noted) return noted;
+    TRY(const auto offered, ledger.deliveries().offered(""));
+    for (const auto& row : offered)
+      TRY(ledger.history().add(offered_line(row)));
     return ledger.deliveries().requeue_all_offered();
   });
 }

@@ -118,7 +118,7 @@ Status make_dirs(FileSystem& files, const std::string& path) {
   Status made = files.mkdir_at(absolute, path, 0700);
   const std::size_t slash = path.find_last_of('/');
   if (!made.ok() && is_errno(made.error(), ENOENT) && slash != std::string::npos && slash != 0) {
-    if (Status parents = make_dirs(files, path.substr(0, slash)); !parents.ok()) return parents;
+    TRY(make_dirs(files, path.substr(0, slash)));
     made = files.mkdir_at(absolute, path, 0700);
   }
   if (!made.ok() && is_errno(made.error(), EEXIST)) return Done{};
@@ -179,10 +179,9 @@ Result<File> PosixFileSystem::open_append(const Directory& at, const std::string
 }
 
 Result<File> PosixFileSystem::create_exclusive(const Directory& at, const std::string& name, unsigned mode) {
-  Result<File> file = open_regular(at, name, O_RDWR | O_CREAT | O_EXCL, 0600);
-  if (!file) return file;
-  if (::fchmod(file->fd.get(), static_cast<mode_t>(mode)) != 0) {
-    Error error = io_error(errno, "setting the mode of", file->path);
+  TRY(auto file, open_regular(at, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+  if (::fchmod(file.fd.get(), static_cast<mode_t>(mode)) != 0) {
+    Error error = io_error(errno, "setting the mode of", file.path);
     ::unlinkat(at.fd.get(), name.c_str(), 0);
     return error;
   }
@@ -352,18 +351,16 @@ Status PosixFileSystem::lock(const Fd& open, const std::string& path) {
 
 Result<std::string> read_all(FileSystem& files, const File& file) {
   std::string bytes(static_cast<std::size_t>(file.stat.size), '\0');
-  const Result<std::size_t> count = files.read_at(file, bytes.data(), bytes.size(), 0);
-  if (!count) return count.error();
-  bytes.resize(*count);
+  TRY(const auto count, files.read_at(file, bytes.data(), bytes.size(), 0));
+  bytes.resize(count);
   return bytes;
 }
 
 Status create_durable(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes,
                       unsigned mode) {
-  const Result<File> file = files.create_exclusive(at, name, mode);
-  if (!file) return file.error();
-  Status status = files.write_at(*file, bytes, 0);
-  if (status.ok()) status = files.sync(*file);
+  TRY(const auto file, files.create_exclusive(at, name, mode));
+  Status status = files.write_at(file, bytes, 0);
+  if (status.ok()) status = files.sync(file);
   if (!status.ok()) (void)files.unlink_at(at, name);
   return status;
 }
@@ -388,21 +385,18 @@ Status require_trusted_above(const std::string& path) {
 
 Result<Directory> open_dir_below(FileSystem& files, const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  const Result<Directory> above = files.open_dir(absolute, slash == 0 ? "/" : path.substr(0, slash));
-  if (!above) return above.error();
-  Result<Directory> directory = files.open_dir(*above, path.substr(slash + 1));
-  if (!directory) return directory;
-  if (Status trusted = require_trusted(directory->stat, directory->path); !trusted.ok()) return trusted.error();
+  TRY(const auto above, files.open_dir(absolute, slash == 0 ? "/" : path.substr(0, slash)));
+  TRY(auto directory, files.open_dir(above, path.substr(slash + 1)));
+  TRY(require_trusted(directory.stat, directory.path));
   return directory;
 }
 
 Result<Directory> ensure_private_dir(FileSystem& files, const std::string& path) {
   std::string name = path;
   while (name.size() > 1 && name.back() == '/') name.pop_back();  // "link/" would follow the link
-  if (Status made = make_dirs(files, name); !made.ok()) return made.error();
-  Result<Directory> directory = files.open_dir(absolute, name);
-  if (!directory) return directory;
-  Status trusted = require_trusted(directory->stat, name);
+  TRY(make_dirs(files, name));
+  TRY(auto directory, files.open_dir(absolute, name));
+  Status trusted = require_trusted(directory.stat, name);
   if (trusted.ok()) trusted = require_trusted_above(name);
   if (!trusted.ok()) return trusted.error();
   return directory;

@@ -101,9 +101,8 @@ Result<std::vector<Pane>> parse_all(std::string_view output, Processes& processe
     const auto line = take_line(rest);
     if (!line || !rest.empty() || end == output.size()) return not_understood("list-panes", shown);
     output.remove_prefix(end + 1);
-    auto pane = known(*line, processes);
-    if (!pane) return pane.error();
-    panes.push_back(*std::move(pane));
+    TRY(auto pane, known(*line, processes));
+    panes.push_back(std::move(pane));
   }
   return panes;
 }
@@ -139,9 +138,8 @@ Result<Front> parse_front(std::string_view output, Processes& processes) {
   if (!rest.ends_with('\n')) return not_understood("display-message", output);
   front.takes_input = !dropped;
   front.command = rest.substr(0, rest.size() - 1);
-  auto pane = known(*line, processes);
-  if (!pane) return pane.error();
-  front.pane = *std::move(pane);
+  TRY(auto pane, known(*line, processes));
+  front.pane = std::move(pane);
   return front;
 }
 
@@ -253,19 +251,17 @@ asio::awaitable<Result<ChildResult>> TmuxPanes::run(std::vector<std::string> arg
 
 asio::awaitable<Result<std::vector<Pane>>> TmuxPanes::list() {
   std::vector<std::string> arguments{"list-panes", "-a", "-F", std::string(identity)};
-  auto answer = co_await run(std::move(arguments));
-  if (!answer) co_return answer.error();
-  if (answer->exit_code == 1 && says_no_panes(*answer)) co_return std::vector<Pane>{};
-  if (answer->exit_code != 0)
-    co_return unavailable(command_[0] + " list-panes ended with exit code " + std::to_string(answer->exit_code) + ": " +
-                          first_line(answer->errors));
-  co_return parse_all(answer->output, processes_);
+  CO_TRY(auto answer, co_await run(std::move(arguments)));
+  if (answer.exit_code == 1 && says_no_panes(answer)) co_return std::vector<Pane>{};
+  if (answer.exit_code != 0)
+    co_return unavailable(command_[0] + " list-panes ended with exit code " + std::to_string(answer.exit_code) + ": " +
+                          first_line(answer.errors));
+  co_return parse_all(answer.output, processes_);
 }
 
 asio::awaitable<Result<std::optional<Pane>>> TmuxPanes::find(std::string id) {
-  auto panes = co_await list();
-  if (!panes) co_return panes.error();
-  for (auto& pane : *panes)
+  CO_TRY(auto panes, co_await list());
+  for (auto& pane : panes)
     if (pane.id == id) co_return std::optional<Pane>(std::move(pane));
   co_return std::optional<Pane>();
 }
@@ -304,17 +300,15 @@ asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
                                      "-t",
                                      id,
                                      std::string(in_front)};
-  auto answer = co_await run(std::move(arguments));
-  if (!answer) co_return answer.error();
-  const bool unknown = first_line(answer->errors).starts_with("can't find pane: ");
+  CO_TRY(auto answer, co_await run(std::move(arguments)));
+  const bool unknown = first_line(answer.errors).starts_with("can't find pane: ");
   // Without such a pane tmux 3.3a answers with empty values.
-  if (says_no_panes(*answer) || unknown || answer->output.starts_with(' ')) co_return std::optional<Front>();
-  if (answer->exit_code != 0)
-    co_return unavailable(command_[0] + " display-message ended with exit code " + std::to_string(answer->exit_code) +
-                          ": " + first_line(answer->errors));
-  auto front = parse_front(answer->output, processes_);
-  if (!front) co_return front.error();
-  co_return std::optional<Front>(*std::move(front));
+  if (says_no_panes(answer) || unknown || answer.output.starts_with(' ')) co_return std::optional<Front>();
+  if (answer.exit_code != 0)
+    co_return unavailable(command_[0] + " display-message ended with exit code " + std::to_string(answer.exit_code) +
+                          ": " + first_line(answer.errors));
+  CO_TRY(auto front, parse_front(answer.output, processes_));
+  co_return std::optional<Front>(std::move(front));
 }
 
 std::string TmuxPanes::has_ended(const Pane& seen) {

@@ -50,3 +50,23 @@ struct Done {};
 using Status = Result<Done>;
 
 }  // namespace inbox_poller
+
+// TRY(auto row, table.find(id));   declares `row` with the value, or returns the fault from this function
+// TRY(table.add(row));             goes on after success, or returns the fault
+// CO_TRY is the same in a coroutine. The first form is a declaration and not an expression, because a statement
+// expression may not hold a co_return. The second form may not have a comma outside of parentheses.
+#define TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(return, __VA_ARGS__)
+#define CO_TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(co_return, __VA_ARGS__)
+#define INBOX_POLLER_TRY_FORM(a, b, c, d, e, f, g, h, form, ...) INBOX_POLLER_TRY_##form
+#define INBOX_POLLER_TRY_V(leave, declaration, ...) \
+  INBOX_POLLER_TRY_DECLARE(leave, declaration, INBOX_POLLER_TRY_NAME(tried_, __LINE__), __VA_ARGS__)
+#define INBOX_POLLER_TRY_DECLARE(leave, declaration, tried, ...) \
+  auto tried = __VA_ARGS__;                                      \
+  if (!tried) leave tried.error();                               \
+  declaration = *std::move(tried)
+#define INBOX_POLLER_TRY_DONE(leave, expression)                \
+  do {                                                          \
+    if (auto tried = (expression); !tried) leave tried.error(); \
+  } while (false)
+#define INBOX_POLLER_TRY_NAME(first, second) INBOX_POLLER_TRY_JOIN(first, second)
+#define INBOX_POLLER_TRY_JOIN(first, second) first##second

@@ -128,31 +128,27 @@ Path ours_in_group(std::string_view text, Span group, Whose whose) {
 
 /// The settings' object, and in it that of the hooks where there is one.
 Result<Path> path_to_hooks(std::string_view text) {
-  auto root = root_of(text);
-  if (!root) return root.error();
-  Path path{{*std::move(root), 0}};
+  TRY(auto root, root_of(text));
+  Path path{{std::move(root), 0}};
   const auto hooks = place_of(text, path[0].container, "hooks");
   if (!hooks) return path;
   path[0].place = *hooks;
-  auto inner = object_at(text, path[0].container.values[*hooks]);
-  if (!inner) return inner.error();
-  path.push_back({*std::move(inner), 0});
+  TRY(auto inner, object_at(text, path[0].container.values[*hooks]));
+  path.push_back({std::move(inner), 0});
   return path;
 }
 
 /// The way to the first handler of ours; empty when there is none.
 Result<Path> find_ours(std::string_view text, Whose whose) {
-  auto path = path_to_hooks(text);
-  if (!path) return path.error();
-  if (path->size() < 2) return Path();
-  for (auto& event = path->back().place; event < path->back().container.values.size(); ++event) {
-    const auto groups = array_at(text, path->back().container.values[event]);
-    if (!groups) return groups.error();
-    for (std::size_t i = 0; i < groups->values.size(); ++i) {
-      const Path rest = ours_in_group(text, groups->values[i], whose);
+  TRY(auto path, path_to_hooks(text));
+  if (path.size() < 2) return Path();
+  for (auto& event = path.back().place; event < path.back().container.values.size(); ++event) {
+    TRY(const auto groups, array_at(text, path.back().container.values[event]));
+    for (std::size_t i = 0; i < groups.values.size(); ++i) {
+      const Path rest = ours_in_group(text, groups.values[i], whose);
       if (rest.empty()) continue;
-      Path found = *path;
-      found.push_back({*groups, i});
+      Path found = path;
+      found.push_back({groups, i});
       found.insert(found.end(), rest.begin(), rest.end());
       return found;
     }
@@ -164,33 +160,29 @@ Result<Path> find_ours(std::string_view text, Whose whose) {
 
 /// With our group behind what this event has.
 Result<std::string> with_event(const std::string& text, std::string_view event, const HookProgram& program) {
-  auto path = path_to_hooks(text);
-  if (!path) return path.error();
-  const Container root = path->front().container;
+  TRY(auto path, path_to_hooks(text));
+  const Container root = path.front().container;
   const std::string in_array = in_brackets('[', group(event, program), ']');
-  if (path->size() < 2)
+  if (path.size() < 2)
     return with_part(text, root, root, member("hooks", in_brackets('{', member(event, in_array), '}')));
-  const Container& hooks = path->back().container;
+  const Container& hooks = path.back().container;
   const auto place = place_of(text, hooks, event);
   if (!place) return with_part(text, root, hooks, member(event, in_array));
-  const auto groups = array_at(text, hooks.values[*place]);
-  if (!groups) return groups.error();
-  return with_part(text, root, *groups, group(event, program));
+  TRY(const auto groups, array_at(text, hooks.values[*place]));
+  return with_part(text, root, groups, group(event, program));
 }
 
 /// True when each event has exactly what we would add, and nothing else of ours for the same user is there.
 Result<bool> is_there(std::string_view text, const HookProgram& program) {
-  const auto path = path_to_hooks(text);
-  if (!path) return path.error();
-  if (path->size() < 2) return false;
-  const Container& hooks = path->back().container;
+  TRY(const auto path, path_to_hooks(text));
+  if (path.size() < 2) return false;
+  const Container& hooks = path.back().container;
   std::size_t good = 0;
   for (std::size_t i = 0; i < hooks.parts.size(); ++i) {
     const std::string event = decode_string(hooks.keys[i].of(text)).value_or("");
     const std::string wanted = without_white_space(group(event, program));
-    const auto groups = array_at(text, hooks.values[i]);
-    if (!groups) return groups.error();
-    for (const Span& one : groups->values) {
+    TRY(const auto groups, array_at(text, hooks.values[i]));
+    for (const Span& one : groups.values) {
       if (ours_in_group(text, one, program.user).empty()) continue;
       if (without_white_space(one.of(text)) != wanted) return false;
       ++good;
@@ -232,16 +224,14 @@ std::vector<std::string_view> hook_events(HookUser user, const ClientVersion& cl
 Result<std::vector<SettingsHook>> hooks_in(std::string_view settings) {
   std::vector<SettingsHook> found;
   if (settings.find_first_not_of(white) == std::string_view::npos) return found;
-  const auto path = path_to_hooks(settings);
-  if (!path) return path.error();
-  if (path->size() < 2) return found;
-  const Container& hooks = path->back().container;
+  TRY(const auto path, path_to_hooks(settings));
+  if (path.size() < 2) return found;
+  const Container& hooks = path.back().container;
   for (std::size_t i = 0; i < hooks.parts.size(); ++i) {
     const std::string event = decode_string(hooks.keys[i].of(settings)).value_or("");
     const std::size_t before = found.size();
-    const auto groups = array_at(settings, hooks.values[i]);
-    if (!groups) return groups.error();
-    for (const Span& group : groups->values) {
+    TRY(const auto groups, array_at(settings, hooks.values[i]));
+    for (const Span& group : groups.values) {
       const std::string_view handlers = find_member(group.of(settings), "hooks").value_or("");
       for (const Span& one : scan_array(handlers).elements) {
         const Handler handler = handler_of(one.of(handlers));
@@ -259,10 +249,9 @@ Result<std::optional<std::string>> without_hooks(std::string_view settings, std:
   std::optional<std::string> text(settings);
   if (settings.find_first_not_of(white) == std::string_view::npos) return text;
   for (;;) {
-    const auto ours = find_ours(*text, whose);
-    if (!ours) return ours.error();
-    if (ours->empty()) return text;
-    auto rest = without(*text, *ours);
+    TRY(const auto ours, find_ours(*text, whose));
+    if (ours.empty()) return text;
+    auto rest = without(*text, ours);
     if (!rest) {
       // All of the object was ours. Only a file that we made ends with our newline.
       const std::size_t begin = text->find('{');
@@ -275,22 +264,19 @@ Result<std::optional<std::string>> without_hooks(std::string_view settings, std:
 
 Result<std::string> with_hooks(std::string_view settings, const HookProgram& program) {
   if (settings.find_first_not_of(white) != std::string_view::npos) {
-    const auto there = is_there(settings, program);
-    if (!there) return there.error();
-    if (*there) return std::string(settings);
+    TRY(const auto there, is_there(settings, program));
+    if (there) return std::string(settings);
   }
-  auto rest = without_hooks(settings, program.user);
-  if (!rest) return rest.error();
-  if (!*rest) return hook_settings(program);
-  std::string text = **std::move(rest);
+  TRY(auto rest, without_hooks(settings, program.user));
+  if (!rest) return hook_settings(program);
+  std::string text = *std::move(rest);
   if (text.find_first_not_of(white) == std::string::npos) {
     const std::string all = hook_settings(program);
     return text + all.substr(0, all.size() - 1);
   }
   for (const std::string_view event : hook_events(program.user, program.client)) {
-    auto next = with_event(text, event, program);
-    if (!next) return next;
-    text = *std::move(next);
+    TRY(auto next, with_event(text, event, program));
+    text = std::move(next);
   }
   return text;
 }

@@ -32,28 +32,25 @@ McpServer server_of(std::string name, std::string_view text) {
 
 /// As far as the place exists: a level for each key that is there, and the object in which the next one is missing.
 Result<Path> way_to(std::string_view text, const ServersPlace& place) {
-  auto root = json_edit::root_of(text);
-  if (!root) return root.error();
-  Path path{{*std::move(root), 0}};
+  TRY(auto root, json_edit::root_of(text));
+  Path path{{std::move(root), 0}};
   for (const std::string& key : place) {
     const auto at = json_edit::place_of(text, path.back().container, key);
     if (!at) return path;
     path.back().place = *at;
-    auto inner = json_edit::object_at(text, path.back().container.values[*at]);
-    if (!inner) return inner.error();
-    path.push_back({*std::move(inner), 0});
+    TRY(auto inner, json_edit::object_at(text, path.back().container.values[*at]));
+    path.push_back({std::move(inner), 0});
   }
   return path;
 }
 
 /// The way to the server of this name; empty when there is none.
 Result<Path> way_to(std::string_view text, const ServersPlace& place, std::string_view name) {
-  auto path = way_to(text, place);
-  if (!path) return path.error();
-  if (path->size() <= place.size()) return Path();
-  const auto at = json_edit::place_of(text, path->back().container, name);
+  TRY(auto path, way_to(text, place));
+  if (path.size() <= place.size()) return Path();
+  const auto at = json_edit::place_of(text, path.back().container, name);
   if (!at) return Path();
-  path->back().place = *at;
+  path.back().place = *at;
   return path;
 }
 
@@ -73,35 +70,32 @@ Result<std::string> with_server(const std::optional<std::string>& settings, cons
   if (text.find_first_not_of(json_edit::white) == std::string::npos) text.clear();
   const std::string value = written(server);
   if (!text.empty()) {
-    const auto there = way_to(text, place, server.name);
-    if (!there) return there.error();
-    if (!there->empty()) {
-      const std::string_view known = at_end(text, *there);
+    TRY(const auto there, way_to(text, place, server.name));
+    if (!there.empty()) {
+      const std::string_view known = at_end(text, there);
       if (json_edit::without_white_space(known) == json_edit::without_white_space(value)) return text;
       if (!is_ours(server_of(server.name, known)))
         return Error{"settings.unusable", "there is another server called \"" + printable(server.name) +
                                               "\"; give ours another name with --name"};
-      text = json_edit::without(text, *there).value_or("");
+      text = json_edit::without(text, there).value_or("");
     }
   }
-  const auto path = text.empty() ? Result<Path>(Path()) : way_to(text, place);
-  if (!path) return path.error();
+  TRY(const auto path, text.empty() ? Result<Path>(Path()) : way_to(text, place));
   std::string part = json_edit::member(server.name, value);
-  const std::size_t known = path->empty() ? 0 : path->size() - 1;
+  const std::size_t known = path.empty() ? 0 : path.size() - 1;
   for (std::size_t i = place.size(); i > known; --i)
     part = json_edit::member(place[i - 1], json_edit::in_brackets('{', part, '}'));
-  if (path->empty()) return json_edit::in_brackets('{', part, '}') + "\n";
-  return json_edit::with_part(text, path->front().container, path->back().container, part);
+  if (path.empty()) return json_edit::in_brackets('{', part, '}') + "\n";
+  return json_edit::with_part(text, path.front().container, path.back().container, part);
 }
 
 Result<std::optional<std::string>> without_server(std::string_view settings, const ServersPlace& place,
                                                   std::string_view name) {
   std::optional<std::string> text(settings);
   if (settings.find_first_not_of(json_edit::white) == std::string_view::npos) return text;
-  const auto there = way_to(settings, place, name);
-  if (!there) return there.error();
-  if (there->empty() || !is_ours(server_of(std::string(name), at_end(settings, *there)))) return text;
-  auto rest = json_edit::without(settings, *there);
+  TRY(const auto there, way_to(settings, place, name));
+  if (there.empty() || !is_ours(server_of(std::string(name), at_end(settings, there)))) return text;
+  auto rest = json_edit::without(settings, there);
   if (rest) return rest;
   // All of the object was ours. Only a file that we made ends with our newline.
   const std::size_t begin = settings.find('{');
@@ -112,10 +106,9 @@ Result<std::optional<std::string>> without_server(std::string_view settings, con
 Result<std::vector<McpServer>> servers_in(std::string_view settings, const ServersPlace& place) {
   std::vector<McpServer> found;
   if (settings.find_first_not_of(json_edit::white) == std::string_view::npos) return found;
-  const auto path = way_to(settings, place);
-  if (!path) return path.error();
-  if (path->size() <= place.size()) return found;
-  const Container& servers = path->back().container;
+  TRY(const auto path, way_to(settings, place));
+  if (path.size() <= place.size()) return found;
+  const Container& servers = path.back().container;
   for (std::size_t i = 0; i < servers.keys.size(); ++i)
     found.push_back(server_of(decode_string(servers.keys[i].of(settings)).value_or(""), servers.values[i].of(settings)));
   return found;

@@ -132,44 +132,40 @@ Result<Roster> decode_roster(std::string_view bytes) {
   roster.ignored = fields.ignored();
   roster.lead_process = decode_lead_process(find_member(bytes, *top_level, "leadProcess").value_or(""));
 
-  const auto list = member_list(bytes, *top_level);
-  if (!list) return list.error();
-  const std::vector<Span> elements = scan_array(*list).elements;
+  TRY(const auto list, member_list(bytes, *top_level));
+  const std::vector<Span> elements = scan_array(list).elements;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const std::string_view entry = elements[i].of(*list);
+    const std::string_view entry = elements[i].of(list);
     const std::string path = "members[" + std::to_string(i) + "]";
     if (kind_of(entry) != JsonKind::object) {
       add_ignored(roster.ignored, path + ": " + unexpected("an object", entry));
       continue;
     }
-    auto member = decode_member_at(entry, path, &roster.ignored);
-    if (!member) return member.error();
-    if (member->name.empty()) continue;
-    if (auto why = why_no_inbox(member->name))
-      roster.unserved.push_back({std::move(member->name), *std::move(why)});
+    TRY(auto member, decode_member_at(entry, path, &roster.ignored));
+    if (member.name.empty()) continue;
+    if (auto why = why_no_inbox(member.name))
+      roster.unserved.push_back({std::move(member.name), *std::move(why)});
     else
-      roster.members.push_back(std::move(*member));
+      roster.members.push_back(std::move(member));
   }
   roster.part_inboxes({roster.lead_name()});
   return roster;
 }
 
 Result<Member> decode_member(std::string_view entry) {
-  auto member = decode_member_at(entry, "member");
-  if (!member) return member;
-  if (member->name.empty()) return Error{"roster.field", "member.name: is missing"};
-  if (const auto why = why_no_inbox(member->name)) return Error{"roster.field", "member.name: " + *why};
+  TRY(auto member, decode_member_at(entry, "member"));
+  if (member.name.empty()) return Error{"roster.field", "member.name: is missing"};
+  if (const auto why = why_no_inbox(member.name)) return Error{"roster.field", "member.name: " + *why};
   return member;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> member_entries(std::string_view bytes) {
   const auto top_level = scan_object(bytes);
   if (!top_level) return syntax_error(top_level.error());
-  const auto list = member_list(bytes, *top_level);
-  if (!list) return list.error();
+  TRY(const auto list, member_list(bytes, *top_level));
   std::vector<std::pair<std::string, std::string>> entries;
-  for (const Span& element : scan_array(*list).elements) {
-    const auto text = element.of(*list);
+  for (const Span& element : scan_array(list).elements) {
+    const auto text = element.of(list);
     const auto name = decode_string(find_member(text, "name").value_or("")).value_or("");
     if (!name.empty()) entries.emplace_back(name, text);
   }
@@ -177,37 +173,32 @@ Result<std::vector<std::pair<std::string, std::string>>> member_entries(std::str
 }
 
 Result<std::string> with_member(std::string_view bytes, std::string_view name, std::string_view entry) {
-  const auto member = decode_member(entry);
-  if (!member) return member.error();
-  if (member->name != name) return Error{"roster.field", "member.name: is not \"" + std::string(name) + "\""};
-  const auto entries = member_entries(bytes);
-  if (!entries) return entries.error();
-  for (const auto& [known, text] : *entries)
+  TRY(const auto member, decode_member(entry));
+  if (member.name != name) return Error{"roster.field", "member.name: is not \"" + std::string(name) + "\""};
+  TRY(const auto entries, member_entries(bytes));
+  for (const auto& [known, text] : entries)
     if (known == name) return std::string(bytes);
-  const auto root = json_edit::root_of(bytes);
-  if (!root) return root.error();
-  const auto place = json_edit::place_of(bytes, *root, "members");
+  TRY(const auto root, json_edit::root_of(bytes));
+  const auto place = json_edit::place_of(bytes, root, "members");
   if (!place) return Error{"roster.field", "members: there is no list"};
-  const auto list = json_edit::array_at(bytes, root->values[*place]);
-  if (!list) return list.error();
-  return json_edit::with_part(bytes, *root, *list, std::string(entry));
+  TRY(const auto list, json_edit::array_at(bytes, root.values[*place]));
+  return json_edit::with_part(bytes, root, list, std::string(entry));
 }
 
 Result<std::string> without_member(std::string_view bytes, std::string_view name) {
   const auto top_level = scan_object(bytes);
   if (!top_level) return syntax_error(top_level.error());
-  const auto list = member_list(bytes, *top_level);
-  if (!list) return list.error();
+  TRY(const auto list, member_list(bytes, *top_level));
 
-  const ArrayScan scanned = scan_array(*list);
+  const ArrayScan scanned = scan_array(list);
   std::vector<bool> dropped;
   for (const Span& element : scanned.elements) {
-    dropped.push_back(decode_string(find_member(element.of(*list), "name").value_or("")) == name);
+    dropped.push_back(decode_string(find_member(element.of(list), "name").value_or("")) == name);
   }
   std::string result(bytes);
   if (std::find(dropped.begin(), dropped.end(), true) == dropped.end()) return result;
-  const auto begin = static_cast<std::size_t>(list->data() - bytes.data());
-  return result.replace(begin, list->size(), without_elements(*list, scanned.array, scanned.elements, dropped));
+  const auto begin = static_cast<std::size_t>(list.data() - bytes.data());
+  return result.replace(begin, list.size(), without_elements(list, scanned.array, scanned.elements, dropped));
 }
 
 }  // namespace inbox_poller::schema

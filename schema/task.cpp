@@ -30,12 +30,11 @@ Result<Task> decode_task(std::string_view bytes) {
 }
 
 Result<std::string> released(std::string_view bytes) {
-  if (const auto task = decode_task(bytes); !task) return task.error();
-  const auto members = scan_object(bytes);
-  if (!members) return members.error();
+  TRY(decode_task(bytes));
+  TRY(const auto members, scan_object(bytes));
   std::vector<Span> spans;
   std::vector<bool> dropped;
-  for (const MemberSpan& member : *members) {
+  for (const MemberSpan& member : members) {
     spans.push_back({member.key.begin, member.value.end});
     dropped.push_back(decode_string(member.key.of(bytes)) == "owner");
   }
@@ -48,11 +47,9 @@ Result<std::string> released(std::string_view bytes) {
 }
 
 Result<std::string> assigned(std::string_view bytes, std::string_view owner) {
-  auto result = released(bytes);
-  if (!result) return result;
-  const auto members = scan_object(*result);
-  if (!members) return members.error();
-  return result->insert(members->back().value.end, ",\n  \"owner\": " + quote(owner));
+  TRY(auto result, released(bytes));
+  TRY(const auto members, scan_object(result));
+  return result.insert(members.back().value.end, ",\n  \"owner\": " + quote(owner));
 }
 
 }  // namespace inbox_poller::schema

@@ -179,10 +179,9 @@ Result<std::vector<json::object>> requests_like(Context& context, ControlClient&
                                                 const AnswerOptions& options) {
   json::object request{{"like", options.like}};
   if (!options.kind.empty()) request["kind"] = options.kind;
-  const Result<json::object> which = context.ask(client, "which", std::move(request));
-  if (!which) return which.error();
-  const auto asks = objects_of(*which, "asks");
-  const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + text_of(*which, "rule") +
+  TRY(const auto which, context.ask(client, "which", std::move(request)));
+  const auto asks = objects_of(which, "asks");
+  const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + text_of(which, "rule") +
                             "\n" + ask_list(context, asks, short_id_length(asks));
   if (!context.json) static_cast<void>(context.print(shown));
   const std::string question = std::string(verb) + " these " + std::to_string(asks.size()) + "?";

@@ -67,9 +67,8 @@ ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
 Result<json::value> value_of(Context& context, const BoxOptions& options) {
   std::string text = options.value;
   if (text == "-") {
-    auto input = context.console.read_all(most_envelope_bytes);
-    if (!input) return input.error();
-    text = *std::move(input);
+    TRY(auto input, context.console.read_all(most_envelope_bytes));
+    text = std::move(input);
   }
   if (!options.is_text)
     if (auto value = schema::parse_value(text)) return value;
@@ -231,16 +230,14 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
 // --- from one place to another
 
 Result<std::unique_ptr<BoxStore>> store_at(ActorsBox& box, const std::string& root) {
-  const auto path = BoxPlace{root, {}}.path();
-  if (!path) return path.error();
-  if (!config::is_engine_address(*path)) {
-    const MaildirRoot folder(box.files, box.clock, *path);
-    if (const auto there = folder.open(); !there) return there.error();
-    return folder_store(box.files, box.clock, *path);
+  TRY(const auto path, BoxPlace{root, {}}.path());
+  if (!config::is_engine_address(path)) {
+    const MaildirRoot folder(box.files, box.clock, path);
+    TRY(folder.open());
+    return folder_store(box.files, box.clock, path);
   }
-  const auto address = team_address(*path);
-  if (!address) return address.error();
-  return redis_store(*address, engine_patience);
+  TRY(const auto address, team_address(path));
+  return redis_store(address, engine_patience);
 }
 
 ExitCode copy(Context& context, const BoxOptions& options) {

@@ -32,7 +32,7 @@ Result<std::string> BoxPlace::path() const {
   const std::string given = given_or(root, "COLLAB_ROOT");
   if (given.empty()) return Error{"box.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
   if (config::is_engine_address(given)) {
-    if (const auto address = team_address(given); !address) return address.error();
+    TRY(team_address(given));
     return given;
   }
   std::error_code problem;
@@ -74,9 +74,8 @@ Result<std::unique_ptr<SharedBox>> open_box(const std::string& root, const std::
     auto box = MaildirOperations::open(root, actor, files, clock, std::move(executor));
     return box ? Result<Opened>(*std::move(box)) : Result<Opened>(box.error());
   }
-  const auto address = team_address(root);
-  if (!address) return address.error();
-  auto box = RedisBox::open(*address, actor, clock, std::move(executor), patience);
+  TRY(const auto address, team_address(root));
+  auto box = RedisBox::open(address, actor, clock, std::move(executor), patience);
   return box ? Result<Opened>(*std::move(box)) : Result<Opened>(box.error());
 }
 
@@ -87,10 +86,9 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root) {
     board->tasks = std::make_unique<TaskQueue>(*board->root, TaskSettings{});
     return board;
   }
-  const auto address = team_address(root);
-  if (!address) return address.error();
-  board->redis.emplace(*address, engine_patience);
-  board->tasks = std::make_unique<RedisTasks>(*board->redis, RedisKeys(address->team), address->shown(), TaskSettings{});
+  TRY(const auto address, team_address(root));
+  board->redis.emplace(address, engine_patience);
+  board->tasks = std::make_unique<RedisTasks>(*board->redis, RedisKeys(address.team), address.shown(), TaskSettings{});
   return board;
 }
 

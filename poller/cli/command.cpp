@@ -54,9 +54,8 @@ Result<std::string> Context::socket_path() const {
 }
 
 Result<ControlClient> Context::connect() const {
-  const Result<std::string> path = socket_path();
-  if (!path) return path.error();
-  Result<ControlClient> client = ControlClient::connect(*path);
+  TRY(const auto path, socket_path());
+  Result<ControlClient> client = ControlClient::connect(path);
   if (client) return client;
   return advised(client.error());
 }
@@ -68,9 +67,8 @@ Error Context::advised(Error error) {
 }
 
 Result<json::object> Context::ask(std::string_view verb, json::object request) const {
-  Result<ControlClient> client = connect();
-  if (!client) return client.error();
-  return ask(*client, verb, std::move(request));
+  TRY(auto client, connect());
+  return ask(client, verb, std::move(request));
 }
 
 Result<json::object> Context::ask(ControlClient& client, std::string_view verb, json::object request,

@@ -91,12 +91,10 @@ struct Heard {
 };
 
 Result<Heard> read_event(Context& context) {
-  const auto input = context.console.read_beginning(most_input, input_within);
-  if (!input) return input.error();
-  auto event = schema::decode_hook_event(input->text, input->is_cut);
-  if (!event) return event.error();
-  std::string name = event->name;
-  return Heard{std::move(name), request_of(*std::move(event))};
+  TRY(const auto input, context.console.read_beginning(most_input, input_within));
+  TRY(auto event, schema::decode_hook_event(input.text, input.is_cut));
+  std::string name = event.name;
+  return Heard{std::move(name), request_of(std::move(event))};
 }
 
 /// How long the hook waits: for the connection, and from then on for the answer.
@@ -110,16 +108,13 @@ Result<std::string> output_of(Context& context, std::string_view verb, Result<js
                               Patience patience, std::optional<ControlClient>& client) {
   if (!request) return request.error();
   const auto began = steady_clock::now();
-  const Result<std::string> path = context.socket_path();
-  if (!path) return path.error();
-  const auto connected = ControlClient::connect(*path, patience.connection);
-  if (!connected) return connected.error();
-  client = *connected;
+  TRY(const auto path, context.socket_path());
+  TRY(const auto connected, ControlClient::connect(path, patience.connection));
+  client = connected;
   const auto left = std::chrono::ceil<milliseconds>(began + patience.answer - steady_clock::now());
-  const auto answer = context.ask(*client, verb, *std::move(request), std::max(left, milliseconds(1)));
-  if (!answer) return answer.error();
-  if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
-  return raw_text_of(*answer, "output");
+  TRY(const auto answer, context.ask(*client, verb, *std::move(request), std::max(left, milliseconds(1))));
+  if (const auto ignored = raw_text_of(answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
+  return raw_text_of(answer, "output");
 }
 
 /// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
@@ -128,17 +123,16 @@ void tell(ControlClient& client, bool printed) {
 }
 
 Status pass_on(Context& context, const std::optional<config::Duration>& said) {
-  auto heard = read_event(context);
-  if (!heard) return heard.error();
+  TRY(auto heard, read_event(context));
   const Patience patience{said.value_or(default_patience),
-                          said.value_or(schema::may_be_slow(heard->name) ? long_patience : default_patience)};
+                          said.value_or(schema::may_be_slow(heard.name) ? long_patience : default_patience)};
   std::optional<ControlClient> client;
-  const auto output = output_of(context, "hook", std::move(heard->request), patience, client);
+  const auto output = output_of(context, "hook", std::move(heard.request), patience, client);
   if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
   if (!output) return output.error();
   if (output->empty()) return Done{};
   // Out first, told afterwards: what the client did not get is handed out again.
-  if (Status written = context.console.write(*output + '\n'); !written.ok()) return written;
+  TRY(context.console.write(*output + '\n'));
   tell(*client, true);
   return Done{};
 }
@@ -156,11 +150,9 @@ ExitCode hook(Context& context, const HookOptions& options) {
 // --- hook worker ---
 
 Result<json::object> read_call(Context& context) {
-  const auto input = context.console.read_beginning(most_input, input_within);
-  if (!input) return input.error();
-  const auto event = schema::decode_hook_event(input->text, input->is_cut);
-  if (!event) return event.error();
-  json::object request{{"event", schema::encode(*event)}};
+  TRY(const auto input, context.console.read_beginning(most_input, input_within));
+  TRY(const auto event, schema::decode_hook_event(input.text, input.is_cut));
+  json::object request{{"event", schema::encode(event)}};
   if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
   return request;
 }
@@ -232,10 +224,9 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
     if (left <= milliseconds(0) || !our_client.lives()) return ExitCode::done;
     const auto wait = std::min(left, look_again);
     const json::object request{{"team", team}, {"wait_ms", wait.count()}};
-    const auto answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
-    if (!answer) return answer.error();
-    if (!objects_of(*answer, "messages").empty()) return wake(context, client, options, *answer, team);
-    const bool is_gone = raw_text_of(*answer, "lead_state") == "gone";
+    TRY(const auto answer, context.ask(client, "recv", request, wait + std::chrono::seconds(30)));
+    if (!objects_of(answer, "messages").empty()) return wake(context, client, options, answer, team);
+    const bool is_gone = raw_text_of(answer, "lead_state") == "gone";
     was_there = was_there || !is_gone;
     // The event that started us may tell the daemon only now that the session is there.
     if (is_gone && (was_there || passed > grace)) return ExitCode::done;

@@ -29,16 +29,14 @@ std::optional<schema::HookUser> user_of(const InstallOptions& options) {
 }
 
 Result<schema::HookProgram> program_of(const Context& context, const InstallOptions& options) {
-  auto path = program_path();
-  if (!path) return path.error();
-  if (!schema::is_our_program(*path))
+  TRY(auto path, program_path());
+  if (!schema::is_our_program(path))
     return settings_fault(
-        *path, "our hooks are known by the program's name; call it inbox-poller, or something with that in it");
-  schema::HookProgram program{*std::move(path), {}, user_of(options).value_or(schema::HookUser::lead)};
+        path, "our hooks are known by the program's name; call it inbox-poller, or something with that in it");
+  schema::HookProgram program{std::move(path), {}, user_of(options).value_or(schema::HookUser::lead)};
   if (!context.socket.empty()) {
-    auto socket = context.socket_path();
-    if (!socket) return socket.error();
-    program.options.insert(program.options.end(), {"--socket", *std::move(socket)});
+    TRY(auto socket, context.socket_path());
+    program.options.insert(program.options.end(), {"--socket", std::move(socket)});
   }
   if (!context.team.empty()) program.options.insert(program.options.end(), {"--team", context.team});
   return program;
@@ -131,9 +129,8 @@ ExitCode install(Context& context, const InstallOptions& options) {
   SettingsChange change;
   change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
     if (!settings.text) return std::optional(schema::hook_settings(*program));
-    auto text = schema::with_hooks(*settings.text, *program);
-    if (!text) return text.error();
-    return std::optional(*std::move(text));
+    TRY(auto text, schema::with_hooks(*settings.text, *program));
+    return std::optional(std::move(text));
   };
   change.allowed = [&](const std::string& path) { return readable_by(readers, options, path); };
   change.more = printable(readers.told);

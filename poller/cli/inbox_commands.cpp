@@ -75,15 +75,14 @@ Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const I
 
 Result<TeamPlace> choose_team(const Context& context, const InboxOptions& options, FileSystem& files) {
   std::string looked;
-  auto teams = teams_in_question(context, options, files, looked);
-  if (!teams) return teams.error();
-  if (!context.team.empty()) std::erase_if(*teams, [&](const TeamPlace& team) { return team.name != context.team; });
-  if (teams->size() == 1) return teams->front();
-  if (teams->empty())
+  TRY(auto teams, teams_in_question(context, options, files, looked));
+  if (!context.team.empty()) std::erase_if(teams, [&](const TeamPlace& team) { return team.name != context.team; });
+  if (teams.size() == 1) return teams.front();
+  if (teams.empty())
     return Error{"team.unknown", "there is no team" + (context.team.empty() ? "" : " \"" + context.team + "\"") +
                                      "; looked for " + looked + ". --root DIR names the folder that holds the teams"};
   std::string places;
-  for (const TeamPlace& team : *teams) places += (places.empty() ? "" : ", ") + team.folder();
+  for (const TeamPlace& team : teams) places += (places.empty() ? "" : ", ") + team.folder();
   return Error{"team.ambiguous", "there are several teams; choose with --team or --root: " + places};
 }
 
@@ -113,16 +112,15 @@ struct Box {
   }
   Result<ReadResult> read() {
     ReadResult result = read_calmly(mailbox.inboxes(), member, wait_here);
-    if (const Status readable = as_status(result, member); !readable) return readable.error();
+    TRY(as_status(result, member));
     return result;
   }
 };
 
 Result<std::unique_ptr<Box>> open_box(const Context& context, const InboxOptions& options) {
   PosixFileSystem files;
-  auto team = choose_team(context, options, files);
-  if (!team) return team.error();
-  auto box = std::make_unique<Box>(*std::move(team), options.member);
+  TRY(auto team, choose_team(context, options, files));
+  auto box = std::make_unique<Box>(std::move(team), options.member);
   if (!box->known)
     return usage_error("\"" + options.member + "\" is not a name (A-Z a-z 0-9 _ -, at most 64)");
   return box;

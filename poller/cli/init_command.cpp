@@ -62,12 +62,11 @@ Status look_for_shared_mail(FileSystem& files, BoxPlace place, Surroundings& at)
     if (!std::filesystem::is_directory(usual, ignored)) return Done{};
     place.root = usual;
   }
-  const auto path = place.path();
-  if (!path) return path.error();
-  at.shared = *path;
-  if (config::is_engine_address(*path)) return Done{};
+  TRY(const auto path, place.path());
+  at.shared = path;
+  if (config::is_engine_address(path)) return Done{};
   const SystemClock clock;
-  if (auto actors = MaildirRoot(files, clock, *path).actors()) at.actors = *std::move(actors);
+  if (auto actors = MaildirRoot(files, clock, path).actors()) at.actors = *std::move(actors);
   return Done{};
 }
 
@@ -79,10 +78,9 @@ Result<Surroundings> look_around_us(const Context& context, const BoxPlace& shar
     return Error{std::string(code::bad_path), "neither XDG_CONFIG_HOME nor HOME names a folder, as an absolute path"};
   at.any = any_team("", at.environment);
   PosixFileSystem files;
-  auto teams = look_around(files, SystemClock(), at.any);
-  if (!teams) return teams.error();
-  at.teams = *std::move(teams);
-  if (auto looked = look_for_shared_mail(files, shared, at); !looked) return looked.error();
+  TRY(auto teams, look_around(files, SystemClock(), at.any));
+  at.teams = std::move(teams);
+  TRY(look_for_shared_mail(files, shared, at));
   at.clients = find_clients();
   const char* const tmux = std::getenv("TMUX");
   at.in_tmux = tmux != nullptr && *tmux != '\0';

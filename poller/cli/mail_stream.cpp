@@ -118,12 +118,11 @@ asio::awaitable<void> MailStream::converse() {
 
 /// Until the daemon does not serve us any more; why.
 asio::awaitable<Error> MailStream::serve() {
-  auto client = ControlClient::connect(loop_, settings_.socket, connecting);
-  if (!client) co_return client.error();
-  mail_ = *client;
+  CO_TRY(auto client, ControlClient::connect(loop_, settings_.socket, connecting));
+  mail_ = client;
   json::object attach = request("attach");
   attach["rung"] = settings_.way;
-  auto asking = exchange(*client, std::move(attach));
+  auto asking = exchange(client, std::move(attach));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   stands_ = served_ = true;
@@ -134,7 +133,7 @@ asio::awaitable<Error> MailStream::serve() {
     const std::size_t room = all_told() ? std::min(reader_.room(), most_) : 0;
     if (room == 0) {
       if (!std::exchange(watched, true))
-        client->watch([this] { lose({std::string(code::broken), "the daemon closed the connection"}); });
+        client.watch([this] { lose({std::string(code::broken), "the daemon closed the connection"}); });
       co_await change();
       continue;
     }
@@ -144,7 +143,7 @@ asio::awaitable<Error> MailStream::serve() {
     recv["max"] = room;
     recv["even_busy"] = settings_.even_busy;
     if (!settings_.after.empty()) recv["acked"] = settings_.after;
-    asking = exchange(*client, std::move(recv));
+    asking = exchange(client, std::move(recv));
     answer = co_await std::move(asking);
     // Messages that are too long together go one by one.
     if (!answer && answer.error().code == "answer.too_long" && std::exchange(most_, 1) != 1) co_return Error{};

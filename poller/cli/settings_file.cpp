@@ -21,7 +21,7 @@ constexpr std::size_t most_settings = std::size_t{4} << 20;
 Status replace(FileSystem& files, const Directory& folder, const std::string& name, std::string_view bytes,
                unsigned mode) {
   const std::string temporary = name + ".inbox-poller-" + std::to_string(::getpid());
-  if (Status made = create_durable(files, folder, temporary, bytes, mode); !made.ok()) return made;
+  TRY(create_durable(files, folder, temporary, bytes, mode));
   Status renamed = files.rename_at(folder, temporary, name);
   if (!renamed.ok()) static_cast<void>(files.unlink_at(folder, temporary));
   return renamed;
@@ -105,13 +105,11 @@ Result<Settings> read_settings(FileSystem& files, const fs::path& named) {
   }
   Settings settings{path.parent_path(), path.filename().string(), {}};
   if (problem) return settings;
-  const auto file = files.open_read(absolute, path.string());
-  if (!file) return file.error();
-  if (file->stat.size > most_settings) return settings_fault(path, "longer than 4 MiB; that is no settings file");
-  auto text = read_all(files, *file);
-  if (!text) return text.error();
-  settings.text = *std::move(text);
-  settings.mode = file->stat.mode;
+  TRY(const auto file, files.open_read(absolute, path.string()));
+  if (file.stat.size > most_settings) return settings_fault(path, "longer than 4 MiB; that is no settings file");
+  TRY(auto text, read_all(files, file));
+  settings.text = std::move(text);
+  settings.mode = file.stat.mode;
   return settings;
 }
 
@@ -119,15 +117,14 @@ Status write_settings(FileSystem& files, const Settings& settings, const std::op
   std::error_code problem;
   fs::create_directories(settings.folder, problem);
   if (problem) return settings_fault(settings.folder, problem.message());
-  const auto folder = files.open_dir(absolute, settings.folder.string());
-  if (!folder) return folder.error();
+  TRY(const auto folder, files.open_dir(absolute, settings.folder.string()));
   if (settings.text) {
     const std::string backup = settings.name + std::string(backup_ending);
-    if (Status kept = replace(files, *folder, backup, *settings.text, settings.mode); !kept.ok()) return kept;
+    TRY(replace(files, folder, backup, *settings.text, settings.mode));
   }
   Status done =
-      text ? replace(files, *folder, settings.name, *text, settings.mode) : files.unlink_at(*folder, settings.name);
-  return done.ok() ? files.sync_dir(*folder) : done;
+      text ? replace(files, folder, settings.name, *text, settings.mode) : files.unlink_at(folder, settings.name);
+  return done.ok() ? files.sync_dir(folder) : done;
 }
 
 }  // namespace inbox_poller::poller::cli

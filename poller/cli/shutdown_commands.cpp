@@ -39,14 +39,12 @@ std::string line_of(const json::object& shutdown) {
 Result<bool> follow(Context& context, const ShutdownOptions& options, std::map<std::string, json::object>& latest) {
   const auto begun = Steady::now();
   std::map<std::string, std::string> shown;  // state and detail, by id
-  Result<ControlClient> client = context.connect();
-  if (!client) return client.error();
+  TRY(auto client, context.connect());
   for (;;) {
     bool open = false;
     for (auto& [id, shutdown] : latest) {
-      const Result<json::object> answer = context.ask(*client, "shutdowns", {{"id", id}});
-      if (!answer) return answer.error();
-      for (const json::object* row : objects_of(*answer, "shutdowns"))
+      TRY(const auto answer, context.ask(client, "shutdowns", {{"id", id}}));
+      for (const json::object* row : objects_of(answer, "shutdowns"))
         if (raw_text_of(*row, "team") == raw_text_of(shutdown, "team")) shutdown = json::object(*row);
       open = open || flag_of(shutdown, "open");
       std::string now = raw_text_of(shutdown, "state") + raw_text_of(shutdown, "detail");

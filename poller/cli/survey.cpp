@@ -48,11 +48,9 @@ config::TeamConfig any_team(std::string root, const config::Environment& environ
 Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamConfig& config) {
   std::vector<std::string> names{config.team.name};
   if (config.team.is_glob()) {
-    const Result<Directory> root = files.open_dir(absolute, config.team.root);
-    if (!root) return root.error();
-    Result<std::vector<std::string>> found = files.list(*root);
-    if (!found) return found.error();
-    names = *std::move(found);
+    TRY(const auto root, files.open_dir(absolute, config.team.root));
+    TRY(auto found, files.list(root));
+    names = std::move(found);
     std::erase_if(names, [&](const std::string& name) {
       return !schema::is_valid_name(name) || !config.team.claims(name);
     });

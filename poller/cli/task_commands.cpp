@@ -40,9 +40,8 @@ json::object view_of(const TaskFile& one) {
 }
 
 Result<std::unique_ptr<TaskBoard>> board_of(const TaskOptions& options) {
-  const auto path = options.place.path();
-  if (!path) return path.error();
-  return open_tasks(*path);
+  TRY(const auto path, options.place.path());
+  return open_tasks(path);
 }
 
 ExitCode list(Context& context, const TaskOptions& options) {

@@ -71,8 +71,7 @@ std::string open_text(const json::object& answer) {
 /// The last answer: the point is reached, or the time is over.
 Result<json::object> answer_of(const Context& context, const WaitOptions& options) {
   const auto begun = WaitClock::now();
-  Result<ControlClient> client = context.connect();
-  if (!client) return client.error();
+  TRY(auto client, context.connect());
   TeamAwaited awaited(context, {!options.closed, options.limit});  // a team that has gone is closed, and does not come
   for (;;) {
     milliseconds span = one_request;
@@ -81,7 +80,7 @@ Result<json::object> answer_of(const Context& context, const WaitOptions& option
       span = std::clamp(milliseconds(*options.limit) - passed, milliseconds(0), one_request);
     }
     json::object request{{"until", points_of(options)}, {"all", options.all}, {"wait_ms", span.count()}};
-    Result<json::object> answer = context.ask(*client, "wait", std::move(request), span + answer_patience);
+    Result<json::object> answer = context.ask(client, "wait", std::move(request), span + answer_patience);
     if (!options.closed && awaited.again(answer)) continue;
     if (!answer || flag_of(*answer, "is_met")) return answer;
     if (options.limit && WaitClock::now() - begun >= *options.limit) return answer;

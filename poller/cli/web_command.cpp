@@ -65,7 +65,7 @@ class LinkFile {
     ::unlink(beside.c_str());
     const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.get() < 0) return io_error(errno, "writing", beside);
-    if (const Status done = write_all(file.get(), text); !done) return done;
+    TRY(write_all(file.get(), text));
     if (::rename(beside.c_str(), path_.c_str()) != 0) return io_error(errno, "writing", path_);
     written_ = true;
     return Done{};

@@ -68,7 +68,7 @@ Status GroupCommit::run_all(const std::vector<Job*>& jobs) {
   return ledger_.transaction([&]() -> Status {
     for (Job* job : jobs) {
       const auto work = [job] { return job->context.record(job->work, job->events); };
-      if (auto goes_on = ledger_.attempt(work, job->status); !goes_on) return goes_on;
+      TRY(ledger_.attempt(work, job->status));
     }
     return Done{};
   });

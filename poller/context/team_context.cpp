@@ -34,15 +34,13 @@ void TeamContext::reconfigure(const config::TeamConfig& fresh) {
 }
 
 Status TeamContext::restore() {
-  auto rows = ledger.members().of_team(name);
-  if (!rows) return rows.error();
-  for (auto& row : *rows) {
+  TRY(auto rows, ledger.members().of_team(name));
+  for (auto& row : rows) {
     if (!row.present) former_members_.push_back(row.name);
     members[row.name] = std::move(row);
   }
-  auto rules = ledger.rules().of_team(name);
-  if (!rules) return rules.error();
-  all_rules_ = std::move(*rules);
+  TRY(auto rules, ledger.rules().of_team(name));
+  all_rules_ = std::move(rules);
   rebuild_rules();
   return Done{};
 }
@@ -88,7 +86,7 @@ Status TeamContext::adopt(schema::Roster fresh) {
   const auto committed = commit([&](EventBatch& events) -> Status {
     for (const auto& row : changed) {
       events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
-      if (auto put = ledger.members().put(row); !put) return put;
+      TRY(ledger.members().put(row));
     }
     return Done{};
   });
@@ -193,7 +191,7 @@ Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work
 Status TeamContext::commit_fact(const std::function<Status(EventBatch& events)>& work) {
   EventBatch events;
   const auto committed = ledger.transaction([&]() -> Status {
-    if (auto worked = work(events); !worked) return worked;
+    TRY(work(events));
     return events.write_history(ledger, clock.wall_ms());
   });
   return conclude(committed, events);
@@ -206,8 +204,8 @@ Status TeamContext::may_commit() const {
 }
 
 Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
-  if (auto may = may_commit(); !may) return may;
-  if (auto worked = work(events); !worked) return worked;
+  TRY(may_commit());
+  TRY(work(events));
   return events.write_history(ledger, clock.wall_ms());
 }
 
@@ -227,8 +225,7 @@ Status TeamContext::conclude(const Status& committed, const EventBatch& events) 
 }
 
 Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& events) {
-  const auto batch = ledger.next_batch();
-  if (!batch) return batch.error();
+  TRY(const auto batch, ledger.next_batch());
   MessageRow row;
   row.team = name;
   row.inbox = lead;
@@ -240,12 +237,11 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.request_id = word.request_id;
   row.received_ms = clock.wall_ms();
   row.message.timestamp = schema::iso_timestamp(row.received_ms);
-  row.batch = *batch;
+  row.batch = batch;
   row.delivery = DeliveryState::queued;
   row.priority = word.priority;
-  const auto inserted = ledger.messages().insert(row);
-  if (!inserted) return inserted.error();
-  row.id = *inserted;
+  TRY(const auto inserted, ledger.messages().insert(row));
+  row.id = inserted;
   events.add(Event::message_accepted, accepted_fields(row));
   return row;
 }
@@ -267,7 +263,7 @@ Status TeamContext::enqueue(const std::vector<handlers::Post>& posts, const std:
     row.request_id = request_id;
     row.created_ms = clock.wall_ms();
     row.next_ms = row.created_ms;
-    if (auto queued = ledger.outbox().enqueue(row); !queued) return queued;
+    TRY(ledger.outbox().enqueue(row));
   }
   return Done{};
 }

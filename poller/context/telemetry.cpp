@@ -209,7 +209,7 @@ Status check_log_file(const std::string& path) {
 Result<spdlog::sink_ptr> open_log_file(const std::string& path) {
   constexpr std::size_t log_file_size = std::size_t{16} << 20;
   constexpr std::size_t log_files = 5;
-  if (auto usable = check_log_file(path); !usable) return usable.error();
+  TRY(check_log_file(path));
   try {
     auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(path, log_file_size, log_files);
     sink->set_pattern("%v");
@@ -229,9 +229,8 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   const bool to_file = !settings.file.empty();
   const bool terminal = !to_file && ::isatty(STDERR_FILENO) == 1;
   if (to_file) {
-    auto opened = open_log_file(settings.file);
-    if (!opened) return opened.error();
-    sink = *std::move(opened);
+    TRY(auto opened, open_log_file(settings.file));
+    sink = std::move(opened);
   } else {
     sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
@@ -354,7 +353,7 @@ Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
     if (!item.in_history) continue;
     const auto row = history_line(item.event, item.fields, now);
     if (row.message_key.empty() && row.request_id.empty()) continue;
-    if (auto noted = ledger.history().add(row); !noted) return noted.error();
+    TRY(ledger.history().add(row));
   }
   return Done{};
 }

@@ -72,9 +72,8 @@ Result<std::vector<Found>> AskFinder::beginning(const std::string& id, bool deci
       for (const auto* ask : team->asks().oldest_first()) add(team->context().name, *ask);
   if (!decided_too) return found;
   if (!decided_) {
-    auto decided = ledger_.asks().decisions(of_.team, now_ - remembered_ms, most_remembered);
-    if (!decided) return decided.error();
-    decided_ = std::move(*decided);
+    TRY(auto decided, ledger_.asks().decisions(of_.team, now_ - remembered_ms, most_remembered));
+    decided_ = std::move(decided);
   }
   for (const auto& [team, ask] : *decided_) add(team, ask);
   return found;
@@ -115,39 +114,37 @@ Result<Found> AskFinder::find(const std::string& id) {
   if (of_.shown)
     if (const auto open = shown().find(id); open != shown().end() && open->second.size() == 1)
       return open->second.front();
-  auto found = whole(id);
-  if (!found) return found.error();
+  TRY(auto found, whole(id));
   const bool is_whole = of_.shown || !of_.message_key.empty();
-  auto longer = is_whole ? Result<std::vector<Found>>(std::vector<Found>{}) : beginning(id, found->empty());
-  if (!longer) return longer.error();
-  if (found->empty() && longer->size() == 1) return std::move(longer->front());
-  if (found->empty() && longer->size() > 1)
-    return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(*longer)};
-  if (found->empty() && went_elsewhere(id))
+  TRY(auto longer, is_whole ? Result<std::vector<Found>>(std::vector<Found>{}) : beginning(id, found.empty()));
+  if (found.empty() && longer.size() == 1) return std::move(longer.front());
+  if (found.empty() && longer.size() > 1)
+    return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(longer)};
+  if (found.empty() && went_elsewhere(id))
     return Error{"role.not_leader", "the ask \"" + id + "\" went to the host that leads, and is answered there: `inbox-poller hosts`"};
-  if (found->empty())
+  if (found.empty())
     return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
                                         "\" was ever received; `inbox-poller pending` shows the open ones"};
   if (const auto& key = of_.message_key; !key.empty()) {
-    std::erase_if(*found, [&](const auto& item) { return item.second.message.value != key; });
-    if (found->empty())
+    std::erase_if(found, [&](const auto& item) { return item.second.message.value != key; });
+    if (found.empty())
       return Error{"request.changed", "the ask with the id \"" + id + "\" is not the one that was shown; look again"};
   }
-  if (found->size() > 1) prefer_open(*found);
-  if (found->size() > 1)
+  if (found.size() > 1) prefer_open(found);
+  if (found.size() > 1)
     return Error{"request.ambiguous",
                  "several asks have this id; say which as WORKER/ID, with --kind and --team, or by its key: " +
-                     described(*found)};
+                     described(found)};
   // Whoever chose this id may have seen the beginning of another, older ask's in a list.
-  for (auto& [team, ask] : *longer)
-    if (handlers::is_open(ask.state) && ask.asked_ms < found->front().second.asked_ms)
-      found->emplace_back(team, std::move(ask));
-  if (found->size() > 1)
+  for (auto& [team, ask] : longer)
+    if (handlers::is_open(ask.state) && ask.asked_ms < found.front().second.asked_ms)
+      found.emplace_back(team, std::move(ask));
+  if (found.size() > 1)
     return Error{"request.ambiguous", "\"" + id +
                                           "\" is one ask's id and the beginning of an older one's; give the "
                                           "key of the one that is meant: " +
-                                          described(*found)};
-  return std::move(found->front());
+                                          described(found)};
+  return std::move(found.front());
 }
 
 }  // namespace inbox_poller::poller

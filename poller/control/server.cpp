@@ -37,8 +37,7 @@ Error from(const error_code& problem, std::string_view action, const std::string
 /// Makes room for a socket of ours: the folder, and no stale socket in it. Whoever holds the folder that is returned
 /// keeps other daemons from doing the same: between our look and our bind another one's socket would be removed.
 Result<Directory> prepare(const std::string& path) {
-  const Result<sockaddr_un> address = control_address(path);
-  if (!address) return address.error();
+  TRY(control_address(path));
   const std::size_t slash = path.rfind('/');
   if (path.front() != '/' || slash + 1 == path.size())
     return Error{std::string(code::bad_path), "control socket " + path + ": give an absolute path that names a file"};
@@ -227,10 +226,9 @@ void Server::close() {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::bind(asio::any_io_executor executor, const std::string& path,
                                                            Handler handler, Report report, ControlLimits limits) {
-  const Result<Directory> locked_folder = prepare(path);
-  if (!locked_folder) return locked_folder.error();
+  TRY(prepare(path));
   auto server = std::make_unique<Server>(executor, path, std::move(handler), std::move(report), limits);
-  if (Status listening = server->listen(); !listening.ok()) return listening.error();
+  TRY(server->listen());
   return std::unique_ptr<ControlServer>(std::move(server));
 }
 

@@ -53,10 +53,9 @@ json::object taken_view(const std::string& team, const Asks::Taken& taken) {
 }  // namespace
 
 Result<AskFinder::Found> Verbs::open_ask(AskFinder& finder, const std::string& id) const {
-  auto found = finder.find(id);
-  if (!found) return found;
-  const auto& ask = found->second;
-  if (!served(found->first) || !handlers::is_open(ask.state))
+  TRY(auto found, finder.find(id));
+  const auto& ask = found.second;
+  if (!served(found.first) || !handlers::is_open(ask.state))
     return Error{"request.already_decided", std::string(to_string(ask.kind)) + " request " + ask.request_id + " of " +
                                                 ask.asker + " is not open any more: nothing was answered"};
   return found;

@@ -367,27 +367,26 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
   auto talk = std::make_shared<HookTalk>();
   talk->team = team;
   talk->session = delivery.lead_row().session;
-  const auto event = request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{});
-  if (!event) return event.error();
+  TRY(const auto event, request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{}));
   auto& holder = waiting_[team->context().name];
   const auto held_by = delivery.is_attached(config::Way::hook) ? holder.lock() : nullptr;
-  if (!event->session_id.empty()) {
-    talk->session = event->session_id;
+  if (!event.session_id.empty()) {
+    talk->session = event.session_id;
     delivery.client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
-    delivery.heard(*event, false);  // the other hook of this event tells what it means
+    delivery.heard(event, false);  // the other hook of this event tells what it means
     if (auto why = handlers::why_not_woken(delivery.client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }
   if (delivery.is_attached(config::Way::hook)) {
     const auto& live = delivery.lead_row().session;
     const bool is_newer = held_by && held_by->session != talk->session &&
-                          (handlers::begins(*event) || talk->session == live || held_by->session != live);
+                          (handlers::begins(event) || talk->session == live || held_by->session != live);
     if (!is_newer)
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
     held_by->replaced = true;
     delivery.detach(config::Way::hook);
   }
-  if (event->name == "Stop" && delivery.lead_state() == LeadState::busy &&
+  if (event.name == "Stop" && delivery.lead_state() == LeadState::busy &&
       delivery.lead_row().by != to_string(LeadEvent::turn_continues)) {
     talk->ended = team->context().clock.steady();
     talk->heard = delivery.reports();

@@ -18,9 +18,8 @@ constexpr int decisions_looked_at = 2'000;
 /// What is not known any more is not.
 Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Ask& ask) {
   if (ask.kind != handlers::AskKind::permission) return true;
-  const auto rows = ledger.outbox().of_request(team, schema::inbox_name(ask.asker), ask.request_id);
-  if (!rows) return rows.error();
-  for (const auto& row : *rows) {
+  TRY(const auto rows, ledger.outbox().of_request(team, schema::inbox_name(ask.asker), ask.request_id));
+  for (const auto& row : rows) {
     const auto payload = schema::decode_payload(row.message.text);
     const auto* answer = std::get_if<schema::PermissionResponse>(&payload);
     if (answer != nullptr && answer->allowed) return answer->updated_input == ask.body;

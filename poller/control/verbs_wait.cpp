@@ -41,9 +41,8 @@ Result<handlers::TeamCounts> counts_of(Team& team, Services& services) {
   }
   counts.shutdowns = team.shutdowns().open().size();
   counts.asks = team.asks().count();
-  const auto mail = services.ledger.deliveries().queued_count(context.name);
-  if (!mail) return mail.error();
-  counts.mail = static_cast<std::size_t>(*mail);
+  TRY(const auto mail, services.ledger.deliveries().queued_count(context.name));
+  counts.mail = static_cast<std::size_t>(mail);
   return counts;
 }
 

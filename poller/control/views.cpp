@@ -273,12 +273,9 @@ json::object delivery_view(Team& team) {
 
 Result<json::object> team_view(Team& team, Services& services) {
   auto& context = team.context();
-  const auto counts = services.ledger.deliveries().counts(context.name);
-  if (!counts) return counts.error();
-  const auto owed = services.ledger.outbox().owed(context.name);
-  if (!owed) return owed.error();
-  const auto quarantined = services.ledger.messages().quarantined_count(context.name);
-  if (!quarantined) return quarantined.error();
+  TRY(const auto counts, services.ledger.deliveries().counts(context.name));
+  TRY(const auto owed, services.ledger.outbox().owed(context.name));
+  TRY(const auto quarantined, services.ledger.messages().quarantined_count(context.name));
 
   json::array rules;
   for (const auto& rule : context.session_rules()) rules.push_back(session_rule_view(rule));
@@ -300,16 +297,16 @@ Result<json::object> team_view(Team& team, Services& services) {
       {"members", members_view(team, services.clock.wall_ms())},
       {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front()->asked_ms},
                             {"oldest_subject", open.empty() ? "" : clean(handlers::subject_of(*open.front()))}}},
-      {"chat", json::object{{"queued", counts->queued},
-                            {"offered", counts->offered},
-                            {"delivered", counts->delivered},
-                            {"assumed", counts->assumed},
-                            {"expired", counts->expired},
-                            {"digest", counts->digest},
-                            {"oldest_queued_ms", counts->oldest_queued_ms}}},
+      {"chat", json::object{{"queued", counts.queued},
+                            {"offered", counts.offered},
+                            {"delivered", counts.delivered},
+                            {"assumed", counts.assumed},
+                            {"expired", counts.expired},
+                            {"digest", counts.digest},
+                            {"oldest_queued_ms", counts.oldest_queued_ms}}},
       {"delivery", delivery_view(team)},
-      {"effects_owed", *owed},
-      {"quarantined", *quarantined},
+      {"effects_owed", owed},
+      {"quarantined", quarantined},
       {"locks", json::object{{"acquired", locks.acquired},
                              {"refused", locks.refused},
                              {"stale_taken", locks.stale_taken},
@@ -336,51 +333,43 @@ class Trace {
 
   /// `id` as the key of a message, or the beginning of one.
   Status add_messages(const std::string& id) {
-    auto rows = ledger_.messages().like(id, limit_);
-    if (!rows) return rows.error();
-    for (const auto& row : *rows) {
+    TRY(auto rows, ledger_.messages().like(id, limit_));
+    for (const auto& row : rows) {
       messages_.push_back(message_view(row));
-      auto kept = ledger_.history().of_message(row.key);
-      if (!kept) return kept.error();
-      if (auto added = add_history(life_of(row, std::move(*kept))); !added) return added;
+      TRY(auto kept, ledger_.history().of_message(row.key));
+      TRY(add_history(life_of(row, std::move(kept))));
       if (row.request_id.empty()) continue;
-      if (auto added = add_request(row.request_id, row.team); !added) return added;
+      TRY(add_request(row.request_id, row.team));
     }
-    auto letters = ledger_.host_mail().like(id, limit_);
-    if (!letters) return letters.error();
-    for (const auto& row : *letters) {
+    TRY(auto letters, ledger_.host_mail().like(id, limit_));
+    for (const auto& row : letters) {
       letters_.push_back(letter_view(row));
-      auto kept = ledger_.history().of_message(row.key);
-      if (!kept) return kept.error();
-      if (auto added = add_history(life_of(row, std::move(*kept))); !added) return added;
+      TRY(auto kept, ledger_.history().of_message(row.key));
+      TRY(add_history(life_of(row, std::move(kept))));
     }
-    auto written = ledger_.outbox().like(id, limit_);
-    if (!written) return written.error();
-    for (const auto& row : *written) {
-      if (auto added = add_effect(row, effects_); !added) return added;
-      if (auto added = add_history(ledger_.history().of_message(row.key)); !added) return added;
+    TRY(auto written, ledger_.outbox().like(id, limit_));
+    for (const auto& row : written) {
+      TRY(add_effect(row, effects_));
+      TRY(add_history(ledger_.history().of_message(row.key)));
     }
     return Done{};
   }
 
   /// `id` as that of an ask or a shutdown, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
-    auto letters = ledger_.host_mail().of_request(id, limit_);
-    if (!letters) return letters.error();
-    for (const auto& row : *letters) {
+    TRY(auto letters, ledger_.host_mail().of_request(id, limit_));
+    for (const auto& row : letters) {
       auto view = letter_view(row);
       if (std::ranges::find(letters_, json::value(view)) == letters_.end()) letters_.push_back(std::move(view));
     }
-    auto requests = ledger_.asks().by_id(id);
-    if (!requests) return requests.error();
-    for (const auto& [name, request] : *requests)
+    TRY(auto requests, ledger_.asks().by_id(id));
+    for (const auto& [name, request] : requests)
       if ((team.empty() || team == name) && (kind_.empty() || kind_ == to_string(request.kind)))
-        if (auto added = add(name, id, request.asker, request_view(name, request), requests_); !added) return added;
-    auto shutdowns = ledger_.shutdowns().by_id(id);
-    if (!shutdowns) return shutdowns.error();
-    for (const auto& [name, shutdown] : *shutdowns)
+        TRY(add(name, id, request.asker, request_view(name, request), requests_));
+    TRY(auto shutdowns, ledger_.shutdowns().by_id(id));
+    for (const auto& [name, shutdown] : shutdowns)
       if (team.empty() || team == name)
-        if (auto added = add(name, id, shutdown.member, shutdown_view(name, shutdown), shutdowns_); !added) return added;
+        TRY(add(name, id, shutdown.member, shutdown_view(name, shutdown), shutdowns_));
     return Done{};
   }
 
@@ -403,11 +392,10 @@ class Trace {
   Status add(const std::string& team, const std::string& id, const std::string& member, json::object view, json::array& to) {
     if (std::any_of(to.begin(), to.end(), [&](const auto& other) { return is_same(other.as_object(), view); }))
       return Done{};
-    auto effects = ledger_.outbox().of_request(team, schema::inbox_name(member), id);
-    if (!effects) return effects.error();
+    TRY(auto effects, ledger_.outbox().of_request(team, schema::inbox_name(member), id));
     json::array list;
-    for (const auto& effect : *effects)
-      if (auto added = add_effect(effect, list); !added) return added;
+    for (const auto& effect : effects)
+      TRY(add_effect(effect, list));
     view["effects"] = std::move(list);
     to.push_back(std::move(view));
     return add_history(ledger_.history().of_request(team, id));
@@ -421,9 +409,8 @@ class Trace {
   /// With the order that it carries, if it carries one.
   Status add_effect(const OutboxRow& row, json::array& to) {
     auto view = effect_view(row);
-    auto orders = ledger_.orders().of_team(row.team);
-    if (!orders) return orders.error();
-    for (const auto& order : *orders)
+    TRY(auto orders, ledger_.orders().of_team(row.team));
+    for (const auto& order : orders)
       if (order.key == row.key) view["order"] = order_view(order);
     to.push_back(std::move(view));
     return Done{};
@@ -451,9 +438,9 @@ class Trace {
 
 Result<json::object> trace_view(Ledger& ledger, const std::string& id, const std::string& kind, int limit) {
   Trace trace(ledger, kind, limit);
-  if (auto added = trace.add_messages(id); !added) return added.error();
-  if (auto added = trace.add_request(id, ""); !added) return added.error();
-  if (auto added = trace.add_history_of(id); !added) return added.error();
+  TRY(trace.add_messages(id));
+  TRY(trace.add_request(id, ""));
+  TRY(trace.add_history_of(id));
   return trace.take();
 }
 

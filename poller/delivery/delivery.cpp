@@ -30,13 +30,12 @@ constexpr int digest_limit = 20'000;
 
 Status Delivery::restore() {
   serve_anew();
-  auto row = context_.ledger.leads().find(context_.name);
-  if (!row) return row.error();
-  if (!*row) {
+  TRY(auto row, context_.ledger.leads().find(context_.name));
+  if (!row) {
     row_.since_ms = context_.clock.wall_ms();
     return Done{};
   }
-  row_ = **row;
+  row_ = *row;
   state_ = schema::parse<LeadState>(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
@@ -81,15 +80,14 @@ Status Delivery::report(LeadEvent event, std::optional<config::Duration> limit, 
 }
 
 Status Delivery::record() {
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](EventBatch& events) -> Status {
     for (const auto& change : untold_)
       events.add(Event::lead_state, {{"team", context_.name},
                                      {"old", std::string(to_string(change.old))},
                                      {"new", std::string(to_string(change.now))},
                                      {"by", std::string(to_string(change.by))}});
     return context_.ledger.leads().put(context_.name, row_);
-  });
-  if (!committed) return committed;
+  }));
   untold_.clear();
   unrecorded_ = false;
   recorded_at_ = context_.clock.steady();
@@ -170,12 +168,11 @@ Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
   const auto overdue = overdue_only(take.even_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  auto rows = context_.ledger.deliveries().offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
+  TRY(auto rows, context_.ledger.deliveries().offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue,
-                                        waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late);
-  if (!rows) return rows.error();
-  const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
-  return Offerable{*std::move(rows), digest_due};
+                                        waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
+  const bool digest_due = !overdue && rows.size() < take.max && is_digest_due(!rows.empty());
+  return Offerable{std::move(rows), digest_due};
 }
 
 Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
@@ -183,22 +180,19 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
   const bool its_turn = is_turn_of(take);
   if (taken.empty()) {  // and then most often there is nothing to commit
     if (!its_turn) return messages;
-    auto found = offerable(take);
-    if (!found) return found.error();
-    if (found->rows.empty() && !found->digest_due) return messages;
-    const auto committed = context_.commit(
-        [&](EventBatch& events) { return lend_out(*std::move(found), take, events, messages); });
-    if (!committed) return committed.error();
+    TRY(auto found, offerable(take));
+    if (found.rows.empty() && !found.digest_due) return messages;
+    TRY(context_.commit(
+        [&](EventBatch& events) { return lend_out(std::move(found), take, events, messages); }));
     note_lent(messages, take);
     return messages;
   }
   Status offered = Done{};
   std::vector<long long> delivered;
-  const auto committed = context_.commit_fact([&](EventBatch& events) -> Status {
-    if (auto noted = note_taken(taken, Confirmation::acknowledged, {}, events, delivered); !noted) return noted;
+  TRY(context_.commit_fact([&](EventBatch& events) -> Status {
+    TRY(note_taken(taken, Confirmation::acknowledged, {}, events, delivered));
     return its_turn ? lend_apart(take, events, messages, offered) : Status(Done{});
-  });
-  if (!committed) return committed.error();
+  }));
   forget_loans(delivered);
   if (!offered) return offered.error();
   if (!messages.empty()) note_lent(messages, take);
@@ -208,14 +202,13 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
 Status Delivery::lend_apart(const Take& take, EventBatch& events, std::vector<Offered>& messages, Status& outcome) {
   EventBatch offers;
   const auto lend = [&]() -> Status {
-    if (auto may = context_.may_commit(); !may) return may;
-    auto found = offerable(take);
-    if (!found) return found.error();
-    if (found->rows.empty() && !found->digest_due) return Done{};
-    if (auto done = lend_out(*std::move(found), take, offers, messages); !done) return done;
+    TRY(context_.may_commit());
+    TRY(auto found, offerable(take));
+    if (found.rows.empty() && !found.digest_due) return Done{};
+    TRY(lend_out(std::move(found), take, offers, messages));
     return offers.write_history(context_.ledger, context_.clock.wall_ms());
   };
-  if (auto tried = context_.ledger.attempt(lend, outcome); !tried) return tried;
+  TRY(context_.ledger.attempt(lend, outcome));
   if (outcome)
     events.add_recorded(std::move(offers));
   else
@@ -243,9 +236,8 @@ void Delivery::arrived() {
 
 Status Delivery::lend_out(Offerable found, const Take& take, EventBatch& events, std::vector<Offered>& messages) {
   if (found.digest_due) {
-    auto summed = digest(events);
-    if (!summed) return summed.error();
-    if (*summed) found.rows.push_back(std::move(**summed));
+    TRY(auto summed, digest(events));
+    if (summed) found.rows.push_back(std::move(*summed));
   }
   for (auto& row : found.rows) {
     ++row.attempts;  // this offer
@@ -286,25 +278,23 @@ bool Delivery::is_digest_due(bool taken_along) const {
 }
 
 Result<std::optional<MessageRow>> Delivery::digest(EventBatch& events) {
-  const auto material = context_.ledger.deliveries().digest_material(context_.name, digest_limit);
-  if (!material) return material.error();
-  if (material->empty()) return std::optional<MessageRow>();
+  TRY(const auto material, context_.ledger.deliveries().digest_material(context_.name, digest_limit));
+  if (material.empty()) return std::optional<MessageRow>();
   std::vector<handlers::DigestItem> items;
   std::vector<long long> ids;
-  for (const auto& row : *material) {
+  for (const auto& row : material) {
     ids.push_back(row.id);
     items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
   }
   const auto now = context_.clock.wall_ms();
-  if (auto summed = context_.ledger.deliveries().mark_offered(ids, "digest", now); !summed) return summed.error();
-  if (auto summed = context_.ledger.deliveries().mark_delivered(ids, now, Confirmation::none); !summed) return summed.error();
+  TRY(context_.ledger.deliveries().mark_offered(ids, "digest", now));
+  TRY(context_.ledger.deliveries().mark_delivered(ids, now, Confirmation::none));
   WordToLead word;
   word.notice =
-      handlers::notice_of(handlers::digest_text(items), {"digest", material->back().key.value}, context_.view(), now);
+      handlers::notice_of(handlers::digest_text(items), {"digest", material.back().key.value}, context_.view(), now);
   word.type = "digest";
-  auto told = context_.tell_lead(word, events);
-  if (!told) return told.error();
-  return std::optional(std::move(*told));
+  TRY(auto told, context_.tell_lead(word, events));
+  return std::optional(std::move(told));
 }
 
 void Delivery::tell_fall(Way way) {

@@ -21,9 +21,8 @@ constexpr std::chrono::milliseconds wait_comes_within{10'000};
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
   std::vector<long long> delivered;
-  const auto committed = context_.commit_fact(
-      [&](EventBatch& events) { return note_taken(keys, how, proof, events, delivered); });
-  if (!committed) return committed.error();
+  TRY(context_.commit_fact(
+      [&](EventBatch& events) { return note_taken(keys, how, proof, events, delivered); }));
   forget_loans(delivered);
   return delivered.size();
 }
@@ -45,19 +44,17 @@ Status Delivery::note_taken(const std::vector<std::string>& keys, Confirmation h
       row.received_ms = loan.received_ms;
     } else {
       // It may have come back to the queue when its taker's connection broke; it was taken all the same.
-      auto found = context_.ledger.messages().find({key});
-      if (!found) return found.error();
-      if (!*found || (*found)->team != context_.name) continue;
-      row = *std::move(*found);
+      TRY(auto found, context_.ledger.messages().find({key}));
+      if (!found || found->team != context_.name) continue;
+      row = *std::move(found);
     }
     row.confirmed = how;
     row.delivered_ms = now;
     ids.push_back(row.id);
     rows.push_back(std::move(row));
   }
-  auto moved = context_.ledger.deliveries().mark_delivered(ids, now, how);
-  if (!moved) return moved.error();
-  delivered = *std::move(moved);
+  TRY(auto moved, context_.ledger.deliveries().mark_delivered(ids, now, how));
+  delivered = std::move(moved);
   std::sort(delivered.begin(), delivered.end());
   std::set<long long> told;
   for (const auto& row : rows) {
@@ -233,11 +230,10 @@ void Delivery::take_back(const std::vector<long long>& ids, std::string_view rea
 
 /// In the open transaction. What the rows forget with it is kept as lines.
 Status Delivery::requeue(const std::vector<long long>& ids) {
-  const auto offered = context_.ledger.deliveries().offered(context_.name);
-  if (!offered) return offered.error();
-  for (const auto& row : *offered) {
+  TRY(const auto offered, context_.ledger.deliveries().offered(context_.name));
+  for (const auto& row : offered) {
     if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
-    if (auto noted = context_.ledger.history().add(offered_line(row)); !noted) return noted;
+    TRY(context_.ledger.history().add(offered_line(row)));
   }
   return context_.ledger.deliveries().requeue(context_.name, ids);
 }

@@ -93,9 +93,8 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
   command.environment = {{"INBOX_POLLER_TEAM", team}};
   command.timeout = sink.timeout;
   command.most_output = 0;
-  const auto end = co_await run_child(std::move(command));
-  if (!end) co_return end.error();
-  if (!end->timed_out) co_return judge_exit(sink.argv[0], *end);
+  CO_TRY(const auto end, co_await run_child(std::move(command)));
+  if (!end.timed_out) co_return judge_exit(sink.argv[0], end);
   co_return Error{"sink.exec", "delivery.exec: " + sink.argv[0] + " took longer than " +
                                    std::to_string(sink.timeout.count()) + " ms and was ended: the batch is kept"};
 }

@@ -142,9 +142,8 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
   bool last_was_line = false;
   for (int keys = 0; keys < most_keys; ++keys) {
     std::string where = told;
-    auto seen = co_await look(std::move(where));
-    if (!seen) co_return seen.error();
-    const auto& [kind, typed, at_end, at_line_start, frame] = seen->reading;
+    CO_TRY(auto seen, co_await look(std::move(where)));
+    const auto& [kind, typed, at_end, at_line_start, frame] = seen.reading;
     if (kind == schema::ScreenKind::empty_prompt || (kind == schema::ScreenKind::running && typed.empty())) {
       standing_.clear();
       if (keys == 0) co_return Error{"tmux.enter", "somebody submitted or cleared what was pasted"};
@@ -153,11 +152,11 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
     }
     const bool there = kind == schema::ScreenKind::draft || kind == schema::ScreenKind::running;
     const bool only_blanks = keys > 0 && typed.empty();
-    if (!there || !(only_blanks || schema::holds_rest_of(seen->reading, standing_))) break;
+    if (!there || !(only_blanks || schema::holds_rest_of(seen.reading, standing_))) break;
     // An empty last row goes with a backspace in 2.1.50, with either in newer ones.
     const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
     last_was_line = key == Key::erase_line && !last_was_line;
-    auto pressed = co_await panes_.press(std::move(seen->front), key);
+    auto pressed = co_await panes_.press(std::move(seen.front), key);
     if (pressed.how == Typed::How::unknown) co_return Error{"panes.unavailable", pressed.why};
     co_await pause(look_again);
   }
@@ -166,8 +165,7 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
 }
 
 asio::awaitable<Status> TmuxSink::ready(std::string told) {
-  auto seen = co_await look_for_empty(std::move(told));
-  if (!seen) co_return seen.error();
+  CO_TRY(co_await look_for_empty(std::move(told)));
   co_return Done{};
 }
 
@@ -178,8 +176,7 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for_empty(std::string tol
   if (!standing_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
       schema::holds_rest_of(seen->reading, standing_)) {
     where = told;
-    auto back = co_await take_back(std::move(where));
-    if (!back) co_return back.error();
+    CO_TRY(co_await take_back(std::move(where)));
     seen = co_await look(std::move(told));
     if (!seen) co_return seen.error();
   }
@@ -194,17 +191,16 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for(std::string told, con
   const auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
     std::string where = told;
-    auto seen = co_await look(std::move(where));
-    if (!seen) co_return seen.error();
+    CO_TRY(auto seen, co_await look(std::move(where)));
     using schema::ScreenKind;
-    const auto kind = seen->reading.kind;
-    if (kind == ScreenKind::draft && seen->reading.at_end && schema::holds_exactly(seen->reading, text))
-      co_return std::move(*seen);
+    const auto kind = seen.reading.kind;
+    if (kind == ScreenKind::draft && seen.reading.at_end && schema::holds_exactly(seen.reading, text))
+      co_return std::move(seen);
     const bool may_come = kind == ScreenKind::empty_prompt || kind == ScreenKind::draft || kind == ScreenKind::unknown;
     if (!may_come || std::chrono::steady_clock::now() >= until)
       co_return Error{"tmux.enter",
-                      "the pane " + seen->front.pane.id + " does not show what was pasted and nothing else (" +
-                          (kind == ScreenKind::empty_prompt ? "it shows nothing of it" : why_not(seen->reading)) +
+                      "the pane " + seen.front.pane.id + " does not show what was pasted and nothing else (" +
+                          (kind == ScreenKind::empty_prompt ? "it shows nothing of it" : why_not(seen.reading)) +
                           "), so Enter was not pressed"};
     co_await pause(look_again);
   }
@@ -212,9 +208,8 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for(std::string told, con
 
 asio::awaitable<Status> TmuxSink::submit(std::string told, std::string text) {
   std::string where = told;
-  auto seen = co_await look_for(std::move(where), text);
-  if (!seen) co_return seen.error();
-  auto entered = co_await panes_.press(std::move(seen->front), Key::enter);
+  CO_TRY(auto seen, co_await look_for(std::move(where), text));
+  auto entered = co_await panes_.press(std::move(seen.front), Key::enter);
   if (entered.how == Typed::How::unknown)
     co_return Error{"tmux.unknown", entered.why + ": what was pasted may have been submitted"};
   if (!entered) co_return Error{"tmux.enter", entered.why + ": Enter was not pressed"};
@@ -236,13 +231,12 @@ asio::awaitable<Status> TmuxSink::submit(std::string told, std::string text) {
 
 asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   std::string where = told;
-  auto seen = co_await look_for_empty(std::move(where));
-  if (!seen) co_return seen.error();
+  CO_TRY(auto seen, co_await look_for_empty(std::move(where)));
   const auto settle = context_.config.delivery.tmux.settle;
   // The team's name is made of what tmux's own command language takes as it is.
   std::string buffer = "inbox-poller-" + std::to_string(::getpid()) + "-" + context_.name;
   std::string safe = paste_safe(text);
-  auto pasted = co_await panes_.paste(std::move(seen->front), std::move(buffer), std::move(safe));
+  auto pasted = co_await panes_.paste(std::move(seen.front), std::move(buffer), std::move(safe));
   if (pasted.how == Typed::How::changed) co_return Error{"tmux.refused", pasted.why + ": nothing was pasted"};
   standing_ = paste_safe(text);
   may_repeat_ = true;

@@ -62,9 +62,8 @@ Fields fields_of(const TeamContext& context, const OutboxRow& row) {
 }  // namespace
 
 Status Outbox::restore() {
-  auto rows = context_.ledger.outbox().written(context_.name);
-  if (!rows) return rows.error();
-  for (auto& row : *rows) {
+  TRY(auto rows, context_.ledger.outbox().written(context_.name));
+  for (auto& row : rows) {
     mailbox_.follow(row.inbox, row.key);
     auto& watched = watched_[row.inbox];
     watched.push_back({std::move(row), context_.clock.steady()});
@@ -123,15 +122,13 @@ asio::awaitable<void> Outbox::run() {
 /// Of each inbox the oldest whose time has come, and what waits behind it.
 Result<std::vector<OutboxRow>> Outbox::due() {
   auto& outbox = context_.ledger.outbox();
-  auto oldest = outbox.due(context_.name, context_.clock.wall_ms(), inboxes_at_once);
-  if (!oldest) return oldest;
+  TRY(auto oldest, outbox.due(context_.name, context_.clock.wall_ms(), inboxes_at_once));
   std::vector<OutboxRow> rows;
-  for (OutboxRow& first : *oldest) {
+  for (OutboxRow& first : oldest) {
     if (rows.size() >= rows_at_once) break;
-    auto behind = outbox.behind(first, rows_together - 1);
-    if (!behind) return behind;
+    TRY(auto behind, outbox.behind(first, rows_together - 1));
     rows.push_back(std::move(first));
-    rows.insert(rows.end(), std::make_move_iterator(behind->begin()), std::make_move_iterator(behind->end()));
+    rows.insert(rows.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));
   }
   return rows;
 }
@@ -192,8 +189,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       if (!arrived(result.put) && waits_behind(attempt)) continue;
       auto fields = fields_of(context_, row);
       if (arrived(result.put)) {
-        if (auto set = context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""); !set)
-          return set;
+        TRY(context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""));
         fields.emplace_back("new", describe(result.put));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
         if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
@@ -203,10 +199,8 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       const std::string problem =
           std::string(describe(result.put)) + (result.detail.empty() ? "" : ": " + result.detail);
       const bool dead = row.attempts + 1 >= most_attempts;
-      if (auto set = context_.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
-                                                row.attempts + 1, now + OutboxTable::retry_after_ms, problem);
-          !set)
-        return set;
+      TRY(context_.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
+                                                row.attempts + 1, now + OutboxTable::retry_after_ms, problem));
       fields.emplace_back("reason", problem);
       fields.emplace_back("attempts", std::to_string(row.attempts + 1));
       if (dead) {
@@ -318,9 +312,7 @@ Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
           events.add(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
           break;
       }
-      if (auto set = context_.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem);
-          !set)
-        return set;
+      TRY(context_.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem));
     }
     return Done{};
   });

@@ -37,7 +37,7 @@ class FolderStore final : public BoxStore {
 
   Result<std::vector<Envelope>> unread(const std::string& actor) override {
     NewMail mail(root_, actor);
-    if (Status looked = mail.look(); !looked.ok()) return looked.error();
+    TRY(mail.look());
     std::vector<Envelope> found;
     const std::vector<Mail> order(mail.in_order().begin(), mail.in_order().end());
     for (const Mail& one : order) {
@@ -59,7 +59,7 @@ class FolderStore final : public BoxStore {
     auto known = boxes_.find(actor);
     if (known == boxes_.end()) {
       known = boxes_.emplace(actor, std::make_unique<Known>(root_, actor)).first;
-      if (Status looked = known->second->mail.look(); !looked.ok()) return looked.error();
+      TRY(known->second->mail.look());
       for (const Mail& one : known->second->mail.in_order()) known->second->ids.insert(one.id);
     }
     const std::string id = schema::identity_of(message);
@@ -70,9 +70,8 @@ class FolderStore final : public BoxStore {
     Mail meant;
     meant.id = id;
     meant.name = name;
-    const Result<bool> taken = known->second->mail.was_taken(meant, message);
-    if (!taken) return taken.error();
-    if (*taken) return false;
+    TRY(const auto taken, known->second->mail.was_taken(meant, message));
+    if (taken) return false;
     return put(actor + "/new", name, message);
   }
 
@@ -93,9 +92,8 @@ class FolderStore final : public BoxStore {
 
  private:
   Result<bool> put(const std::string& below, const std::string& name, const Envelope& envelope) {
-    const Result<Directory> folder = root_.made_folder(below);
-    if (!folder) return folder.error();
-    const Status put = root_.put(*folder, name, envelope);
+    TRY(const auto folder, root_.made_folder(below));
+    const Status put = root_.put(folder, name, envelope);
     if (put.ok()) return true;
     return is_errno(put.error(), EEXIST) ? Result<bool>(false) : Result<bool>(put.error());
   }
@@ -118,10 +116,9 @@ class RedisStore final : public BoxStore {
       : redis_(address, patience), keys_(address.team), tasks_(redis_, keys_, address.shown(), {}) {}
 
   Result<std::vector<std::string>> actors() override {
-    const auto names = redis_.call(RedisCommand{"SMEMBERS", keys_.of("boxes")});
-    if (!names) return names.error();
+    TRY(const auto names, redis_.call(RedisCommand{"SMEMBERS", keys_.of("boxes")}));
     std::vector<std::string> found;
-    for (const RedisReply& one : names->parts)
+    for (const RedisReply& one : names.parts)
       if (is_actor_name(one.text)) found.push_back(one.text);
     std::sort(found.begin(), found.end());
     return found;
@@ -130,16 +127,15 @@ class RedisStore final : public BoxStore {
   Result<std::vector<Envelope>> unread(const std::string& actor) override {
     std::vector<Envelope> found;
     for (std::string behind;;) {
-      const auto some = redis_.call(scripts::show(), {keys_.stream(actor, RedisKeys::shared_box)},
-                                    {"", "0", behind, one_page, bytes_a_page, std::to_string(most_envelope_bytes)});
-      if (!some) return some.error();
-      for (std::size_t i = 2; i < some->parts.size(); ++i) {
-        behind = some->at(i).at(0).text;
-        auto envelope = Envelope::decode(some->at(i).at(1).text);
+      TRY(const auto some, redis_.call(scripts::show(), {keys_.stream(actor, RedisKeys::shared_box)},
+                                    {"", "0", behind, one_page, bytes_a_page, std::to_string(most_envelope_bytes)}));
+      for (std::size_t i = 2; i < some.parts.size(); ++i) {
+        behind = some.at(i).at(0).text;
+        auto envelope = Envelope::decode(some.at(i).at(1).text);
         if (!envelope) return in_context("the message " + behind + " to " + actor, envelope.error());
         found.push_back(*std::move(envelope));
       }
-      if (some->at(0).as_number() == 0) return found;
+      if (some.at(0).as_number() == 0) return found;
     }
   }
 
@@ -154,15 +150,14 @@ class RedisStore final : public BoxStore {
     const std::string id = schema::identity_of(message);
     const std::string host(RedisKeys::shared_box);
     const std::string bytes = message.encode();
-    if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+    TRY(require_size_of(bytes));
     const double ts = std::clamp(message.number("ts").value_or(0), 0.0, 9e9);
-    const auto sent = redis_.call(
+    TRY(const auto sent, redis_.call(
         scripts::send(),
         {keys_.mark(host, actor, id.size() <= 200 ? id : schema::content_hash(id)), keys_.stream(actor, host), keys_.of("boxes")},
         {actor, actor, copied_mark_ms, "k", id, "f", message.text("from"), "y", message.text("type"), "q",
-         message.text("in_reply_to"), "e", bytes, "t", std::to_string(std::llround(ts * 1000)), "s", std::string(message.raw("ts"))});
-    if (!sent) return sent.error();
-    return sent->at(0).as_number() > 0;
+         message.text("in_reply_to"), "e", bytes, "t", std::to_string(std::llround(ts * 1000)), "s", std::string(message.raw("ts"))}));
+    return sent.at(0).as_number() > 0;
   }
 
   Result<bool> put(const TaskFile& task) override { return tasks_.put(task); }
@@ -190,20 +185,17 @@ Result<BoxesCopied> copy_boxes(BoxStore& from, BoxStore& to) {
     ++(*put ? of : copied.were_there);
     return Done{};
   };
-  const auto actors = from.actors();
-  if (!actors) return actors.error();
-  for (const std::string& actor : *actors) {
-    const auto messages = from.unread(actor);
-    if (!messages) return messages.error();
-    if (Status made = to.make(actor); !made.ok()) return made.error();
+  TRY(const auto actors, from.actors());
+  for (const std::string& actor : actors) {
+    TRY(const auto messages, from.unread(actor));
+    TRY(to.make(actor));
     ++copied.actors;
-    for (const Envelope& message : *messages)
-      if (Status one = count(to.put(actor, message), copied.messages); !one.ok()) return one.error();
+    for (const Envelope& message : messages)
+      TRY(count(to.put(actor, message), copied.messages));
   }
-  const auto tasks = from.tasks();
-  if (!tasks) return tasks.error();
-  for (const TaskFile& task : *tasks)
-    if (Status one = count(to.put(task), copied.tasks); !one.ok()) return one.error();
+  TRY(const auto tasks, from.tasks());
+  for (const TaskFile& task : tasks)
+    TRY(count(to.put(task), copied.tasks));
   return copied;
 }
 

@@ -8,20 +8,18 @@
 namespace inbox_poller::poller {
 
 Result<config::EngineAddress> engine_of(const config::HostsSettings& hosts) {
-  auto address = config::parse_engine_address(hosts.engine + "#" + hosts.id);
-  if (!address) return address;
-  address->secret = hosts.secret;
-  address->ca = hosts.ca;
-  if (!hosts.secret.empty()) address->user = user_of_host(hosts.host);
+  TRY(auto address, config::parse_engine_address(hosts.engine + "#" + hosts.id));
+  address.secret = hosts.secret;
+  address.ca = hosts.ca;
+  if (!hosts.secret.empty()) address.user = user_of_host(hosts.host);
   return address;
 }
 
 Result<std::unique_ptr<Exchange>> open_exchange(const boost::asio::any_io_executor& executor,
                                                 const config::HostsSettings& hosts) {
-  auto address = engine_of(hosts);
-  if (!address) return address.error();
+  TRY(auto address, engine_of(hosts));
   RedisExchange::Settings settings;
-  settings.address = *std::move(address);
+  settings.address = std::move(address);
   settings.host = hosts.host;
   std::set<std::string> team(hosts.leads.begin(), hosts.leads.end());
   team.insert(hosts.host);

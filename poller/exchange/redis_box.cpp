@@ -107,11 +107,11 @@ RedisBox::RedisBox(const config::EngineAddress& address, std::string actor, cons
 Result<std::unique_ptr<RedisBox>> RedisBox::open(const config::EngineAddress& address, const std::string& actor,
                                                  const Clock& clock, asio::any_io_executor executor,
                                                  milliseconds patience, TaskSettings settings) {
-  if (Status named = require_actor_name(actor); !named.ok()) return named.error();
+  TRY(require_actor_name(actor));
   if (address.team.empty())
     return Error{"exchange.address", "which team's mail is it? Its name stands behind a #, as in " + address.shown() + "#team"};
   std::unique_ptr<RedisBox> made(new RedisBox(address, actor, clock, std::move(executor), patience, settings));
-  if (const auto there = made->redis_.call(RedisCommand{"PING"}); !there) return there.error();
+  TRY(made->redis_.call(RedisCommand{"PING"}));
   return made;
 }
 
@@ -130,21 +130,20 @@ Status RedisBox::make() {
 }
 
 Result<Sent> RedisBox::send(const Letter& letter) {
-  if (Status fits = require_sendable(letter); !fits.ok()) return fits.error();
+  TRY(require_sendable(letter));
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
   const std::string id = fresh_id();
   const Envelope message = message_of(actor_, letter, id, schema::seconds_token(last_ns_));
   const std::string bytes = message.encode();
-  if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+  TRY(require_size_of(bytes));
   const std::string host(RedisKeys::shared_box);
-  const auto put = redis_.call(
+  TRY(const auto put, redis_.call(
       scripts::send(), {keys_.mark(host, letter.to, id), keys_.stream(letter.to, host), keys_.of("boxes")},
       {letter.to, actor_, sent_mark_ms, "k", id, "f", actor_, "y", letter.type, "q",
-       letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)});
-  if (!put) return put.error();
+       letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
   std::vector<std::string> others;
-  for (std::size_t i = 2; i < put->parts.size(); ++i) others.push_back(put->at(i).text);
-  return sent(message, put->at(0).as_number() == 2, others);
+  for (std::size_t i = 2; i < put.parts.size(); ++i) others.push_back(put.at(i).text);
+  return sent(message, put.at(0).as_number() == 2, others);
 }
 
 /// Who began to wait last looks first, as in a folder.
@@ -236,8 +235,7 @@ asio::awaitable<Result<std::optional<HandOut>>> RedisBox::recv(Filter filter, mi
 Status RedisBox::acknowledge(const std::string& ticket) {
   const auto offer = offers_.find(ticket);
   if (offer == offers_.end()) return Done{};
-  const auto taken = redis_.call(scripts::take(), {stream_}, {offer->second, taken_kept_ms});
-  if (!taken) return taken.error();
+  TRY(redis_.call(scripts::take(), {stream_}, {offer->second, taken_kept_ms}));
   offers_.erase(offer);
   return Done{};
 }
@@ -252,16 +250,13 @@ void RedisBox::give_back(const std::string& ticket) {
 }
 
 Result<json::object> RedisBox::inbox() {
-  const auto found = redis_.call(scripts::look(), {stream_}, {std::to_string(most_listed)});
-  if (!found) return found.error();
-  const auto counts = tasks_.counts();
-  if (!counts) return counts.error();
-  const auto mine = tasks_.held_by(actor_);
-  if (!mine) return mine.error();
+  TRY(const auto found, redis_.call(scripts::look(), {stream_}, {std::to_string(most_listed)}));
+  TRY(const auto counts, tasks_.counts());
+  TRY(const auto mine, tasks_.held_by(actor_));
   std::vector<ListedMessage> messages;
-  for (std::size_t i = 1; i < found->parts.size(); ++i) {
+  for (std::size_t i = 1; i < found.parts.size(); ++i) {
     ListedMessage one;
-    const auto& fields = found->at(i).parts;
+    const auto& fields = found.at(i).parts;
     for (std::size_t at = 0; at + 1 < fields.size(); at += 2) {
       const std::string& name = fields[at].text;
       const std::string& value = fields[at + 1].text;
@@ -272,7 +267,7 @@ Result<json::object> RedisBox::inbox() {
     }
     messages.push_back(std::move(one));
   }
-  return inbox_answer(actor_, static_cast<std::size_t>(std::max(found->at(0).as_number(), 0LL)), messages, *counts, *mine);
+  return inbox_answer(actor_, static_cast<std::size_t>(std::max(found.at(0).as_number(), 0LL)), messages, counts, mine);
 }
 
 }  // namespace inbox_poller::poller

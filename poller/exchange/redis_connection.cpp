@@ -165,41 +165,36 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::State::talk(st
   const auto over = link;  // close() may come in between
   std::string bytes;
   for (const RedisCommand& command : commands) bytes += encode(command);
-  const Status written = co_await over->write(bytes);
-  if (!written.ok()) co_return written.error();
+  CO_TRY(co_await over->write(bytes));
   std::vector<RedisReply> replies;
   std::vector<char> room(one_read);
   for (;;) {
     while (replies.size() < commands.size()) {
-      auto next = reader->next();
-      if (!next) co_return next.error();
-      if (!next->has_value()) break;
-      replies.push_back(**std::move(next));
+      CO_TRY(auto next, reader->next());
+      if (!next.has_value()) break;
+      replies.push_back(*std::move(next));
     }
     if (replies.size() == commands.size()) co_return replies;
-    const Result<std::size_t> count = co_await over->read(room);
-    if (!count) co_return count.error();
-    reader->feed(std::string_view(room.data(), *count));
+    CO_TRY(const auto count, co_await over->read(room));
+    reader->feed(std::string_view(room.data(), count));
   }
 }
 
 asio::awaitable<Status> RedisConnection::State::greet() {
   std::vector<RedisCommand> words;
   if (!address.secret.empty()) {
-    const Result<std::string> secret = read_secret(address.secret);
-    if (!secret) co_return secret.error();
-    words.push_back(address.user.empty() ? RedisCommand{"AUTH", *secret} : RedisCommand{"AUTH", address.user, *secret});
+    CO_TRY(const auto secret, read_secret(address.secret));
+    words.push_back(address.user.empty() ? RedisCommand{"AUTH", secret} : RedisCommand{"AUTH", address.user, secret});
   }
   words.push_back({"INFO", "server", "replication", "persistence", "memory"});
   words.push_back({"CONFIG", "GET", "appendfsync"});
   const std::size_t info = words.size() - 2;
-  const auto replies = co_await talk(std::move(words));
-  if (!replies) co_return replies.error();
+  CO_TRY(const auto replies, co_await talk(std::move(words)));
   for (std::size_t i = 0; i <= info; ++i)
-    if (const RedisReply& one = (*replies)[i]; one.kind == RedisReply::Kind::error)
+    if (const RedisReply& one = replies[i]; one.kind == RedisReply::Kind::error)
       co_return in_context("logging in to Redis at " + address.shown() + (address.user.empty() ? "" : " as " + address.user), error_of(one));
-  facts = EngineFacts::read((*replies)[info].text);
-  facts.log_is_synced = replies->back().at(1).text;  // nothing where the user may not ask
+  facts = EngineFacts::read(replies[info].text);
+  facts.log_is_synced = replies.back().at(1).text;  // nothing where the user may not ask
   const Status usable = facts.usable(address.not_durable_is_meant);
   if (!usable.ok()) co_return in_context("Redis at " + address.shown(), usable.error());
   co_return Done{};
@@ -259,8 +254,7 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::
   state->is_interrupted = false;
   if (!state->link) {
     if (state->not_before >= until) co_return state->last;
-    const Status connected = co_await state->connect();
-    if (!connected.ok()) co_return connected.error();
+    CO_TRY(co_await state->connect());
   }
   state->arm(state->link, within);
   auto replies = co_await state->talk(std::move(commands));
@@ -276,19 +270,17 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::
 asio::awaitable<Result<RedisReply>> RedisConnection::call(RedisCommand command, milliseconds within) {
   std::vector<RedisCommand> one;
   one.push_back(std::move(command));
-  auto replies = co_await call_all(std::move(one), within);
-  if (!replies) co_return replies.error();
-  if (replies->front().kind == RedisReply::Kind::error) co_return error_of(replies->front());
-  co_return std::move(replies->front());
+  CO_TRY(auto replies, co_await call_all(std::move(one), within));
+  if (replies.front().kind == RedisReply::Kind::error) co_return error_of(replies.front());
+  co_return std::move(replies.front());
 }
 
 asio::awaitable<Result<RedisReply>> RedisConnection::call(const RedisScript& script, std::vector<std::string> keys,
                                                           std::vector<std::string> arguments, milliseconds within) {
   std::vector<ScriptCall> one;
   one.push_back({std::move(keys), std::move(arguments)});
-  auto replies = co_await call_all(script, std::move(one), within);
-  if (!replies) co_return replies.error();
-  co_return std::move(replies->front());
+  CO_TRY(auto replies, co_await call_all(script, std::move(one), within));
+  co_return std::move(replies.front());
 }
 
 asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(const RedisScript& script,
@@ -304,12 +296,11 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(const
       command.insert(command.end(), one.arguments.begin(), one.arguments.end());
       commands.push_back(std::move(command));
     }
-    auto replies = co_await call_all(std::move(commands), within);
-    if (!replies) co_return replies.error();
-    const auto failed = std::ranges::find(*replies, RedisReply::Kind::error, &RedisReply::kind);
-    if (failed == replies->end()) co_return replies;
+    CO_TRY(auto replies, co_await call_all(std::move(commands), within));
+    const auto failed = std::ranges::find(replies, RedisReply::Kind::error, &RedisReply::kind);
+    if (failed == replies.end()) co_return replies;
     // Not known is not carried out, and then none of those behind it was.
-    if (!by_name || failed != replies->begin() || !failed->text.starts_with("NOSCRIPT")) co_return error_of(*failed);
+    if (!by_name || failed != replies.begin() || !failed->text.starts_with("NOSCRIPT")) co_return error_of(*failed);
   }
 }
 

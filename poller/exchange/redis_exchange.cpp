@@ -109,9 +109,8 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisExchange::put(std::vector<
       if (epoch != 0) call.keys.push_back(keys_.of("epoch"));
       flight.push_back(std::move(call));
     }
-    const auto replies = co_await calls_.call_all(scripts::append(), std::move(flight), settings_.call_within);
-    if (!replies) co_return replies.error();
-    for (const RedisReply& reply : *replies) {
+    CO_TRY(const auto replies, co_await calls_.call_all(scripts::append(), std::move(flight), settings_.call_within));
+    for (const RedisReply& reply : replies) {
       if (reply.at(0).as_number() == -1) {  // and all behind it: an epoch never goes back
         outcomes.push_back({PutOutcome::What::fenced, reply.at(1).as_number()});
         co_return outcomes;
@@ -133,10 +132,9 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisExchange::answer(std::v
     add_fields(letter, call.arguments);
     flight.push_back(std::move(call));
   }
-  const auto replies = co_await calls_.call_all(scripts::answer(), std::move(flight), settings_.call_within);
-  if (!replies) co_return replies.error();
+  CO_TRY(const auto replies, co_await calls_.call_all(scripts::answer(), std::move(flight), settings_.call_within));
   std::vector<AnswerOutcome> outcomes;
-  for (const RedisReply& reply : *replies) {
+  for (const RedisReply& reply : replies) {
     auto& outcome = outcomes.emplace_back();
     switch (reply.at(0).as_number()) {
       case 1: outcome.what = AnswerOutcome::What::decided; break;
@@ -161,9 +159,8 @@ asio::awaitable<Result<std::vector<std::string>>> RedisExchange::answered(
   std::vector<std::string> hosts;
   for (const auto& [kind, request] : asks) all.push_back({"HGET", keys_.ask(kind, request), "by"});
   if (all.empty()) co_return hosts;
-  const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
-  if (!replies) co_return replies.error();
-  for (const RedisReply& one : *replies) {
+  CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
+  for (const RedisReply& one : replies) {
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
     hosts.push_back(one.text);
   }
@@ -175,24 +172,22 @@ asio::awaitable<Result<std::vector<std::string>>> RedisExchange::answered(
 asio::awaitable<Result<std::vector<std::string>>> RedisExchange::known_hosts() {
   if (!settings_.team.empty()) co_return settings_.team;
   RedisCommand ask{"SMEMBERS", keys_.of("hosts")};
-  const auto reply = co_await calls_.call(std::move(ask), settings_.call_within);
-  if (!reply) co_return reply.error();
+  CO_TRY(const auto reply, co_await calls_.call(std::move(ask), settings_.call_within));
   std::vector<std::string> names;
-  for (const RedisReply& one : reply->parts)
+  for (const RedisReply& one : reply.parts)
     if (is_actor_name(one.text) && names.size() < most_hosts) names.push_back(one.text);
   std::sort(names.begin(), names.end());
   co_return names;
 }
 
 asio::awaitable<Status> RedisExchange::find_sources(bool as_leader) {
-  const auto hosts = co_await known_hosts();
-  if (!hosts) co_return hosts.error();
+  CO_TRY(const auto hosts, co_await known_hosts());
   if (std::exchange(reads_as_leader_, as_leader) != as_leader)
     std::erase_if(sources_, [](const auto& one) { return one.second.address == lead_address; });
   std::vector<std::string> addresses{host_address(settings_.host)};
   if (as_leader) addresses.emplace_back(lead_address);
   for (const std::string& address : addresses)
-    for (const std::string& host : *hosts) {
+    for (const std::string& host : hosts) {
       const std::string stream = keys_.stream(address, host);
       if (sources_.contains(stream)) continue;
       RedisCommand create{"XGROUP", "CREATE", stream, "g", "0", "MKSTREAM"};
@@ -209,26 +204,25 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::take_up(Sourc
   std::vector<ArrivedLetter> letters;
   const std::string from = source.taken_up.empty() ? "-" : "(" + source.taken_up;
   RedisCommand ask{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
-  const auto pending = co_await calls_.call(std::move(ask), settings_.call_within);
-  if (!pending) co_return pending.error();
-  if (pending->parts.empty()) {
+  CO_TRY(const auto pending, co_await calls_.call(std::move(ask), settings_.call_within));
+  if (pending.parts.empty()) {
     source.is_new = true;
     co_return letters;
   }
   RedisCommand claim{"XCLAIM", stream, "g", settings_.host, "0"};
-  for (const RedisReply& one : pending->parts) claim.push_back(one.at(0).text);
+  for (const RedisReply& one : pending.parts) claim.push_back(one.at(0).text);
   const auto claimed = co_await calls_.call(std::move(claim), settings_.call_within);
   if (!claimed) {  // too much for one reply, or for the time that it may take: fewer, at last each by itself
-    const bool alone = pending->parts.size() == 1 && claimed.error().message == RedisReader::too_much;
-    source.at_once = std::max<std::size_t>(pending->parts.size() / 8, 1);
+    const bool alone = pending.parts.size() == 1 && claimed.error().message == RedisReader::too_much;
+    source.at_once = std::max<std::size_t>(pending.parts.size() / 8, 1);
     if (!alone) co_return claimed.error();
     letters.emplace_back().address = source.address;  // nobody can read it: it says nothing
     letters.back().host = source.host;
-    letters.back().id = source.taken_up = pending->parts.front().at(0).text;
+    letters.back().id = source.taken_up = pending.parts.front().at(0).text;
     co_return letters;
   }
   source.at_once = std::min(source.at_once * 2, most_taken_up);
-  source.taken_up = pending->parts.back().at(0).text;
+  source.taken_up = pending.parts.back().at(0).text;
   for (const RedisReply& entry : claimed->parts)
     if (!entry.is_nothing()) letters.push_back(letter_of(entry, source.address, source.host));
   co_return letters;
@@ -259,8 +253,7 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::receive(bool 
   most = std::max<std::size_t>(most, 1);
   const auto until = steady_clock::now() + wait;
   for (;;) {
-    const Status found = co_await find_sources(as_leader);
-    if (!found.ok()) co_return found.error();
+    CO_TRY(co_await find_sources(as_leader));
     for (auto& [stream, source] : sources_) {
       if (source.is_new) continue;
       auto letters = co_await take_up(source, most);
@@ -321,16 +314,14 @@ asio::awaitable<Result<RedisReply>> RedisExchange::lease_call(const RedisScript&
 
 asio::awaitable<Result<HostLease>> RedisExchange::elect(std::int64_t epoch_at_least) {
   std::vector<std::string> arguments{settings_.host, text_of(lease_kept), std::to_string(epoch_at_least), fresh_id()};
-  const auto reply = co_await lease_call(scripts::elect(), std::move(arguments));
-  if (!reply) co_return reply.error();
-  co_return lease_of(*reply);
+  CO_TRY(const auto reply, co_await lease_call(scripts::elect(), std::move(arguments)));
+  co_return lease_of(reply);
 }
 
 asio::awaitable<Result<HostLease>> RedisExchange::renew(std::int64_t epoch) {
   std::vector<std::string> arguments{settings_.host, text_of(lease_kept), std::to_string(epoch)};
-  const auto reply = co_await lease_call(scripts::renew(), std::move(arguments));
-  if (!reply) co_return reply.error();
-  co_return lease_of(*reply);
+  CO_TRY(const auto reply, co_await lease_call(scripts::renew(), std::move(arguments)));
+  co_return lease_of(reply);
 }
 
 asio::awaitable<Status> RedisExchange::resign(std::int64_t epoch) {
@@ -344,14 +335,13 @@ asio::awaitable<Result<HostLease>> RedisExchange::leader() {
   all.push_back({"GET", keys_.of("leader")});
   all.push_back({"PTTL", keys_.of("leader")});
   all.push_back({"GET", keys_.of("epoch")});
-  const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
-  if (!replies) co_return replies.error();
-  for (const RedisReply& one : *replies)
+  CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
+  for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
   HostLease lease;
-  lease.holder = (*replies)[0].text;
-  lease.left = milliseconds(std::clamp((*replies)[1].as_number(), 0LL, lease_kept.count() * 1LL));
-  lease.epoch = (*replies)[2].as_number();
+  lease.holder = replies[0].text;
+  lease.left = milliseconds(std::clamp(replies[1].as_number(), 0LL, lease_kept.count() * 1LL));
+  lease.epoch = replies[2].as_number();
   lease.ours = lease.holder == settings_.host;
   co_return lease;
 }
@@ -362,28 +352,25 @@ asio::awaitable<Status> RedisExchange::beat(HostBeat told) {
   std::vector<RedisCommand> all;
   all.push_back({"SET", keys_.host(settings_.host), told.told, "PX", text_of(beat_kept)});
   all.push_back({"SADD", keys_.of("hosts"), settings_.host});
-  const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
-  if (!replies) co_return replies.error();
-  for (const RedisReply& one : *replies)
+  CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
+  for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
   co_return Done{};
 }
 
 asio::awaitable<Result<std::vector<HostBeat>>> RedisExchange::hosts() {
-  const auto names = co_await known_hosts();
-  if (!names) co_return names.error();
+  CO_TRY(const auto names, co_await known_hosts());
   std::vector<RedisCommand> all;
-  for (const std::string& one : *names)
+  for (const std::string& one : names)
     all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte more is too long
   std::vector<HostBeat> beats;
-  if (names->empty()) co_return beats;
-  const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
-  if (!replies) co_return replies.error();
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    const RedisReply& told = (*replies)[i];
+  if (names.empty()) co_return beats;
+  CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const RedisReply& told = replies[i];
     if (told.kind == RedisReply::Kind::error) co_return error_of(told);
     if (told.text.empty() || told.text.size() > longest_beat) continue;
-    beats.push_back({(*names)[i], told.text});
+    beats.push_back({names[i], told.text});
   }
   co_return beats;
 }
@@ -392,13 +379,12 @@ asio::awaitable<Result<std::string>> RedisExchange::place() {
   std::vector<RedisCommand> all;
   all.push_back({"INFO", "server", "replication", "persistence", "memory"});
   all.push_back({"GET", keys_.of("born")});
-  const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
-  if (!replies) co_return replies.error();
-  for (const RedisReply& one : *replies)
+  CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
+  for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
-  const EngineFacts facts = EngineFacts::read((*replies)[0].text);
-  if (Status usable = facts.usable(settings_.address.not_durable_is_meant); !usable.ok()) co_return usable.error();
-  co_return facts.run_id + '/' + facts.replication_id + '/' + ((*replies)[1].text.empty() ? "empty" : (*replies)[1].text);
+  const EngineFacts facts = EngineFacts::read(replies[0].text);
+  CO_TRY(facts.usable(settings_.address.not_durable_is_meant));
+  co_return facts.run_id + '/' + facts.replication_id + '/' + (replies[1].text.empty() ? "empty" : replies[1].text);
 }
 
 }  // namespace inbox_poller::poller

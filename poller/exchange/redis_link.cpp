@@ -148,9 +148,8 @@ Result<std::shared_ptr<RedisLink>> make_redis_link(const asio::any_io_executor& 
   using Made = std::shared_ptr<RedisLink>;
   if (address.way == EngineAddress::Way::unix_socket) return Made(std::make_shared<UnixLink>(address, executor));
   if (address.way == EngineAddress::Way::tcp) return Made(std::make_shared<TcpLink>(address, executor));
-  auto trusted = trusted_by(address);
-  if (!trusted) return trusted.error();
-  return Made(std::make_shared<TlsLink>(address, executor, *std::move(trusted)));
+  TRY(auto trusted, trusted_by(address));
+  return Made(std::make_shared<TlsLink>(address, executor, std::move(trusted)));
 }
 
 #else

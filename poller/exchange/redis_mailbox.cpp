@@ -335,7 +335,7 @@ std::optional<Error> RedisMailbox::settle_entries(const std::string& box, const 
   if (!consumed.empty()) {
     std::vector<std::string> arguments{read_kept_ms};
     arguments.insert(arguments.end(), consumed.begin(), consumed.end());
-    if (const auto done = redis_.call(scripts::settle(), {stream}, arguments); !done) return done.error();
+    TRY(redis_.call(scripts::settle(), {stream}, arguments));
   }
   if (freed.empty()) return std::nullopt;
   RedisCommand claim{"XCLAIM", stream, "g", settings_.reader, "0"};

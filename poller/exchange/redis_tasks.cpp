@@ -83,9 +83,8 @@ std::vector<std::string> RedisTasks::keys_of(const std::string& id) const {
 }
 
 Result<long long> RedisTasks::now_ns() const {
-  const auto time = redis_.call(RedisCommand{"TIME"});
-  if (!time) return time.error();
-  return ns_of(*time);
+  TRY(const auto time, redis_.call(RedisCommand{"TIME"}));
+  return ns_of(time);
 }
 
 Result<bool> RedisTasks::put(const TaskFile& file) {
@@ -93,7 +92,7 @@ Result<bool> RedisTasks::put(const TaskFile& file) {
   const bool late = file.task.text("status") == "late";
   const std::string bytes = file.task.encode();
   const std::string key = late ? late_key(bytes) : key_of(id);
-  if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+  TRY(require_size_of(bytes));
   const TaskPlace place = file.place == TaskPlace::given_back ? TaskPlace::claimed : file.place;
   const auto seconds = [&](const char* field) { return std::clamp(file.task.number(field).value_or(0), 0.0, 9e9); };
   std::string score = open_score(file.task);
@@ -105,54 +104,48 @@ Result<bool> RedisTasks::put(const TaskFile& file) {
   const std::string name = sorting_name(order_of(file), key);
   auto keys = keys_of(id);
   keys[0] = keys_.task(key);
-  const auto put = redis_.call(scripts::put_task(), keys,
-                               {name, bytes, file.task.text("type"), name_of(place), score, file.holder});
-  if (!put) return put.error();
-  return put->as_number() == 1;
+  TRY(const auto put, redis_.call(scripts::put_task(), keys,
+                               {name, bytes, file.task.text("type"), name_of(place), score, file.holder}));
+  return put.as_number() == 1;
 }
 
 Result<Envelope> RedisTasks::post(const std::string& actor, const std::string& type, const json::value& payload,
                                   std::optional<double> priority) {
-  const auto now = now_ns();
-  if (!now) return now.error();
+  TRY(const auto now, now_ns());
   const std::string id = fresh_id();
-  Envelope task = open_task(actor, type, payload, priority, id, schema::seconds_token(*now));
-  const auto put = this->put({TaskPlace::open, {}, {}, task});
-  if (!put) return put.error();
+  Envelope task = open_task(actor, type, payload, priority, id, schema::seconds_token(now));
+  TRY(this->put({TaskPlace::open, {}, {}, task}));
   return task;
 }
 
 Result<RedisTasks::Changed> RedisTasks::change(const Found& was, const Envelope& task, const Change& how,
                                                std::string* counter) {
   const std::string bytes = task.encode();
-  if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+  TRY(require_size_of(bytes));
   auto keys = keys_of({});
   keys[0] = keys_.task(was.file.name.substr(digits_before));
-  const auto reply = redis_.call(scripts::change_task(), keys,
+  TRY(const auto reply, redis_.call(scripts::change_task(), keys,
                                  {was.version, name_of(how.place), bytes, how.holder, std::to_string(how.lease.count()),
-                                  open_score(task), how.why, fresh_id()});
-  if (!reply) return reply.error();
-  if (counter != nullptr) *counter = std::to_string(reply->at(1).as_number());
-  const long long what = reply->at(0).as_number();
+                                  open_score(task), how.why, fresh_id()}));
+  if (counter != nullptr) *counter = std::to_string(reply.at(1).as_number());
+  const long long what = reply.at(0).as_number();
   return what == 1 ? Changed::yes : what == 0 ? Changed::no : Changed::not_over;
 }
 
 Result<std::optional<Envelope>> RedisTasks::claim(const std::string& actor, const std::optional<std::string>& type,
                                                   milliseconds lease) {
   for (int round = 0; round < most_rounds * 8; ++round) {
-    const auto next = redis_.call(scripts::next_task(), {keys_.of("tasks")},
-                                  {type ? "1" : "0", type.value_or(""), prefix()});
-    if (!next) return next.error();
-    if (next->is_nothing()) return std::optional<Envelope>();
-    Found found{{TaskPlace::open, {}, next->at(0).text, {}}, next->at(2).text, ns_of(next->at(3)), {}};
-    auto task = Envelope::decode(next->at(1).text);
+    TRY(const auto next, redis_.call(scripts::next_task(), {keys_.of("tasks")},
+                                  {type ? "1" : "0", type.value_or(""), prefix()}));
+    if (next.is_nothing()) return std::optional<Envelope>();
+    Found found{{TaskPlace::open, {}, next.at(0).text, {}}, next.at(2).text, ns_of(next.at(3)), {}};
+    auto task = Envelope::decode(next.at(1).text);
     if (!task || found.file.name.size() <= digits_before) return not_ours(found.file.name);
     const long long lease_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(lease).count();
     write_claim(*task, actor, schema::seconds_token(found.now_ns), schema::seconds_token(found.now_ns + lease_ns));
     std::string counter;
-    const auto changed = change(found, *task, {TaskPlace::claimed, actor, lease, "claim"}, &counter);
-    if (!changed) return changed.error();
-    if (*changed != Changed::yes) continue;  // somebody else was faster
+    TRY(const auto changed, change(found, *task, {TaskPlace::claimed, actor, lease, "claim"}, &counter));
+    if (changed != Changed::yes) continue;  // somebody else was faster
     claims_[schema::identity_of(*task)] = counter;
     return std::optional(*std::move(task));
   }
@@ -162,14 +155,13 @@ Result<std::optional<Envelope>> RedisTasks::claim(const std::string& actor, cons
 // --- what a holder does
 
 Result<std::optional<RedisTasks::Found>> RedisTasks::get(const std::string& id) const {
-  const auto reply = redis_.call(scripts::get_task(), {keys_.task(key_of(id))}, {});
-  if (!reply) return reply.error();
-  if (reply->is_nothing()) return std::optional<Found>();
-  Found found{{place_named(reply->at(4).text), {}, reply->at(0).text, {}}, reply->at(2).text, ns_of(reply->at(3)),
-              reply->at(6).text};
-  auto task = Envelope::decode(reply->at(1).text);
+  TRY(const auto reply, redis_.call(scripts::get_task(), {keys_.task(key_of(id))}, {}));
+  if (reply.is_nothing()) return std::optional<Found>();
+  Found found{{place_named(reply.at(4).text), {}, reply.at(0).text, {}}, reply.at(2).text, ns_of(reply.at(3)),
+              reply.at(6).text};
+  auto task = Envelope::decode(reply.at(1).text);
   if (!task || found.file.name.size() <= digits_before) return not_ours(keys_.task(key_of(id)));
-  if (found.file.place == TaskPlace::claimed) found.file.holder = reply->at(5).text;
+  if (found.file.place == TaskPlace::claimed) found.file.holder = reply.at(5).text;
   found.file.task = *std::move(task);
   return std::optional(std::move(found));
 }
@@ -184,42 +176,36 @@ Result<std::optional<RedisTasks::Found>> RedisTasks::held(const std::string& act
 }
 
 Error RedisTasks::not_held(const std::string& actor, const std::string& id) const {
-  const auto found = get(id);
-  if (!found) return found.error();
-  return *found ? not_held_by(actor, id, (*found)->file) : no_task(id, place_ + "/tasks");
+  TRY(const auto found, get(id));
+  return found ? not_held_by(actor, id, found->file) : no_task(id, place_ + "/tasks");
 }
 
 Result<Envelope> RedisTasks::heartbeat(const std::string& actor, const std::string& id, milliseconds lease) {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
-    Envelope task = (*mine)->file.task;
+    TRY(const auto mine, held(actor, id));
+    if (!mine) break;
+    Envelope task = mine->file.task;
     const long long lease_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(lease).count();
-    task.set_raw("lease_expires_at", schema::seconds_token((*mine)->now_ns + lease_ns));
-    const auto changed = change(**mine, task, {TaskPlace::claimed, actor, lease, {}});
-    if (!changed) return changed.error();
-    if (*changed == Changed::yes) return task;
+    task.set_raw("lease_expires_at", schema::seconds_token(mine->now_ns + lease_ns));
+    TRY(const auto changed, change(*mine, task, {TaskPlace::claimed, actor, lease, {}}));
+    if (changed == Changed::yes) return task;
   }
   return not_held(actor, id);
 }
 
 Result<Envelope> RedisTasks::complete(const std::string& actor, const std::string& id, const json::value& result) {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
-    Envelope task = (*mine)->file.task;
-    write_result(task, result, schema::seconds_token((*mine)->now_ns));
-    const auto changed = change(**mine, task, {TaskPlace::done, actor, {}, {}});
-    if (!changed) return changed.error();
-    if (*changed != Changed::yes) continue;
+    TRY(const auto mine, held(actor, id));
+    if (!mine) break;
+    Envelope task = mine->file.task;
+    write_result(task, result, schema::seconds_token(mine->now_ns));
+    TRY(const auto changed, change(*mine, task, {TaskPlace::done, actor, {}, {}}));
+    if (changed != Changed::yes) continue;
     claims_.erase(id);
     return task;
   }
-  const auto known = get(id);
-  if (!known) return known.error();
-  if (!*known) return no_task(id, place_ + "/tasks");
+  TRY(const auto known, get(id));
+  if (!known) return no_task(id, place_ + "/tasks");
   return keep_late(actor, id, result);
 }
 
@@ -241,14 +227,12 @@ Error RedisTasks::keep_late(const std::string& actor, const std::string& id, con
 
 Result<Envelope> RedisTasks::abandon(const std::string& actor, const std::string& id, const std::string& reason) {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
-    Envelope task = (*mine)->file.task;
-    write_abandoned(task, actor, reason, settings_.max_attempts, schema::seconds_token((*mine)->now_ns));
-    const auto changed = change(**mine, task, {place_named(task.text("status")), {}, {}, {}});
-    if (!changed) return changed.error();
-    if (*changed != Changed::yes) continue;
+    TRY(const auto mine, held(actor, id));
+    if (!mine) break;
+    Envelope task = mine->file.task;
+    write_abandoned(task, actor, reason, settings_.max_attempts, schema::seconds_token(mine->now_ns));
+    TRY(const auto changed, change(*mine, task, {place_named(task.text("status")), {}, {}, {}}));
+    if (changed != Changed::yes) continue;
     claims_.erase(id);
     return task;
   }
@@ -265,11 +249,10 @@ Result<RedisReply> RedisTasks::page(TaskPlace place, const std::string& from_sco
 Result<std::vector<TaskFile>> RedisTasks::done_since(long long since_ms) const {
   std::vector<TaskFile> found;
   for (int but = 0;; but += tasks_a_page) {
-    const auto some = page(TaskPlace::done, std::to_string(since_ms), "", but);
-    if (!some) return some.error();
-    for (const RedisReply& one : some->parts)
+    TRY(const auto some, page(TaskPlace::done, std::to_string(since_ms), "", but));
+    for (const RedisReply& one : some.parts)
       if (auto task = Envelope::decode(one.at(1).text)) found.push_back({TaskPlace::done, {}, one.at(0).text, *std::move(task)});
-    if (some->parts.size() < static_cast<std::size_t>(tasks_a_page)) return found;
+    if (some.parts.size() < static_cast<std::size_t>(tasks_a_page)) return found;
   }
 }
 
@@ -277,9 +260,8 @@ Result<std::vector<TaskFile>> RedisTasks::sweep() {
   troubles_.clear();
   std::vector<TaskFile> gone;
   for (int round = 0; round < most_rounds; ++round) {
-    const auto over = page(TaskPlace::claimed, "-inf", "over", 0);
-    if (!over) return over.error();
-    for (const RedisReply& one : over->parts) {
+    TRY(const auto over, page(TaskPlace::claimed, "-inf", "over", 0));
+    for (const RedisReply& one : over.parts) {
       const Found found{{TaskPlace::claimed, one.at(2).text, one.at(0).text, {}}, one.at(3).text, ns_of(one.at(4)), {}};
       auto task = Envelope::decode(one.at(1).text);
       if (!task || found.file.name.size() <= digits_before) {
@@ -288,11 +270,10 @@ Result<std::vector<TaskFile>> RedisTasks::sweep() {
       }
       write_swept(*task, found.file.holder, settings_.max_attempts, schema::seconds_token(found.now_ns));
       const TaskPlace place = place_named(task->text("status"));
-      const auto changed = change(found, *task, {place, {}, {}, "over"});
-      if (!changed) return changed.error();
-      if (*changed == Changed::yes) gone.push_back({place, {}, found.file.name, *std::move(task)});
+      TRY(const auto changed, change(found, *task, {place, {}, {}, "over"}));
+      if (changed == Changed::yes) gone.push_back({place, {}, found.file.name, *std::move(task)});
     }
-    if (over->parts.size() < static_cast<std::size_t>(tasks_a_page)) break;
+    if (over.parts.size() < static_cast<std::size_t>(tasks_a_page)) break;
   }
   return gone;
 }
@@ -302,15 +283,14 @@ Result<std::vector<TaskFile>> RedisTasks::all() const {
   for (const auto& [name, place] : places) {
     const std::size_t before = tasks.size();
     for (int from = 0;; from += tasks_a_page) {
-      const auto some = page(place, "-inf", "", from);
-      if (!some) return some.error();
-      for (const RedisReply& one : some->parts) {
+      TRY(const auto some, page(place, "-inf", "", from));
+      for (const RedisReply& one : some.parts) {
         auto task = Envelope::decode(one.at(1).text);
         const bool late = task && task->text("status") == "late";
         const std::string file = (place != TaskPlace::dead ? "" : late ? "late-" : "dead-") + one.at(0).text;
         if (task) tasks.push_back({place, place == TaskPlace::claimed ? one.at(2).text : "", file, *std::move(task)});
       }
-      if (some->parts.size() < static_cast<std::size_t>(tasks_a_page)) break;
+      if (some.parts.size() < static_cast<std::size_t>(tasks_a_page)) break;
     }
     std::sort(tasks.begin() + static_cast<std::ptrdiff_t>(before), tasks.end(), [](const TaskFile& a, const TaskFile& b) {
       return std::tie(a.holder, a.name) < std::tie(b.holder, b.name);
@@ -321,26 +301,21 @@ Result<std::vector<TaskFile>> RedisTasks::all() const {
 
 Result<std::string> RedisTasks::whole_id(const std::string& beginning) const {
   if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
-  const auto there = get(beginning);
-  if (!there) return there.error();
-  if (*there && (*there)->file.task.text("status") != "late") return beginning;
-  const auto tasks = all();
-  if (!tasks) return tasks.error();
-  return whole_id_among(*tasks, beginning, place_ + "/tasks");
+  TRY(const auto there, get(beginning));
+  if (there && there->file.task.text("status") != "late") return beginning;
+  TRY(const auto tasks, all());
+  return whole_id_among(tasks, beginning, place_ + "/tasks");
 }
 
 Result<Envelope> RedisTasks::requeue(const std::string& id) {
-  const auto found = get(id);
-  if (!found) return found.error();
-  if (!*found) return no_task(id, place_ + "/tasks");
-  if (Status dead = require_dead((*found)->file, id); !dead.ok()) return dead.error();
-  const auto now = now_ns();
-  if (!now) return now.error();
-  Envelope task = (*found)->file.task;
-  write_requeued(task, schema::seconds_token(*now));
-  const auto changed = change(**found, task, {TaskPlace::open, {}, {}, {}});
-  if (!changed) return changed.error();
-  if (*changed != Changed::yes) return Error{"task.not_dead", "task " + id + " was changed at this moment; look again"};
+  TRY(const auto found, get(id));
+  if (!found) return no_task(id, place_ + "/tasks");
+  TRY(require_dead(found->file, id));
+  TRY(const auto now, now_ns());
+  Envelope task = found->file.task;
+  write_requeued(task, schema::seconds_token(now));
+  TRY(const auto changed, change(*found, task, {TaskPlace::open, {}, {}, {}}));
+  if (changed != Changed::yes) return Error{"task.not_dead", "task " + id + " was changed at this moment; look again"};
   return task;
 }
 
@@ -348,18 +323,16 @@ Result<TaskCounts> RedisTasks::counts() const {
   TaskCounts counts;
   for (const auto& [place, to] : {std::pair(TaskPlace::open, &counts.open), std::pair(TaskPlace::claimed, &counts.claimed),
                                   std::pair(TaskPlace::done, &counts.done), std::pair(TaskPlace::dead, &counts.dead)}) {
-    const auto count = redis_.call(RedisCommand{"ZCARD", keys_.of(set_of(place))});
-    if (!count) return count.error();
-    *to = static_cast<std::size_t>(std::max(count->as_number(), 0LL));
+    TRY(const auto count, redis_.call(RedisCommand{"ZCARD", keys_.of(set_of(place))}));
+    *to = static_cast<std::size_t>(std::max(count.as_number(), 0LL));
   }
   return counts;
 }
 
 Result<std::vector<std::string>> RedisTasks::held_by(const std::string& actor) const {
-  const auto names = redis_.call(scripts::tasks_of(), {keys_.of("leases")}, {prefix(), actor});
-  if (!names) return names.error();
+  TRY(const auto names, redis_.call(scripts::tasks_of(), {keys_.of("leases")}, {prefix(), actor}));
   std::vector<std::string> ids;
-  for (const RedisReply& one : names->parts)
+  for (const RedisReply& one : names.parts)
     if (one.text.size() > digits_before && ids.size() < most_listed) ids.push_back(one.text.substr(digits_before));
   return ids;
 }

@@ -17,9 +17,8 @@ constexpr std::chrono::milliseconds others_first{20};
 }  // namespace
 
 Status Carrier::restore() {
-  const auto rows = state_.context.ledger.host_mail().filed(state_.context.name);
-  if (!rows) return rows.error();
-  for (const auto& row : *rows) {
+  TRY(const auto rows, state_.context.ledger.host_mail().filed(state_.context.name));
+  for (const auto& row : rows) {
     auto decoded = local_.decode(row.entry);
     if (!decoded) continue;
     if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
@@ -87,11 +86,10 @@ Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std:
   std::vector<Disposal> disposals;
   if (taken.empty()) return disposals;
   auto& context = state_.context;
-  const auto queued = context.ledger.host_mail().queued(context.name, HostWay::out);
-  if (!queued) return queued.error();
-  auto room = static_cast<long long>(state_.settings.queued) - *queued;
+  TRY(const auto queued, context.ledger.host_mail().queued(context.name, HostWay::out));
+  auto room = static_cast<long long>(state_.settings.queued) - queued;
   EventBatch events;
-  const auto committed = context.ledger.transaction([&]() -> Status {
+  TRY(context.ledger.transaction([&]() -> Status {
     for (const auto& one : taken) {
       if (one.read) {  // before us, by somebody else
         disposals.push_back(Disposal::leave);
@@ -99,13 +97,12 @@ Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std:
         disposals.push_back(Disposal::again);
       } else {
         --room;
-        if (auto done = accept_one(owner, one, events); !done) return done;
+        TRY(accept_one(owner, one, events));
         disposals.push_back(Disposal::consume);
       }
     }
     return events.write_history(context.ledger, context.clock.wall_ms());
-  });
-  if (!committed) return committed.error();
+  }));
   events.log(context.telemetry);
   const bool full = room <= 0;
   if (full && state_.full.empty())
@@ -143,9 +140,8 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatc
     row.type = schema::type_name(payload);
     row.request_id = schema::claimed_request_id(decoded->message.text);
   }
-  const auto added = context.ledger.host_mail().add(row);
-  if (!added) return added.error();
-  if (!*added) return Done{};  // from before a crash
+  TRY(const auto added, context.ledger.host_mail().add(row));
+  if (!added) return Done{};  // from before a crash
   auto fields = letter_fields(row);
   if (!decoded) {
     fields.emplace_back("reason", row.problem);
@@ -201,9 +197,9 @@ bool Carrier::put_some_in(std::set<std::string>& held) {
   const auto now = context.clock.wall_ms();
   const auto recorded = context.ledger.transaction([&]() -> Status {
     if (!done.empty())
-      if (auto set = context.ledger.host_mail().set(context.name, done, HostMailState::there, now); !set) return set;
+      TRY(context.ledger.host_mail().set(context.name, done, HostMailState::there, now));
     for (const auto& [id, why] : bad)
-      if (auto set = context.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why); !set) return set;
+      TRY(context.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why));
     return Done{};
   });
   if (!recorded) return false;  // looked for, and found, at the next poll
@@ -226,7 +222,7 @@ void Carrier::look_at_filed() {
   if (read.empty() && lost.empty()) return;
   const auto now = context.clock.wall_ms();
   const auto recorded = context.ledger.transaction([&]() -> Status {
-    if (auto set = context.ledger.host_mail().set(context.name, read, HostMailState::read, now); !set) return set;
+    TRY(context.ledger.host_mail().set(context.name, read, HostMailState::read, now));
     return context.ledger.host_mail().set(context.name, lost, HostMailState::waiting, now);
   });
   if (!recorded) return;

@@ -41,9 +41,8 @@ HostService::HostService(TeamContext& context, std::shared_ptr<Mailbox> mailbox,
     return;
   }
   relay_ = std::make_unique<Relay>(state_, *exchange_, [this](std::string_view bytes) -> Result<schema::Message> {
-    auto decoded = local_mailbox_->decode(bytes);
-    if (!decoded) return decoded.error();
-    return std::move(decoded->message);
+    TRY(auto decoded, local_mailbox_->decode(bytes));
+    return std::move(decoded.message);
   });
   relay_->arrived = [this] {
     mailbox_.heard();
@@ -53,13 +52,11 @@ HostService::HostService(TeamContext& context, std::shared_ptr<Mailbox> mailbox,
 
 Status HostService::restore() {
   auto& table = state_.context.ledger.host_mail();
-  if (auto made = table.prepare(); !made) return made;
-  const auto place = table.place(state_.context.name);
-  if (!place) return place.error();
-  state_.epoch = place->epoch;
-  const auto removed = table.removed(state_.context.name);
-  if (!removed) return removed.error();
-  for (const auto& row : *removed) state_.removed[row.member] = row.joined_ms;
+  TRY(table.prepare());
+  TRY(const auto place, table.place(state_.context.name));
+  state_.epoch = place.epoch;
+  TRY(const auto removed, table.removed(state_.context.name));
+  for (const auto& row : removed) state_.removed[row.member] = row.joined_ms;
   return carrier_.restore();
 }
 
@@ -148,9 +145,8 @@ Status HostService::hand_over(const MessageRow& message) {
   row.request_id = message.request_id;
   row.entry = message.raw.empty() ? local_mailbox_->encode(message.message) : message.raw;
   row.created_ms = context.clock.wall_ms();
-  const auto added = context.ledger.host_mail().add(row);
-  if (!added) return added.error();
-  if (*added) state_.work.raise();
+  TRY(const auto added, context.ledger.host_mail().add(row));
+  if (added) state_.work.raise();
   return Done{};
 }
 

@@ -35,14 +35,12 @@ Status HostState::commit(const std::function<Status()>& work) {
   auto done = context.ledger.transaction([&]() -> Status {
     auto& table = context.ledger.host_mail();
     if (!late.there.empty())
-      if (auto set = table.set(context.name, {late.there.begin(), late.there.end()}, HostMailState::there,
-                               context.clock.wall_ms());
-          !set)
-        return set;
+      TRY(table.set(context.name, {late.there.begin(), late.there.end()}, HostMailState::there,
+                               context.clock.wall_ms()));
     if (!late.told.empty())
-      if (auto told = table.tell(late.told, 1); !told) return told;
+      TRY(table.tell(late.told, 1));
     if (!late.ended.empty())
-      if (auto told = table.tell(late.ended, 2); !told) return told;
+      TRY(table.tell(late.ended, 2));
     return work();
   });
   if (done) late = {};

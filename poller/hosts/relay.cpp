@@ -33,16 +33,14 @@ Status settle_ask(const HostState& state, HostMailRow& row) {
   if (row.request_id.empty()) return Done{};
   if (row.lead) {
     if (row.host != state.settings.host) return Done{};
-    const auto answer = table.answer_to(team, row.sender, row.request_id);
-    if (!answer) return answer.error();
-    if (*answer) row.state = HostMailState::read;
+    TRY(const auto answer, table.answer_to(team, row.sender, row.request_id));
+    if (answer) row.state = HostMailState::read;
     return Done{};
   }
   if (!row.final) return Done{};
-  const auto rows = table.of_request(row.request_id, 20);
-  if (!rows) return rows.error();
+  TRY(const auto rows, table.of_request(row.request_id, 20));
   std::vector<long long> asked;
-  for (const auto& one : *rows) {
+  for (const auto& one : rows) {
     const bool moves = one.state != HostMailState::read && one.state != HostMailState::refused;
     if (one.team == team && one.way == HostWay::out && one.host == lead_address && one.sender == row.inbox && moves)
       asked.push_back(one.id);
@@ -75,9 +73,9 @@ asio::awaitable<bool> Relay::look_at_place() {
   const bool first = known->place.empty();
   known->place = *found;
   const auto recorded = state_.commit([&]() -> Status {
-    if (auto set = table.set_place(*known); !set) return set;
+    TRY(table.set_place(*known));
     if (first) return Done{};
-    if (auto again = table.put_all_again(state_.context.name, false, state_.context.clock.wall_ms()); !again) return again;
+    TRY(table.put_all_again(state_.context.name, false, state_.context.clock.wall_ms()));
     return table.tell_all_again(state_.context.name);
   });
   if (!recorded) co_return ledger_failed(recorded.error());
@@ -92,15 +90,14 @@ asio::awaitable<bool> Relay::look_at_place() {
 Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
   if (heard_of_ == std::pair(leader, epoch)) return Done{};
   auto& table = state_.context.ledger.host_mail();
-  auto known = table.place(state_.context.name);
-  if (!known) return known.error();
-  const bool same = known->leader == leader && known->epoch == epoch;
+  TRY(auto known, table.place(state_.context.name));
+  const bool same = known.leader == leader && known.epoch == epoch;
   // Also for the same host: another may have led in between, and told nobody.
-  const bool other = !known->leader.empty();
-  known->leader = leader;
-  known->epoch = std::max(known->epoch, epoch);
+  const bool other = !known.leader.empty();
+  known.leader = leader;
+  known.epoch = std::max(known.epoch, epoch);
   const auto recorded = same ? Status(Done{}) : state_.commit([&]() -> Status {
-    if (auto set = table.set_place(*known); !set || !other) return set;
+    if (auto set = table.set_place(known); !set || !other) return set;
     return table.put_all_again(state_.context.name, true, state_.context.clock.wall_ms());
   });
   if (recorded) heard_of_ = {leader, epoch};
@@ -161,9 +158,8 @@ Result<std::vector<HostLetter>> Relay::letters_of(const std::vector<HostMailRow>
   for (const auto& row : rows) {
     // Not always the one before it here: what was on its way when the others were to be put again was put since.
     if (letters.empty() || row.number != after + 1) {
-      const auto put = state_.context.ledger.host_mail().after(state_.context.name, row.host, row.number);
-      if (!put) return put.error();
-      after = std::max(after, *put);
+      TRY(const auto put, state_.context.ledger.host_mail().after(state_.context.name, row.host, row.number));
+      after = std::max(after, put);
     }
     auto& letter = letters.emplace_back();
     letter.address = row.host;
@@ -228,7 +224,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
       }
       // What was put behind it comes behind a letter that nobody has: it is left there, and put again.
       const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
-      if (auto set = table.set(team, {row.id}, HostMailState::refused, now, why); !set) return set;
+      TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
       refused.add(Event::letter_refused, {{"team", team},
                                           {"inbox", row.inbox},
                                           {"type", row.type},
@@ -260,13 +256,12 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
     std::map<std::string, bool> has_room;  // by host
     for (const auto& letter : *letters) {
       if (*queued >= most && !has_room.contains(letter.host)) {
-        const auto of_host = table.queued(context.name, HostWay::in, letter.host);
-        if (!of_host) return of_host.error();
-        has_room[letter.host] = *of_host < most;
+        TRY(const auto of_host, table.queued(context.name, HostWay::in, letter.host));
+        has_room[letter.host] = of_host < most;
       }
       // It waits in its sender's ledger, and is put again. No other host waits for that, nor does a receipt.
       if (*queued >= most && !has_room[letter.host] && !letter.to.empty()) continue;
-      if (auto taken = take(letter, events); !taken) return taken;
+      TRY(take(letter, events));
     }
     return events.write_history(context.ledger, context.clock.wall_ms());
   });
@@ -297,11 +292,10 @@ Status Relay::take(const ArrivedLetter& letter, EventBatch& events) {
 Result<bool> Relay::decided_here(const HostMailRow& row) const {
   const auto* kind = handlers::kind_answered_by(row.type);
   if (kind == nullptr) return false;
-  const auto ask = state_.context.ledger.asks().find(state_.context.name, {kind->kind, row.inbox, row.request_id});
-  if (!ask) return ask.error();
+  TRY(const auto ask, state_.context.ledger.asks().find(state_.context.name, {kind->kind, row.inbox, row.request_id}));
   using handlers::AskState;
-  return *ask &&
-         ((*ask)->state == AskState::approved || (*ask)->state == AskState::denied || (*ask)->state == AskState::expired);
+  return ask &&
+         (ask->state == AskState::approved || ask->state == AskState::denied || ask->state == AskState::expired);
 }
 
 Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& letter, HostMailRow& row) const {
@@ -330,12 +324,10 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& let
   if (!row.lead && context.roster.find(letter.to) == nullptr)
     return Refusal(handlers::Refused{"host.nobody", "\"" + row.inbox + "\" is nobody of this host's roster"});
   if (!row.final || row.lead) return Refusal();
-  auto before = context.ledger.host_mail().answer_to(context.name, row.inbox, row.request_id);
-  if (!before) return before.error();
-  if (*before && (*before)->entry == row.entry) return Refusal();
-  const auto here = decided_here(row);
-  if (!here) return here.error();
-  if (!*before && !*here) return Refusal();
+  TRY(auto before, context.ledger.host_mail().answer_to(context.name, row.inbox, row.request_id));
+  if (before && before->entry == row.entry) return Refusal();
+  TRY(const auto here, decided_here(row));
+  if (!before && !here) return Refusal();
   return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});
 }
 
@@ -343,11 +335,10 @@ Status Relay::take_up(const HostMailRow& letter) {
   auto& ledger = state_.context.ledger;
   if (!letter.lead || letter.state == HostMailState::refused) return Done{};
   const auto key = journal_key(letter);
-  if (auto queued = ledger.deliveries().take_up(key, letter.sender); !queued) return queued;
+  TRY(ledger.deliveries().take_up(key, letter.sender));
   if (letter.attempts == 0) return Done{};
-  const auto met = ledger.messages().known(key);
-  if (!met) return met.error();
-  return ledger.host_mail().take_up(letter.id, *met ? HostMailState::there : HostMailState::waiting,
+  TRY(const auto met, ledger.messages().known(key));
+  return ledger.host_mail().take_up(letter.id, met ? HostMailState::there : HostMailState::waiting,
                                     state_.context.clock.wall_ms());
 }
 
@@ -365,48 +356,43 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   row.lead = letter.address == lead_address;
   const auto [last, is_first] = last_numbers_.try_emplace({row.host, row.lead});
   if (is_first) {
-    const auto found = table.last_number(team, row.host, row.lead);
-    if (!found) return found.error();
-    last->second = *found;
+    TRY(const auto found, table.last_number(team, row.host, row.lead));
+    last->second = found;
   }
   const auto put_again = [&]() -> Result<bool> {
-    const auto known = table.find(team, HostWay::in, row.host, row.inbox, row.key);
-    if (!known) return known.error();
-    if (!*known) return false;
-    if (auto taken = take_up(**known); !taken) return taken.error();
-    const auto told = table.tell_again(team, {(*known)->id});  // nothing was heard of us
+    TRY(const auto known, table.find(team, HostWay::in, row.host, row.inbox, row.key));
+    if (!known) return false;
+    TRY(take_up(*known));
+    const auto told = table.tell_again(team, {known->id});  // nothing was heard of us
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
   if (letter.number <= last->second || letter.after > last->second) {  // any other is new here
-    const auto known = put_again();
-    if (!known) return known.error();
-    if (*known) return Done{};
+    TRY(const auto known, put_again());
+    if (known) return Done{};
   }
   if (letter.after > last->second) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
-  auto refused = examine(letter, row);
-  if (!refused) return refused.error();
-  if (*refused) {
+  TRY(auto refused, examine(letter, row));
+  if (refused) {
     row.state = HostMailState::refused;
-    row.problem = (*refused)->code + ": " + (*refused)->reason;
+    row.problem = refused->code + ": " + refused->reason;
     if (refused_bytes_[row.host] >= most_refused_bytes)
       row.entry.resize(std::min(row.entry.size(), shortened));
     else
       refused_bytes_[row.host] += row.entry.size();
   } else {
-    if (auto taken = take_up(row); !taken) return taken;
-    if (auto settled = settle_ask(state_, row); !settled) return settled;
+    TRY(take_up(row));
+    TRY(settle_ask(state_, row));
   }
-  const auto added = table.add(row);
-  if (!added) return added.error();
-  if (!*added) {
+  TRY(const auto added, table.add(row));
+  if (!added) {
     const auto known = put_again();
     return known ? Status(Done{}) : Status(known.error());
   }
   last->second = std::max(last->second, row.number);
   auto fields = letter_fields(row);
-  if (*refused) {
-    fields.emplace_back("code", (*refused)->code);
-    fields.emplace_back("reason", (*refused)->reason);
+  if (refused) {
+    fields.emplace_back("code", refused->code);
+    fields.emplace_back("reason", refused->reason);
     events.add(Event::letter_refused, std::move(fields));
   } else if (row.request_id.empty()) {
     events.add_told_by_row(Event::letter_arrived, std::move(fields));

@@ -82,21 +82,20 @@ Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
     for (const auto& one : list(name)) keys.push_back(text_in(one));
     return table.heard(team, word, keys, now);
   };
-  if (auto heard = hear(HostMailState::there, "there"); !heard) return heard;
-  if (auto heard = hear(HostMailState::read, "read"); !heard) return heard;
+  TRY(hear(HostMailState::there, "there"));
+  TRY(hear(HostMailState::read, "read"));
   for (const auto& one : list("refused")) {
     const auto* pair = one.if_array();
     if (pair == nullptr || pair->size() != 2) continue;
     const auto key = text_in((*pair)[0]);
     word.state = HostMailState::refused;
     word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
-    const auto ours = table.like(key, 8);
-    if (!ours) return ours.error();
-    const bool is_news = std::ranges::any_of(*ours, [&](const HostMailRow& row) {
+    TRY(const auto ours, table.like(key, 8));
+    const bool is_news = std::ranges::any_of(ours, [&](const HostMailRow& row) {
       return row.team == team && row.way == HostWay::out && row.key.value == key && row.state != HostMailState::refused &&
              row.state != HostMailState::read && (row.host == word.stream || (word.leads && row.host == lead_address));
     });
-    if (auto heard = table.heard(team, word, {key}, now); !heard) return heard;
+    TRY(table.heard(team, word, {key}, now));
     if (is_news)
       events.add(Event::letter_refused,
                  {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});

@@ -34,9 +34,8 @@ std::vector<std::string> SpreadMailbox::lead_boxes() {
 
 Result<std::span<const News>> SpreadMailbox::news() {
   rests_ = false;
-  const auto local = local_.news();
-  if (!local) return local.error();
-  here_.assign(local->begin(), local->end());
+  TRY(const auto local, local_.news());
+  here_.assign(local.begin(), local.end());
   const auto before = std::exchange(news_, {});
   for (const auto& one : here_)
     if (!is_elsewhere(one.box)) news_.push_back(one);
@@ -145,9 +144,8 @@ std::vector<PutResult> SpreadMailbox::post(const std::string& inbox, std::span<c
   std::vector<PutResult> results;
   const auto committed = ledger.transaction([&]() -> Status {
     for (const schema::Message& message : messages) {
-      const auto added = ledger.host_mail().add(row_of(inbox, message));
-      if (!added) return added.error();
-      results.push_back({*added ? Put::done : Put::already, where});
+      TRY(const auto added, ledger.host_mail().add(row_of(inbox, message)));
+      results.push_back({added ? Put::done : Put::already, where});
     }
     return Done{};
   });
@@ -180,13 +178,10 @@ PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schem
   auto& context = state_.context;
   const auto committed = context.ledger.transaction([&]() -> Status {
     for (const auto& key : keys) {
-      const auto row = context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key);
-      if (!row) return row.error();
-      if (!*row || (*row)->state != HostMailState::waiting || (*row)->attempts > 0 || state_.under_way.contains((*row)->id)) continue;
-      if (auto set = context.ledger.host_mail().set(context.name, {(*row)->id}, HostMailState::refused,
-                                                    context.clock.wall_ms(), "taken back before it was sent");
-          !set)
-        return set;
+      TRY(const auto row, context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key));
+      if (!row || row->state != HostMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
+      TRY(context.ledger.host_mail().set(context.name, {row->id}, HostMailState::refused,
+                                                    context.clock.wall_ms(), "taken back before it was sent"));
     }
     return Done{};
   });

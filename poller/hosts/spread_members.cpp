@@ -80,26 +80,25 @@ bool SpreadMembers::roster_changed() {
 }
 
 Result<schema::Roster> SpreadMembers::roster() {
-  auto roster = local_.roster();
-  if (!roster) return roster;
+  TRY(auto roster, local_.roster());
   if (std::exchange(told_as_, local_.roster_copy().bytes) != local_.roster_copy().bytes) ++version_;
   read_ = state_.roster_version;
   leads_ = state_.leading();
-  const auto lead = state_.context.config.team.lead.empty() ? roster->lead_name() : state_.context.config.team.lead;
+  const auto lead = state_.context.config.team.lead.empty() ? roster.lead_name() : state_.context.config.team.lead;
   const auto is_elsewhere = [&](const std::string& name) {
     return handlers::is_elsewhere(state_.settings, name, lead, leads_);
   };
   here_.clear();
-  for (auto& member : roster->members) {
+  for (auto& member : roster.members) {
     if (is_elsewhere(member.name))
       member = elsewhere(std::move(member));
     else
       here_.push_back(member);
   }
   const auto put = [&](const schema::Member& member) {
-    const auto same = std::ranges::find(roster->members, member.name, &schema::Member::name);
-    if (same == roster->members.end())
-      roster->members.push_back(member);
+    const auto same = std::ranges::find(roster.members, member.name, &schema::Member::name);
+    if (same == roster.members.end())
+      roster.members.push_back(member);
     else
       *same = member;
   };
@@ -109,14 +108,14 @@ Result<schema::Roster> SpreadMembers::roster() {
   for (const auto& [host, names] : state_.settings.members) {
     if (host == state_.settings.host) continue;
     for (const auto& name : names) {
-      if (roster->find(name) != nullptr) continue;
+      if (roster.find(name) != nullptr) continue;
       schema::Member member;  // its host has not told yet; without a folder no rule for paths allows it anything
       member.name = name;
       member.agent_id = name + "@" + state_.context.name;
-      roster->members.push_back(std::move(member));
+      roster.members.push_back(std::move(member));
     }
   }
-  std::erase_if(roster->members, [&](const schema::Member& member) {
+  std::erase_if(roster.members, [&](const schema::Member& member) {
     return is_elsewhere(member.name) && state_.is_removed(member.name, member.joined_at_ms);
   });
   return roster;
@@ -166,12 +165,11 @@ PutResult SpreadMembers::remove_member(const std::string& name) {
 
 Status SpreadMembers::remember(const Removed& removed) {
   auto& context = state_.context;
-  const auto committed = context.ledger.transaction([&]() -> Status {
+  TRY(context.ledger.transaction([&]() -> Status {
     for (const auto& [name, joined] : removed)
-      if (auto set = context.ledger.host_mail().set_removed({context.name, name, joined}); !set) return set;
+      TRY(context.ledger.host_mail().set_removed({context.name, name, joined}));
     return Done{};
-  });
-  if (!committed) return committed;
+  }));
   for (const auto& [name, joined] : removed) state_.removed[name] = joined;
   ++state_.roster_version;
   ++state_.telling;

@@ -39,13 +39,13 @@ using Named = std::pair<std::string, Ask>;
 
 Result<Ask> read_ask(const Database& database, const Statement& from) {
   AskRow row;
-  if (auto read = asks_table().read_into(database, from, row); !read) return read.error();
+  TRY(asks_table().read_into(database, from, row));
   return std::move(row.request);
 }
 
 Result<Named> read_named(const Database& database, const Statement& from) {
   AskRow row;
-  if (auto read = asks_table().read_into(database, from, row); !read) return read.error();
+  TRY(asks_table().read_into(database, from, row));
   return Named(std::move(row.team), std::move(row.request));
 }
 
@@ -86,10 +86,9 @@ Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
 }
 
 Status AskTable::put(std::string_view team, const Ask& row) {
-  auto recorded = find(team, name_of(row));
-  if (!recorded) return recorded.error();
-  if (*recorded) {
-    if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
+  TRY(auto recorded, find(team, name_of(row)));
+  if (recorded) {
+    TRY(may_replace(*recorded, row));
   }
   return asks_table().put(database_, {0, std::string(team), row});
 }
@@ -108,18 +107,16 @@ Result<std::vector<Ask>> AskTable::open(std::string_view team) {
 }
 
 Result<std::uint32_t> AskTable::open_count(std::string_view team, std::string_view asker) {
-  auto count = database_.value<long long>(
-      "SELECT count(*) FROM asks WHERE team = ?1 AND asker = ?2 AND state IN ('received', 'pending')", team, asker);
-  if (!count) return count.error();
-  return static_cast<std::uint32_t>(*count);
+  TRY(auto count, database_.value<long long>(
+      "SELECT count(*) FROM asks WHERE team = ?1 AND asker = ?2 AND state IN ('received', 'pending')", team, asker));
+  return static_cast<std::uint32_t>(count);
 }
 
 Result<std::uint32_t> AskTable::plan_count(std::string_view team, std::string_view asker, std::string_view content_hash) {
-  auto count = database_.value<long long>(
+  TRY(auto count, database_.value<long long>(
       "SELECT count(*) FROM asks WHERE team = ?1 AND asker = ?2 AND content_hash = ?3 AND kind = 'plan'", team,
-      asker, content_hash);
-  if (!count) return count.error();
-  return static_cast<std::uint32_t>(*count);
+      asker, content_hash));
+  return static_cast<std::uint32_t>(count);
 }
 
 }  // namespace inbox_poller::poller

@@ -56,10 +56,9 @@ std::string may_go(const std::string& of_any_age) {
 Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
                                                          std::optional<Overdue> overdue, Owed owed) {
   const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
-  const auto urgent = database_.value<bool>(
-      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team);
-  if (!urgent) return urgent.error();
-  if (!*urgent && !overdue) {  // the usual case, in the order of the index
+  TRY(const auto urgent, database_.value<bool>(
+      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team));
+  if (!urgent && !overdue) {  // the usual case, in the order of the index
     static const std::string usual =
         delivery_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
                    "ORDER BY d.message LIMIT ?3");
@@ -125,17 +124,15 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
     row.read(one.id, one.team, one.sender);
     return one;
   };
-  const auto delivered = all_rows<Delivered>(database_.query(which, list), read, database_);
-  if (!delivered) return delivered.error();
+  TRY(const auto delivered, all_rows<Delivered>(database_.query(which, list), read, database_));
   const auto before = database_.chat_changes();
-  const auto moved = database_.run(  // twice as fast as with RETURNING, which keeps its rows in a table of its own
+  TRY(database_.run(  // twice as fast as with RETURNING, which keeps its rows in a table of its own
       "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
-      list, now, to_string(confirmed));
-  if (!moved) return moved.error();
+      list, now, to_string(confirmed)));
   keep_count(before);
   std::vector<long long> found;
-  for (const auto& one : *delivered) {
+  for (const auto& one : delivered) {
     found.push_back(one.id);
     count(one.team, one.sender, -1);
   }
@@ -187,12 +184,11 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
 
 Status DeliveryTable::take_over(const MessageRow& message) {
   const auto before = database_.chat_changes();
-  auto queued = database_.run(
+  TRY(auto queued, database_.run(
       "INSERT INTO deliveries (message, team, state, priority, confirmed, sink, offered_ms, delivered_ms, attempts) "
       "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE id = ?1 AND disposition = 'chat' "
       "ON CONFLICT (message) DO NOTHING",
-      message.id);
-  if (!queued) return queued;
+      message.id));
   keep_count(before);
   if (database_.changes() > 0) count(message.team, message.sender, 1);
   return queued;
@@ -223,18 +219,16 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
       {count + "'delivered' AND priority > 0 AND confirmed = 'assumed'", &ChatCounts::assumed},
       {count + "'expired' AND priority > 0", &ChatCounts::expired}};
   for (const auto& [sql, member] : wanted) {
-    const auto found = database_.value<long long>(sql, team);
-    if (!found) return found.error();
-    counts.*member = *found;
+    TRY(const auto found, database_.value<long long>(sql, team));
+    counts.*member = found;
   }
   static const std::string oldest_sql =
       "SELECT m.received_ms" + with_message +
       "d.state = 'queued' AND d.team = ?1 AND d.priority = ?2 AND d.confirmed = '' ORDER BY d.message LIMIT 1";
   for (const int priority : {1, 2}) {
-    const auto oldest = database_.value<long long>(oldest_sql, team, priority);
-    if (!oldest) return oldest.error();
-    if (*oldest != 0 && (counts.oldest_queued_ms == 0 || *oldest < counts.oldest_queued_ms))
-      counts.oldest_queued_ms = *oldest;
+    TRY(const auto oldest, database_.value<long long>(oldest_sql, team, priority));
+    if (oldest != 0 && (counts.oldest_queued_ms == 0 || oldest < counts.oldest_queued_ms))
+      counts.oldest_queued_ms = oldest;
   }
   return counts;
 }
@@ -251,7 +245,7 @@ Status DeliveryTable::add(long long id, const MessageRow& message, long long bef
     delivery.offered_ms = message.offered_ms;
     delivery.delivered_ms = message.delivered_ms;
     delivery.attempts = message.attempts;
-    if (auto queued = deliveries_table().insert(database_, delivery); !queued) return queued.error();
+    TRY(deliveries_table().insert(database_, delivery));
   }
   keep_count(before);
   const bool waits = message.delivery == DeliveryState::queued || message.delivery == DeliveryState::offered;
@@ -282,9 +276,8 @@ Result<const WaitingChat*> DeliveryTable::waiting(std::string_view team) {
   Statement rows = database_.query(sql, team);
   WaitingChat waiting;
   for (;;) {
-    auto row = rows.next();
-    if (!row) return row.error();
-    if (!*row) return &(waiting_[std::string(team)] = std::move(waiting));
+    TRY(auto row, rows.next());
+    if (!row) return &(waiting_[std::string(team)] = std::move(waiting));
     std::string sender;
     long long count = 0;
     rows.read(sender, count);

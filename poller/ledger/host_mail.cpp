@@ -71,8 +71,8 @@ std::string narrow_where(std::string_view condition) {
 
 Result<HostMailRow> read_whole(const Database& database, const Statement& from) {
   HostMailRow row;
-  if (auto read = mail_table().read_into(database, from, row); !read) return read.error();
-  if (auto read = entries_table().read_into(database, from, row, mail_table().width()); !read) return read.error();
+  TRY(mail_table().read_into(database, from, row));
+  TRY(entries_table().read_into(database, from, row, mail_table().width()));
   return row;
 }
 
@@ -103,11 +103,10 @@ schema::MessageKey journal_key(const HostMailRow& row) {
 Status HostMailTable::prepare() {
   const auto made = database_.transaction([&]() -> Status {
     for (const auto& text : {mail_table().text(), entries_table().text(), places_table().text(), removed_table().text()}) {
-      const auto found = database_.value<long long>(
-          "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1", text.name);
-      if (!found) return found.error();
-      if (*found != 0) continue;
-      if (auto added = database_.script(text.sql); !added) return added;
+      TRY(const auto found, database_.value<long long>(
+          "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1", text.name));
+      if (found != 0) continue;
+      TRY(database_.script(text.sql));
     }
     return Done{};
   });
@@ -117,20 +116,18 @@ Status HostMailTable::prepare() {
 
 Result<bool> HostMailTable::add(HostMailRow row) {
   if (row.way == HostWay::out) {
-    auto last = database_.value<long long>(
+    TRY(auto last, database_.value<long long>(
         "SELECT max(number) FROM (SELECT max(number) AS number FROM host_mail WHERE team = ?1 AND way = 'out' AND "
         "host = ?2 AND lead = 0 UNION ALL SELECT max(number) FROM host_mail WHERE team = ?1 AND way = 'out' AND "
         "host = ?2 AND lead = 1)",
-        row.team, row.host);
-    if (!last) return last.error();
-    row.number = *last + 1;
+        row.team, row.host));
+    row.number = last + 1;
   }
   row.state_ms = row.created_ms;
-  const auto added = mail_table().insert_new(database_, row);
-  if (!added) return added.error();
+  TRY(const auto added, mail_table().insert_new(database_, row));
   if (database_.changes() == 0) return false;
-  row.id = *added;
-  if (auto kept = entries_table().insert(database_, row); !kept) return kept.error();
+  row.id = added;
+  TRY(entries_table().insert(database_, row));
   return true;
 }
 
@@ -200,13 +197,11 @@ Result<std::vector<HostMailRow>> HostMailTable::waiting(std::string_view team, s
   Statement from = database_.query(sql, team, stream, leading ? 1 : 0, limit);
   std::vector<HostMailRow> waiting;
   for (std::size_t bytes = 0; bytes < put_together;) {
-    const auto found = from.next();
-    if (!found) return found.error();
-    if (!*found) break;
-    auto row = read_whole(database_, from);
-    if (!row) return row.error();
-    bytes += row->entry.size();
-    waiting.push_back(*std::move(row));
+    TRY(const auto found, from.next());
+    if (!found) break;
+    TRY(auto row, read_whole(database_, from));
+    bytes += row.entry.size();
+    waiting.push_back(std::move(row));
   }
   return waiting;
 }
@@ -224,11 +219,10 @@ Result<long long> HostMailTable::after(std::string_view team, std::string_view s
 Status HostMailTable::heard(std::string_view team, const HostWord& word, const std::vector<std::string>& keys, EpochMs now) {
   for (const auto& key : keys)
     if (const auto bytes = key_bytes(key)) {
-      auto moved = database_.run(
+      TRY(database_.run(
           "UPDATE host_mail SET state = ?5, state_ms = ?6, problem = ?7 WHERE key = ?1 AND team = ?2 AND way = 'out' AND "
           "(host = ?3 OR (?4 AND host = 'lead')) AND (state IN ('waiting', 'put') OR (state = 'there' AND ?5 <> 'there'))",
-          Blob{*bytes}, team, word.stream, word.leads ? 1 : 0, to_string(word.state), now, word.problem);
-      if (!moved) return moved;
+          Blob{*bytes}, team, word.stream, word.leads ? 1 : 0, to_string(word.state), now, word.problem));
     }
   return Done{};
 }
@@ -384,11 +378,10 @@ Result<long long> HostMailTable::queued(std::string_view team, HostWay way, std:
 
 Result<HostPlaceRow> HostMailTable::place(std::string_view team) {
   static const std::string sql = places_table().select() + "WHERE team = ?1";
-  auto found = places_table().first(database_, database_.query(sql, team));
-  if (!found) return found.error();
+  TRY(auto found, places_table().first(database_, database_.query(sql, team)));
   HostPlaceRow none;
   none.team = team;
-  return *found ? **std::move(found) : none;
+  return found ? *std::move(found) : none;
 }
 
 Status HostMailTable::set_place(const HostPlaceRow& row) { return places_table().put(database_, row); }

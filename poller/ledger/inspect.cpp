@@ -41,43 +41,37 @@ Result<std::string> value_of(sqlite3* database, const std::string& path, const c
 }  // namespace
 
 Status told_if_saved(const std::string& path) {
-  const auto saved = saved_ledger_waits(path);
-  if (!saved) return saved.error();
-  if (!*saved) return Done{};
+  TRY(const auto saved, saved_ledger_waits(path));
+  if (!saved) return Done{};
   return Error{"ledger.saved", path + " was taken away while the daemon used it; what it held is in " + saved_ledger(path) +
                                    ", and the next `inbox-poller run` goes on with it"};
 }
 
 Result<LedgerReport> inspect_ledger(const std::string& given) {
-  const auto path = resolved_path(given);
-  if (!path) return path.error();
-  if (auto told = told_if_saved(*path); !told) return told.error();
-  const auto exists = ledger_exists(*path);
-  if (!exists) return exists.error();
-  if (!*exists) return LedgerReport{};
+  TRY(const auto path, resolved_path(given));
+  TRY(told_if_saved(path));
+  TRY(const auto exists, ledger_exists(path));
+  if (!exists) return LedgerReport{};
   // A closed ledger has no log, and a reader would leave one behind; immutable says that none is needed.
   std::error_code ignored;
-  const bool closed = !std::filesystem::exists(*path + "-wal", ignored);
+  const bool closed = !std::filesystem::exists(path + "-wal", ignored);
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
-  const int opened = sqlite3_open_v2(as_uri(*path, closed).c_str(), &handle, flags, nullptr);
+  const int opened = sqlite3_open_v2(as_uri(path, closed).c_str(), &handle, flags, nullptr);
   const std::unique_ptr<sqlite3, Close> database(handle);
-  if (opened != SQLITE_OK) return Error{"ledger.io", *path + ": " + sqlite3_errstr(opened)};
+  if (opened != SQLITE_OK) return Error{"ledger.io", path + ": " + sqlite3_errstr(opened)};
   sqlite3_busy_timeout(handle, 1000);
 
-  const auto id = value_of(handle, *path, "PRAGMA application_id");
-  if (!id) return id.error();
-  if (*id != std::to_string(ledger_application_id))
-    return Error{"ledger.foreign", *path + ": is an SQLite database, but not a ledger of inbox-poller"};
-  const auto format = value_of(handle, *path, "PRAGMA user_version");
-  if (!format) return format.error();
-  LedgerReport report{true, std::stoi("0" + *format), {}};
+  TRY(const auto id, value_of(handle, path, "PRAGMA application_id"));
+  if (id != std::to_string(ledger_application_id))
+    return Error{"ledger.foreign", path + ": is an SQLite database, but not a ledger of inbox-poller"};
+  TRY(const auto format, value_of(handle, path, "PRAGMA user_version"));
+  LedgerReport report{true, std::stoi("0" + format), {}};
   if (report.format > ledger_format)
-    return Error{"ledger.newer", *path + ": has format " + *format + ", this inbox-poller knows up to " +
+    return Error{"ledger.newer", path + ": has format " + format + ", this inbox-poller knows up to " +
                                      std::to_string(ledger_format)};
-  auto finding = value_of(handle, *path, "PRAGMA quick_check(1)");
-  if (!finding) return finding.error();
-  report.finding = *std::move(finding);
+  TRY(auto finding, value_of(handle, path, "PRAGMA quick_check(1)"));
+  report.finding = std::move(finding);
   return report;
 }
 

@@ -134,11 +134,10 @@ void Ledger::on_gone(std::function<void()> told) { impl_->database->on_gone(std:
 Result<SavedLedger> Ledger::save() {
   const std::string& path = impl_->database->path();
   PosixFileSystem files;
-  if (auto folder = ensure_private_dir(files, path.substr(0, path.rfind('/'))); !folder) return folder.error();
-  auto saved = impl_->database->save();
-  if (!saved) return saved.error();
+  TRY(ensure_private_dir(files, path.substr(0, path.rfind('/'))));
+  TRY(auto saved, impl_->database->save());
   const auto waits = saved_ledger_waits(path);
-  return SavedLedger{*std::move(saved), waits ? "Find out who took it, then start the daemon: it goes on with that" : waits.error().message};
+  return SavedLedger{std::move(saved), waits ? "Find out who took it, then start the daemon: it goes on with that" : waits.error().message};
 }
 
 bool Ledger::is_new() const { return impl_->is_new; }
@@ -167,9 +166,8 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
     {
       Statement candidates = database.query(prunable_messages, team, cutoff);
       while (true) {
-        auto more = candidates.next();
-        if (!more) return more.error();
-        if (!*more) break;
+        TRY(auto more, candidates.next());
+        if (!more) break;
         long long id = 0;
         schema::MessageKey key;
         candidates.get(0, id);
@@ -186,8 +184,7 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
     }
     return done;
   };
-  auto done = database.in_transaction() ? work() : database.transaction(work);
-  if (!done) return done.error();
+  TRY(database.in_transaction() ? work() : database.transaction(work));
   return static_cast<long long>(gone.size());
 }
 

@@ -93,7 +93,7 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
   if (lock.fd_ < 0) return system_fault(path, "cannot open the lock file", errno);
   struct stat status {};
   if (::fstat(lock.fd_, &status) != 0) return system_fault(path, "cannot examine the lock file", errno);
-  if (auto ours = require_ours(path, status); !ours) return ours.error();
+  TRY(require_ours(path, status));
   if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_fault(path, "cannot lock", errno);
     return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
@@ -131,7 +131,7 @@ Result<bool> ledger_exists(const std::string& path) {
   for (const char* part : {"", "-wal", "-shm", "-journal"}) {
     struct stat found {};
     if (::lstat((path + part).c_str(), &found) != 0) continue;
-    if (auto ours = require_ours(path + part, found); !ours) return ours.error();
+    TRY(require_ours(path + part, found));
   }
   if (status.st_size < smallest_database) {
     return Error{"ledger.damaged",
@@ -151,7 +151,7 @@ Result<bool> saved_ledger_waits(const std::string& path) {
     if (errno == ENOENT) return false;
     return system_fault(saved, "cannot examine the saved ledger", errno);
   }
-  if (auto ours = require_ours(saved, found); !ours) return ours.error();
+  TRY(require_ours(saved, found));
   for (const char* part : {"", "-wal", "-journal"}) {
     if (!there(path + part)) continue;
     return Error{
@@ -189,11 +189,9 @@ Status rename_durably(const std::string& from, const std::string& to) {
 }
 
 Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
-  auto path = resolved_path(given);
-  if (!path) return path;
-  auto lock = LedgerLock::take(*path);
-  if (!lock) return lock.error();
-  const std::string wanted = *path + ".damaged-" + compact_time(now_ms);
+  TRY(auto path, resolved_path(given));
+  TRY(const auto lock, LedgerLock::take(path));
+  const std::string wanted = path + ".damaged-" + compact_time(now_ms);
   std::string name = wanted;
   for (int i = 2; there(name) || there(name + "-wal") || there(name + ".saved"); ++i)
     name = wanted + "-" + std::to_string(i);
@@ -201,8 +199,8 @@ Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
   // The ledger goes first: without it the rest is seen as damage again, while a ledger without its log would look
   // sound.
   for (const char* part : {"", "-wal", "-shm", "-journal", ".saved"}) {
-    if (!there(*path + part)) continue;
-    if (auto renamed = rename_durably(*path + part, name + part); !renamed) return renamed.error();
+    if (!there(path + part)) continue;
+    TRY(rename_durably(path + part, name + part));
     moved = true;
   }
   return moved ? name : std::string();

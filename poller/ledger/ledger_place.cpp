@@ -49,7 +49,7 @@ Status LedgerPlace::examine(off_t log_bytes) {
   if (parts_.empty()) return Done{};
   parts_[log].least_bytes = log_bytes;
   for (Part& part : parts_)
-    if (auto there = examine(part); !there) return there;
+    TRY(examine(part));
   return Done{};
 }
 

@@ -81,9 +81,8 @@ Status LeadTable::put(std::string_view team, const LeadRow& row) {
 
 Result<std::optional<LeadRow>> LeadTable::find(std::string_view team) {
   static const std::string sql = leads_table().select() + "WHERE team = ?1";
-  auto row = leads_table().first(database_, database_.query(sql, team));
-  if (!row) return row.error();
-  return *row ? std::optional(std::move((*row)->lead)) : std::nullopt;
+  TRY(auto row, leads_table().first(database_, database_.query(sql, team)));
+  return row ? std::optional(std::move(row->lead)) : std::nullopt;
 }
 
 Status RosterTable::put(std::string_view team, const RosterRow& row) {
@@ -92,9 +91,8 @@ Status RosterTable::put(std::string_view team, const RosterRow& row) {
 
 Result<std::optional<RosterRow>> RosterTable::find(std::string_view team) {
   static const std::string sql = rosters_table().select() + "WHERE team = ?1";
-  auto row = rosters_table().first(database_, database_.query(sql, team));
-  if (!row) return row.error();
-  return *row ? std::optional(std::move((*row)->roster)) : std::nullopt;
+  TRY(auto row, rosters_table().first(database_, database_.query(sql, team)));
+  return row ? std::optional(std::move(row->roster)) : std::nullopt;
 }
 
 }  // namespace inbox_poller::poller

@@ -34,10 +34,10 @@ const std::string& mail_columns() {
 
 Result<MessageRow> read_mail(const Database& database, const Statement& from) {
   MessageRow row;
-  if (auto read = messages_table().read_into(database, from, row); !read) return read.error();
+  TRY(messages_table().read_into(database, from, row));
   const int delivery = messages_table().width();
   if (from.is_null(delivery)) return row;
-  if (auto read = deliveries_table().read_into(database, from, row, delivery); !read) return read.error();
+  TRY(deliveries_table().read_into(database, from, row, delivery));
   return row;
 }
 
@@ -57,9 +57,8 @@ Result<bool> MessageTable::known(const schema::MessageKey& key) {
 
 Result<long long> MessageTable::insert(const MessageRow& row) {
   const auto before = database_.chat_changes();
-  const auto id = messages_table().insert(database_, row);
-  if (!id) return id;
-  if (auto queued = deliveries_.add(*id, row, before); !queued) return queued.error();
+  TRY(const auto id, messages_table().insert(database_, row));
+  TRY(deliveries_.add(id, row, before));
   return id;
 }
 

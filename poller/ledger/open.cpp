@@ -39,14 +39,13 @@ Status make_tables(Database& database) {
 // makes one.
 Status create(const std::string& path) {
   const std::string draft = path + ".new";
-  if (auto created = create_private_file(draft); !created) return created;
+  TRY(create_private_file(draft));
   {
-    auto database = Database::open(draft);
-    if (!database) return database.error();
+    TRY(auto database, Database::open(draft));
     // Each page that a commit changed is two writes to its log, whatever the page's size.
     const auto first = "PRAGMA page_size = 8192; PRAGMA journal_mode = MEMORY;" + std::string(settings);
-    if (auto set = (*database)->script(first); !set) return set;
-    if (auto made = make_tables(**database); !made) return made;
+    TRY(database->script(first));
+    TRY(make_tables(*database));
   }
   return rename_durably(draft, path);
 }
@@ -54,17 +53,13 @@ Status create(const std::string& path) {
 // The columns' names have no sum and no index: each must be there under the name that its format gave it. More may be
 // there.
 Status examine_columns(Database& database, int version) {
-  auto model = Database::open(":memory:");
-  if (!model) return model.error();
-  if (auto made = version == ledger_format ? make_tables(**model) : make_old_tables(**model, version); !made)
-    return made;
+  TRY(auto model, Database::open(":memory:"));
+  TRY(version == ledger_format ? make_tables(*model) : make_old_tables(*model, version));
   const std::string columns = "FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
-  auto wanted = (*model)->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns);
-  if (!wanted) return wanted.error();
-  auto missing = database.value<std::string>(
-      "SELECT value FROM json_each(?1) WHERE value NOT IN (SELECT t.name || '.' || c.name " + columns + ")", *wanted);
-  if (!missing) return missing.error();
-  return missing->empty() ? Status(Done{}) : database.damaged("it has no column " + *missing);
+  TRY(auto wanted, model->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns));
+  TRY(auto missing, database.value<std::string>(
+      "SELECT value FROM json_each(?1) WHERE value NOT IN (SELECT t.name || '.' || c.name " + columns + ")", wanted));
+  return missing.empty() ? Status(Done{}) : database.damaged("it has no column " + missing);
 }
 
 /// The fault that kept integrity_check from reading a page, which it tells as if the page were damaged; 0: it read all.
@@ -80,37 +75,33 @@ int unreadable(std::string_view finding) {
 // Is it ours, may we touch it, is it whole. integrity_check rather than quick_check: a damaged index would hide a known
 // message, and a message that is not known is judged again.
 Status examine(Database& database) {
-  auto id = database.value<int>("PRAGMA application_id");
-  if (!id) return id.error();
-  if (*id != ledger_application_id) {
+  TRY(auto id, database.value<int>("PRAGMA application_id"));
+  if (id != ledger_application_id) {
     return Error{"ledger.foreign",
                  database.path() + ": is an SQLite database, but not a ledger of inbox-poller; choose another path"};
   }
-  auto version = database.value<int>("PRAGMA user_version");
-  if (!version) return version.error();
-  if (*version > ledger_format) {
-    return Error{"ledger.newer", database.path() + ": has format " + std::to_string(*version) +
+  TRY(auto version, database.value<int>("PRAGMA user_version"));
+  if (version > ledger_format) {
+    return Error{"ledger.newer", database.path() + ": has format " + std::to_string(version) +
                                      ", this inbox-poller knows up to " + std::to_string(ledger_format) +
                                      "; install the newer inbox-poller again"};
   }
-  if (*version > static_cast<int>(old_formats.size()) && *version < ledger_format) {
-    return Error{"ledger.unreleased", database.path() + ": has format " + std::to_string(*version) +
+  if (version > static_cast<int>(old_formats.size()) && version < ledger_format) {
+    return Error{"ledger.unreleased", database.path() + ": has format " + std::to_string(version) +
                                           ", which no release ever wrote and this inbox-poller does not read; start it "
                                           "with --new-ledger, which sets that one aside"};
   }
-  auto finding = database.value<std::string>("PRAGMA integrity_check(1)");
-  if (!finding) return finding.error();
-  if (*version < 1) return database.damaged("its format is " + std::to_string(*version));
-  if (const int code = unreadable(*finding); code != 0) return database.fault(code);
-  if (*finding != "ok") return database.damaged(*finding);
-  return examine_columns(database, *version);
+  TRY(auto finding, database.value<std::string>("PRAGMA integrity_check(1)"));
+  if (version < 1) return database.damaged("its format is " + std::to_string(version));
+  if (const int code = unreadable(finding); code != 0) return database.fault(code);
+  if (finding != "ok") return database.damaged(finding);
+  return examine_columns(database, version);
 }
 
 Status use_write_ahead_log(Database& database) {
-  auto mode = database.value<std::string>("PRAGMA journal_mode = WAL");
-  if (!mode) return mode.error();
-  if (*mode == "wal") return Done{};
-  return Error{"ledger.io", database.path() + ": this file system does not support a write-ahead log (got \"" + *mode +
+  TRY(auto mode, database.value<std::string>("PRAGMA journal_mode = WAL"));
+  if (mode == "wal") return Done{};
+  return Error{"ledger.io", database.path() + ": this file system does not support a write-ahead log (got \"" + mode +
                                 "\"); put the ledger on a local disk"};
 }
 
@@ -123,48 +114,40 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
   bool was_saved = false;
   LedgerLock lock;
   if (!in_memory) {
-    auto resolved = resolved_path(given);
-    if (!resolved) return resolved.error();
-    path = *resolved;
-    auto taken = LedgerLock::take(path);
-    if (!taken) return taken.error();
-    lock = *std::move(taken);
-    auto saved = saved_ledger_waits(path);
-    if (!saved) return saved.error();
-    was_saved = *saved;
+    TRY(auto resolved, resolved_path(given));
+    path = resolved;
+    TRY(auto taken, LedgerLock::take(path));
+    lock = std::move(taken);
+    TRY(auto saved, saved_ledger_waits(path));
+    was_saved = saved;
     if (was_saved)
-      if (auto put_back = rename_durably(saved_ledger(path), path); !put_back) return put_back.error();
-    auto exists = ledger_exists(path);
-    if (!exists) return exists.error();
-    is_new = !*exists;
+      TRY(rename_durably(saved_ledger(path), path));
+    TRY(auto exists, ledger_exists(path));
+    is_new = !exists;
     if (is_new) {
-      if (auto created = create(path); !created) return created.error();
+      TRY(create(path));
     }
   }
-  auto opened = Database::open(path);
-  if (!opened) return opened.error();
-  auto impl = std::make_unique<Impl>(std::move(lock), *std::move(opened));
+  TRY(auto opened, Database::open(path));
+  auto impl = std::make_unique<Impl>(std::move(lock), std::move(opened));
   Database& database = *impl->database;
-  if (auto set = database.script(settings); !set) return set.error();
+  TRY(database.script(settings));
   if (!in_memory) {
-    if (auto sound = examine(database); !sound) return sound.error();
-    if (auto logged = use_write_ahead_log(database); !logged) return logged.error();
+    TRY(examine(database));
+    TRY(use_write_ahead_log(database));
   }
-  const auto version = database.value<int>("PRAGMA user_version");
-  if (!version) return version.error();
+  TRY(const auto version, database.value<int>("PRAGMA user_version"));
   if (in_memory) {
-    if (auto made = make_tables(database); !made) return made.error();
-  } else if (*version < ledger_format) {
-    auto taken = take_over(database, *version);
-    if (!taken) return taken.error();
-    impl->taken_over = TakenOver{*version, *std::move(taken)};
+    TRY(make_tables(database));
+  } else if (version < ledger_format) {
+    TRY(auto taken, take_over(database, version));
+    impl->taken_over = TakenOver{version, std::move(taken)};
   }
   impl->is_new = is_new;
   impl->was_saved = was_saved;
   if (!in_memory) {
-    auto place = LedgerPlace::remember(path);
-    if (!place) return place.error();
-    if (auto kept = database.keep_to(*std::move(place)); !kept) return kept.error();
+    TRY(auto place, LedgerPlace::remember(path));
+    TRY(database.keep_to(std::move(place)));
   }
   return std::unique_ptr<Ledger>(new Ledger(std::move(impl)));
 }

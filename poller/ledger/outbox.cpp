@@ -78,10 +78,9 @@ Result<std::vector<OutboxRow>> OutboxTable::written(std::string_view team) {
 
 Status OutboxTable::set(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
   static const std::string sql = outbox_where("id = ?1");
-  auto found = outbox_table().first(database_, database_.query(sql, id));
-  if (!found) return found.error();
-  if (!*found) return Error{"ledger.sql", database_.path() + ": there is no outbox row " + std::to_string(id)};
-  OutboxRow& row = **found;
+  TRY(auto found, outbox_table().first(database_, database_.query(sql, id)));
+  if (!found) return Error{"ledger.sql", database_.path() + ": there is no outbox row " + std::to_string(id)};
+  OutboxRow& row = *found;
   row.state = state;
   row.attempts = attempts;
   row.next_ms = next_ms;
@@ -97,7 +96,7 @@ Status OutboxTable::resend(std::vector<OutboxRow> rows, EpochMs now) {
     row.created_ms = now;
     row.next_ms = now;
     row.last_problem.clear();
-    if (auto moved = outbox_table().move(database_, row); !moved) return moved;
+    TRY(outbox_table().move(database_, row));
   }
   return Done{};
 }

@@ -119,13 +119,13 @@ using Named = std::pair<std::string, Shutdown>;
 
 Result<Shutdown> read_shutdown(const Database& database, const Statement& from) {
   ShutdownRow row;
-  if (auto read = shutdowns_table().read_into(database, from, row); !read) return read.error();
+  TRY(shutdowns_table().read_into(database, from, row));
   return std::move(row.shutdown);
 }
 
 Result<Named> read_named(const Database& database, const Statement& from) {
   ShutdownRow row;
-  if (auto read = shutdowns_table().read_into(database, from, row); !read) return read.error();
+  TRY(shutdowns_table().read_into(database, from, row));
   return Named(std::move(row.team), std::move(row.shutdown));
 }
 
@@ -175,10 +175,9 @@ std::string shutdowns_where(std::string_view condition) {
 Status ShutdownTable::put(std::string_view team, const Shutdown& row) {
   if (!is_writable(row))
     return Error{"ledger.sql", database_.path() + ": a process of shutdown " + row.request_id + " cannot be written"};
-  auto recorded = find(team, row.request_id);
-  if (!recorded) return recorded.error();
-  if (*recorded) {
-    if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
+  TRY(auto recorded, find(team, row.request_id));
+  if (recorded) {
+    TRY(may_replace(*recorded, row));
   }
   return shutdowns_table().put(database_, {0, std::string(team), row});
 }
@@ -205,17 +204,15 @@ Result<std::vector<Named>> ShutdownTable::by_id(std::string_view request_id) {
 }
 
 Result<std::optional<long long>> OrderTable::add(const OrderRow& row) {
-  const auto added = orders_table().insert_new(database_, row);
-  if (!added) return added.error();
-  return database_.changes() > 0 ? std::optional(*added) : std::nullopt;
+  TRY(const auto added, orders_table().insert_new(database_, row));
+  return database_.changes() > 0 ? std::optional(added) : std::nullopt;
 }
 
 Status OrderTable::set(long long id, std::string_view state, EpochMs at_ms) {
   static const std::string sql = orders_table().select() + "WHERE id = ?1";
-  auto found = orders_table().first(database_, database_.query(sql, id));
-  if (!found) return found.error();
-  if (!*found) return Error{"ledger.sql", database_.path() + ": there is no order " + std::to_string(id)};
-  OrderRow& row = **found;
+  TRY(auto found, orders_table().first(database_, database_.query(sql, id)));
+  if (!found) return Error{"ledger.sql", database_.path() + ": there is no order " + std::to_string(id)};
+  OrderRow& row = *found;
   row.state = state;
   row.state_ms = at_ms;
   return orders_table().move(database_, row);

@@ -146,9 +146,8 @@ Statement Database::prepare(std::string_view sql) {
 
 Status Database::run(Statement statement) {
   while (true) {
-    auto row = statement.next();
-    if (!row) return row.error();
-    if (!*row) return Done{};
+    TRY(auto row, statement.next());
+    if (!row) return Done{};
   }
 }
 
@@ -162,8 +161,8 @@ Status Database::script(const std::string& sql) {
 Status Database::transaction(const std::function<Status()>& work) {
   if (in_transaction_)
     return Error{"ledger.sql", path_ + ": a transaction inside a transaction; this is a mistake of ours"};
-  if (auto there = still_there(); !there) return there;
-  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  TRY(still_there());
+  TRY(run("BEGIN IMMEDIATE"));
   struct Guard {
     Database& database;
     ~Guard() {
@@ -177,7 +176,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   } guard{*this};
   in_transaction_ = true;
   touched_ = 0;
-  if (auto done = work(); !done) return done;
+  TRY(work());
   auto committed = commit();
   if (committed && told_) told_(touched_);
   return committed;
@@ -185,19 +184,19 @@ Status Database::transaction(const std::function<Status()>& work) {
 
 /// Rows that are committed and not relied on would be unknown to memory: a doubt after the commit is final.
 Status Database::commit() {
-  if (auto committed = run("COMMIT"); !committed) return committed;
+  TRY(run("COMMIT"));
   if (auto there = still_there(); !there) return give_up(there.error());
   return Done{};
 }
 
 Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
-  if (auto begun = run("SAVEPOINT attempt"); !begun) return begun;
+  TRY(run("SAVEPOINT attempt"));
   outcome = work();
   // A full disk and the like may have rolled back everything: what followed would be committed piece by piece.
   if (sqlite3_get_autocommit(handle_) != 0) return outcome ? Status(fault(SQLITE_ABORT)) : outcome;
   if (!outcome) {
     ++chat_changes_;
-    if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
+    TRY(run("ROLLBACK TO attempt"));
   }
   return run("RELEASE attempt");
 }
@@ -205,9 +204,8 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
 // where it is
 
 Status Database::keep_to(LedgerPlace place) {
-  auto size = value<long long>("PRAGMA page_size");
-  if (!size) return size.error();
-  page_size_ = *size;
+  TRY(auto size, value<long long>("PRAGMA page_size"));
+  page_size_ = size;
   place_ = std::move(place);
   int moved = 0;  // between the opening and the remembering
   const int asked = sqlite3_file_control(handle_, nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -250,7 +248,7 @@ Result<std::string> Database::save() {
       return path_;
   }
   const std::string saved = saved_ledger(path_);
-  if (auto copied = copy_to(saved); !copied) return copied.error();
+  TRY(copy_to(saved));
   if (::access(path_.c_str(), F_OK) != 0) set_log_aside();  // its rows are in the copy
   return saved;
 }

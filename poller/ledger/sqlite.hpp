@@ -105,10 +105,9 @@ class Database {
   template <class T, class... Values>
   Result<T> value(std::string_view sql, const Values&... values) {
     Statement statement = query(sql, values...);
-    auto row = statement.next();
-    if (!row) return row.error();
+    TRY(auto row, statement.next());
     T field{};
-    if (*row) statement.read(field);
+    if (row) statement.read(field);
     return field;
   }
 
@@ -196,24 +195,20 @@ template <class T, class Read>
 Result<std::vector<T>> all_rows(Statement statement, const Read& read, const Database& database) {
   std::vector<T> rows;
   while (true) {
-    auto more = statement.next();
-    if (!more) return more.error();
-    if (!*more) return rows;
-    auto row = read(database, statement);
-    if (!row) return row.error();
-    rows.push_back(*std::move(row));
+    TRY(auto more, statement.next());
+    if (!more) return rows;
+    TRY(auto row, read(database, statement));
+    rows.push_back(std::move(row));
   }
 }
 
 /// The first row, if there is one.
 template <class T, class Read>
 Result<std::optional<T>> first_row(Statement statement, const Read& read, const Database& database) {
-  auto more = statement.next();
-  if (!more) return more.error();
-  if (!*more) return std::optional<T>();
-  auto row = read(database, statement);
-  if (!row) return row.error();
-  return std::optional<T>(*std::move(row));
+  TRY(auto more, statement.next());
+  if (!more) return std::optional<T>();
+  TRY(auto row, read(database, statement));
+  return std::optional<T>(std::move(row));
 }
 
 }  // namespace inbox_poller::poller

@@ -266,14 +266,12 @@ class Table {
 
   /// The number that SQLite gave it.
   Result<long long> insert(Database& database, const Row& row) const {
-    auto done = database.run(filled(database, insert_, row, false, true));
-    if (!done) return done.error();
+    TRY(database.run(filled(database, insert_, row, false, true)));
     return database.last_id();
   }
   /// Likewise; nothing happens, and Database::changes() says so, when there is a row with the same key.
   Result<long long> insert_new(Database& database, const Row& row) const {
-    auto done = database.run(filled(database, insert_new_, row, false, true));
-    if (!done) return done.error();
+    TRY(database.run(filled(database, insert_new_, row, false, true)));
     return database.last_id();
   }
   /// As it was elsewhere, with its number. Not `sound`: with a sum that it does not have, so that it stays unreadable.
@@ -313,7 +311,7 @@ class Table {
   [[nodiscard]] auto reader() const {
     return [this](const Database& database, const Statement& from) -> Result<Row> {
       Row row;
-      if (auto read = read_into(database, from, row); !read) return read.error();
+      TRY(read_into(database, from, row));
       return row;
     };
   }

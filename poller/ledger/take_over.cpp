@@ -165,11 +165,10 @@ std::vector<OldTable> old_tables() {
 Status take_rows(Database& database, const OldTable& table) {
   Statement rows = database.query("SELECT " + table.columns + " FROM old_" + table.name);
   while (true) {
-    auto more = rows.next();
-    if (!more) return more.error();
-    if (!*more) break;
+    TRY(auto more, rows.next());
+    if (!more) break;
     OldRow row(rows);
-    if (auto taken = table.take(database, row); !taken) return taken;
+    TRY(table.take(database, row));
   }
   return Done{};
 }
@@ -184,27 +183,26 @@ std::string numbers_of(const OldTable& table) {
 Result<std::string> make_room(Database& database, const std::vector<OldTable>& tables) {
   std::string sql;
   for (const auto& table : tables) {
-    auto drops = database.value<std::string>(
+    TRY(auto drops, database.value<std::string>(
         "SELECT group_concat('DROP INDEX \"' || replace(name, '\"', '\"\"') || '\";', ' ') FROM sqlite_schema WHERE type = 'index' AND tbl_name = "
         "?1 AND sql IS NOT NULL",
-        table.name);
-    if (!drops) return drops.error();
-    sql += *drops + "ALTER TABLE " + table.name + " RENAME TO old_" + table.name + ";";
+        table.name));
+    sql += drops + "ALTER TABLE " + table.name + " RENAME TO old_" + table.name + ";";
   }
   return sql + "ALTER TABLE daemon RENAME TO old_daemon;";
 }
 
 Status rebuild(Database& database, int from) {
   for (int format = from; format < last_old_format; ++format)
-    if (auto made = database.script(old_formats.at(static_cast<std::size_t>(format))); !made) return made;
+    TRY(database.script(old_formats.at(static_cast<std::size_t>(format))));
   const auto tables = old_tables();
   auto room = make_room(database, tables);
   if (!room) return room.error();
   for (const auto& table : described_tables()) *room += table.sql;
   *room += "UPDATE daemon SET batch = (SELECT batch FROM old_daemon); DROP TABLE old_daemon;";
-  if (auto made = database.script(*room); !made) return made;
+  TRY(database.script(*room));
   for (const auto& table : tables)
-    if (auto taken = take_rows(database, table); !taken) return taken;
+    TRY(take_rows(database, table));
   std::string rest;
   for (const auto& table : tables) rest += numbers_of(table);
   return database.script(rest + "PRAGMA user_version = " + std::to_string(ledger_format) + ";");
@@ -213,7 +211,7 @@ Status rebuild(Database& database, int from) {
 Result<std::string> keep_copy(Database& database, int from) {
   const std::string copy = database.path() + ".format-" + std::to_string(from);
   std::remove(copy.c_str());  // of an earlier try: the ledger itself is still as it was, and the room is needed
-  if (auto made = database.copy_to(copy); !made) return made.error();
+  TRY(database.copy_to(copy));
   return copy;
 }
 
@@ -226,7 +224,7 @@ Result<std::string> take_over(Database& database, int from) {
   auto copy = keep_copy(database, from);
   if (!copy) return in_context(doing, copy.error());
   // A view of a person's own is theirs: it is not to be rewritten to a table that is about to go.
-  if (auto set = database.script("PRAGMA legacy_alter_table = ON"); !set) return set.error();
+  TRY(database.script("PRAGMA legacy_alter_table = ON"));
   auto done = database.transaction([&] { return rebuild(database, from); });
   static_cast<void>(database.script("PRAGMA legacy_alter_table = OFF").ok());
   if (!done) return in_context(doing, done.error());
@@ -235,7 +233,7 @@ Result<std::string> take_over(Database& database, int from) {
 
 Status make_old_tables(Database& database, int format) {
   for (int from = 0; from < format; ++from)
-    if (auto made = database.script(old_formats.at(static_cast<std::size_t>(from))); !made) return made;
+    TRY(database.script(old_formats.at(static_cast<std::size_t>(from))));
   return Done{};
 }
 

@@ -77,17 +77,15 @@ schema::Message own_message_of(const Envelope& letter) {
 }
 
 Result<Decoded> decode_letter(std::string_view bytes, std::string_view lead) {
-  const auto letter = Envelope::decode(bytes);
-  if (!letter) return letter.error();
-  auto message = message_of(*letter, lead);
-  if (!message) return message.error();
+  TRY(const auto letter, Envelope::decode(bytes));
+  TRY(auto message, message_of(letter, lead));
   std::string ignored;
   for (const char* field : {"id", "to", "type", "in_reply_to"})
-    if (const auto token = letter->raw(field); !token.empty() && token != "null" && token.front() != '"')
+    if (const auto token = letter.raw(field); !token.empty() && token != "null" && token.front() != '"')
       ignored += (ignored.empty() ? "" : "; ") + std::string(field) + ": " + schema::unexpected("a string", token);
-  const bool says_all = ignored.empty() && letter->text("payload") == message->text && !message->id.empty() &&
-                        letter->has_only({"id", "from", "to", "type", "payload", "ts"});
-  return Decoded{*std::move(message), says_all, std::move(ignored)};
+  const bool says_all = ignored.empty() && letter.text("payload") == message.text && !message.id.empty() &&
+                        letter.has_only({"id", "from", "to", "type", "payload", "ts"});
+  return Decoded{std::move(message), says_all, std::move(ignored)};
 }
 
 schema::MessageKey key_of_letter(const schema::KeyScope& scope, const Envelope& letter, const std::string& id,

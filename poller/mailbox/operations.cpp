@@ -21,9 +21,9 @@ Result<json::object> as_object(const Result<schema::Envelope>& task) {
 }  // namespace
 
 Status SharedBox::require_sendable(const Letter& letter) const {
-  if (Status named = require_actor_name(letter.to); !named.ok()) return named;
+  TRY(require_actor_name(letter.to));
   if (letter.to != actor())
-    if (Status known = require_known(letter.to, known_actors_); !known.ok()) return known;
+    TRY(require_known(letter.to, known_actors_));
   return require_type(letter);
 }
 
@@ -38,10 +38,9 @@ Result<json::object> SharedBox::post(const std::string& type, const json::value&
 }
 
 Result<std::optional<json::object>> SharedBox::claim(const std::optional<std::string>& type, milliseconds lease) {
-  const auto claimed = tasks().claim(actor(), type, lease);
-  if (!claimed) return claimed.error();
-  if (!*claimed) return std::optional<json::object>();
-  return std::optional((*claimed)->object());
+  TRY(const auto claimed, tasks().claim(actor(), type, lease));
+  if (!claimed) return std::optional<json::object>();
+  return std::optional(claimed->object());
 }
 
 Result<json::object> SharedBox::complete(const std::string& task, const json::value& result) {
@@ -62,9 +61,8 @@ Result<json::object> SharedBox::abandon(const std::string& task, const std::stri
 asio::awaitable<Result<std::vector<json::object>>> SharedBox::sweep() {
   std::vector<json::object> objects;
   for (int scan = 1;; ++scan) {
-    const auto gone = tasks().sweep();
-    if (!gone) co_return gone.error();
-    for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+    CO_TRY(const auto gone, tasks().sweep());
+    for (const TaskFile& one : gone) objects.push_back(one.task.object());
     if (!tasks().has_begun() || scan == most_sweeps) co_return objects;
     co_await pause(between_sweeps);
   }

@@ -24,9 +24,8 @@ constexpr std::chrono::seconds look_again_every{30};
 }  // namespace
 
 Status Asks::restore() {
-  auto rows = context_.ledger.asks().open(context_.name);
-  if (!rows) return rows.error();
-  for (const auto& request : *rows) opened(request);
+  TRY(auto rows, context_.ledger.asks().open(context_.name));
+  for (const auto& request : rows) opened(request);
   return Done{};
 }
 
@@ -149,21 +148,19 @@ Status Asks::put_before_lead(const handlers::Ask& pending, EventBatch& events) {
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
-  const auto there = context_.ledger.messages().about(context_.name, pending.asker, pending.request_id, type);
-  if (!there) return there.error();
-  if (*there) return Done{};
-  const auto told = context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
+  TRY(const auto there, context_.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
+  if (there) return Done{};
+  TRY(context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
                                         type, pending.request_id, Priority::urgent},
-                                       events);
-  if (!told) return told.error();
+                                       events));
   return Done{};
 }
 
 Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events) {
-  const auto row = context_.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind));
-  if (!row) return row.error();
-  if (!*row) return Done{};
-  const auto& block = **row;
+  TRY(const auto row,
+      context_.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind)));
+  if (!row) return Done{};
+  const auto& block = *row;
   const auto now = context_.clock.wall_ms();
   if (block.delivery == DeliveryState::queued) {
     events.add(Event::delivery_expired, {{"team", context_.name},
@@ -171,15 +168,14 @@ Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events)
                                          {"from", block.sender},
                                          {"sink", block.sink},
                                          {"reason", "the ask was decided before the lead got it"}});
-    if (auto expired = context_.ledger.deliveries().mark_expired({block.id}, now); !expired) return expired;
+    TRY(context_.ledger.deliveries().mark_expired({block.id}, now));
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::AskState::approved ||
                                                                     decided.state == handlers::AskState::denied);
   if (block.attempts == 0 || lead_decided) return Done{};  // never lent out, so never read
-  const auto told = context_.tell_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
+  TRY(context_.tell_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
                                         std::string(handlers::closed_type), decided.request_id, Priority::chat},
-                                       events);
-  if (!told) return told.error();
+                                       events));
   return Done{};
 }
 
@@ -237,7 +233,7 @@ std::vector<Asks::Outcome> Asks::answer_all(Ledger& ledger, const std::vector<Wa
       const auto& one = wanted[i];
       const auto rows = [&](EventBatch& events) { return one.team->record(one, *decision, events); };
       const auto write = [&] { return one.team->context_.record(rows, decision->events); };
-      if (auto goes_on = ledger.attempt(write, recorded[i]); !goes_on) return goes_on;
+      TRY(ledger.attempt(write, recorded[i]));
     }
     return Done{};
   };
@@ -274,10 +270,9 @@ std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) c
 
 Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events) {
   const auto& decided = decision.made.request;
-  const auto batch = context_.ledger.next_batch();
-  if (!batch) return batch.error();
-  if (auto put = context_.ledger.asks().put(context_.name, decided); !put) return put;
-  if (auto queued = context_.enqueue(decision.made.posts, decided.request_id, *batch); !queued) return queued;
+  TRY(const auto batch, context_.ledger.next_batch());
+  TRY(context_.ledger.asks().put(context_.name, decided));
+  TRY(context_.enqueue(decision.made.posts, decided.request_id, batch));
   const auto waited = std::max<EpochMs>(0, decided.decided_ms - wanted.ask.asked_ms);
   events.add(Event::request_decided, {{"team", context_.name},
                                       {"request_id", decided.request_id},
@@ -290,16 +285,15 @@ Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events
                                       {"by", decided.decided_by},
                                       {"reason", decided.reason},
                                       {"latency_ms", std::to_string(waited)}});
-  if (auto closed = close_before_lead(decided, events); !closed) return closed;
+  TRY(close_before_lead(decided, events));
   auto& rule = decision.rule;
   if (!rule) return Done{};
-  const auto known = context_.ledger.rules().of_team(context_.name);
-  if (!known) return known.error();
+  TRY(const auto known, context_.ledger.rules().of_team(context_.name));
   const auto is_same = [&](const SessionRule& other) {
     return other.session == rule->session && other.kind == rule->kind && other.action == rule->action &&
            other.rule == rule->rule;
   };
-  if (std::any_of(known->begin(), known->end(), is_same)) {  // another answer of this transaction has added it
+  if (std::any_of(known.begin(), known.end(), is_same)) {  // another answer of this transaction has added it
     rule.reset();
     return Done{};
   }
@@ -309,9 +303,8 @@ Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events
                                  {"new", rule->action},
                                  {"rule", rule->rule},
                                  {"by", rule->by}});
-  const auto added = context_.ledger.rules().add(*rule);
-  if (!added) return added.error();
-  rule->id = *added;
+  TRY(const auto added, context_.ledger.rules().add(*rule));
+  rule->id = added;
   return Done{};
 }
 

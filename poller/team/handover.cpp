@@ -72,18 +72,17 @@ bool Handover::owes_chat() const {
 
 Status Handover::hand_over() {
   return context_.commit([&](EventBatch& events) -> Status {
-    if (auto given = context_.ledger.host_mail().hand_over(context_.name); !given) return given;
-    if (auto given = hand_over_chat(events); !given) return given;
+    TRY(context_.ledger.host_mail().hand_over(context_.name));
+    TRY(hand_over_chat(events));
     return hand_over_asks();
   });
 }
 
 Status Handover::hand_over_chat(EventBatch& events) {
-  auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
-  if (!rows) return rows.error();
-  std::ranges::sort(*rows, {}, &MessageRow::id);
+  TRY(auto rows, context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
+  std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // a word of our own
     ids.push_back(row.id);
     events.add(Event::delivery_expired, {{"team", context_.name},
@@ -91,7 +90,7 @@ Status Handover::hand_over_chat(EventBatch& events) {
                                          {"from", row.sender},
                                          {"reason", "another host leads, and it is handed over there"}});
     if (!is_ours(row.sender)) continue;  // its own host sends it
-    if (auto given = hosts_.hand_over(row); !given) return given;
+    TRY(hosts_.hand_over(row));
   }
   return context_.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
@@ -99,10 +98,9 @@ Status Handover::hand_over_chat(EventBatch& events) {
 Status Handover::hand_over_asks() {
   for (const auto* ask : asks_.oldest_first()) {
     if (!is_ours(ask->asker)) continue;
-    const auto message = context_.ledger.messages().find(ask->message);
-    if (!message) return message.error();
-    if (!*message) continue;
-    if (auto given = hosts_.hand_over(**message); !given) return given;
+    TRY(const auto message, context_.ledger.messages().find(ask->message));
+    if (!message) continue;
+    TRY(hosts_.hand_over(*message));
   }
   return Done{};
 }

@@ -52,15 +52,14 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
     std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
-      if (auto all = take_all(batch.taken, events, accepted); !all) return all;
+      TRY(take_all(batch.taken, events, accepted));
       return delivery_.lend_on_arrival(events);
     };
     std::function<void()> applied = [&] {
       apply(accepted);
       delivery_.arrived();
     };
-    const auto committed = co_await commits_.commit(context_, std::move(work), std::move(applied));
-    if (!committed) co_return committed;
+    CO_TRY(co_await commits_.commit(context_, std::move(work), std::move(applied)));
   }
   left_out_ = left_out_ || !accepted.full.empty();
   full_told_ = batch.more ? full_told_ || left_out_ : left_out_;
@@ -71,26 +70,23 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
 }
 
 Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Accepted& accepted) {
-  const auto batch = context_.ledger.next_batch();
-  if (!batch) return batch.error();
-  accepted.batch = *batch;
+  TRY(const auto batch, context_.ledger.next_batch());
+  accepted.batch = batch;
   for (const auto& one : taken) {
     accepted.stays = accepted.ours = false;
-    const auto known = context_.ledger.messages().known(one.key);
-    if (!known) return known.error();
-    if (auto done = *known ? met_again(one, events, accepted) : accept(one, events, accepted); !done) return done;
+    TRY(const auto known, context_.ledger.messages().known(one.key));
+    TRY(known ? met_again(one, events, accepted) : accept(one, events, accepted));
     const bool consumed = handlers::may_mark(context_.standing, accepted.ours);
     const auto disposal = consumed ? Disposal::consume : Disposal::leave;
     accepted.disposals.push_back(accepted.stays ? Disposal::again : disposal);
   }
   for (const auto& [name, member] : accepted.members)
-    if (auto put = context_.ledger.members().put(member); !put) return put;
+    TRY(context_.ledger.members().put(member));
   if (accepted.full.empty() || full_told_) return Done{};
-  const auto waiting = context_.ledger.deliveries().waiting(context_.name);
-  if (!waiting) return waiting.error();
+  TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
   events.add(Event::inbox_full, {{"team", context_.name},
                                  {"inbox", accepted.inbox},
-                                 {"count", std::to_string((*waiting)->all)},
+                                 {"count", std::to_string(waiting->all)},
                                  {"reason", accepted.full + ": further chat stays unread in the inbox"}});
   return Done{};
 }
@@ -158,9 +154,8 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
-    auto found = context_.ledger.shutdowns().find(context_.name, *id);
-    if (!found) return found.error();
-    shutdown = std::move(*found);
+    TRY(auto found, context_.ledger.shutdowns().find(context_.name, *id));
+    shutdown = std::move(found);
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
   if (const auto* member = last_known(row.sender, accepted);
@@ -171,16 +166,13 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
   std::optional<handlers::Ask> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
-    auto found = context_.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id});
-    if (!found) return found.error();
-    same_id = std::move(*found);
+    TRY(auto found, context_.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id}));
+    same_id = std::move(found);
     known.same_id = same_id ? &*same_id : nullptr;
-    const auto open = context_.ledger.asks().open_count(context_.name, row.sender);
-    if (!open) return open.error();
-    known.pending_of_asker = *open;
-    const auto plans = context_.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash);
-    if (!plans) return plans.error();
-    known.same_plan_count = *plans;
+    TRY(const auto open, context_.ledger.asks().open_count(context_.name, row.sender));
+    known.pending_of_asker = open;
+    TRY(const auto plans, context_.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash));
+    known.same_plan_count = plans;
     if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
       accepted.worth[row.sender] = known.worth;
@@ -195,15 +187,13 @@ Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRo
                      Accepted& accepted) {
   seen(row, accepted);
   row.disposition = Disposition::chat;
-  const auto arrived = arrival(taken, row);
-  if (!arrived) return arrived.error();
-  return receive(handlers::receive(what, *arrived, context_.view()), row, events, accepted);
+  TRY(const auto arrived, arrival(taken, row));
+  return receive(handlers::receive(what, arrived, context_.view()), row, events, accepted);
 }
 
 Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& row) const {
-  const auto waiting = context_.ledger.deliveries().waiting(context_.name);
-  if (!waiting) return waiting.error();
-  return handlers::Arrival{row.sender, taken.read, (*waiting)->all, (*waiting)->of(row.sender)};
+  TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
+  return handlers::Arrival{row.sender, taken.read, waiting->all, waiting->of(row.sender)};
 }
 
 Status Intake::receive(const handlers::Reception& reception, MessageRow& row, EventBatch& events,
@@ -236,9 +226,8 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
   for (const auto& request : asks_.open())
     if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(request);
   row.disposition = Disposition::status;
-  const auto arrived = arrival(taken, row);
-  if (!arrived) return arrived.error();
-  return receive(handlers::receive(status, *arrived, context_.view()), row, events, accepted);
+  TRY(const auto arrived, arrival(taken, row));
+  return receive(handlers::receive(status, arrived, context_.view()), row, events, accepted);
 }
 
 Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, EventBatch& events,
@@ -249,7 +238,7 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
   row.code = refused.code;
   row.reason = reception.reason;
   // Under no id: what is recorded under the one that was used twice stays the only answer to its ask.
-  if (auto queued = context_.enqueue(refused.posts, "", row.batch); !queued) return queued;
+  TRY(context_.enqueue(refused.posts, "", row.batch));
   return record(row, Event::message_refused, events, accepted);
 }
 
@@ -267,10 +256,10 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
     return leave(row, Disposition::control, events, accepted);
   }
   accepted.ours = whose == handlers::FirstMet::ours;
-  if (auto recorded = record(row, Event::message_accepted, events, accepted); !recorded) return recorded;
+  TRY(record(row, Event::message_accepted, events, accepted));
   const auto& request = asked.request;
-  if (auto put = context_.ledger.asks().put(context_.name, request); !put) return put;
-  if (auto queued = context_.enqueue(asked.posts, request.request_id, row.batch); !queued) return queued;
+  TRY(context_.ledger.asks().put(context_.name, request));
+  TRY(context_.enqueue(asked.posts, request.request_id, row.batch));
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
                 {"message_key", row.key.value},
@@ -297,21 +286,19 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
                      Accepted& accepted) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
-  const auto by_rule = beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false);
-  if (!by_rule) return by_rule.error();
-  const auto repeat = handlers::repeated(context_.standing, *by_rule, worth);
+  TRY(const auto by_rule, beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false));
+  const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
   if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, events, accepted);
   if (beside_lead) accepted.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
                    ? "the same ask as before; the recorded answer, if there is one, is written again"
                    : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
-  if (auto recorded = record(row, Event::request_repeated, events, accepted); !recorded) return recorded;
+  TRY(record(row, Event::request_repeated, events, accepted));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
-  auto written = context_.ledger.outbox().of_request(context_.name, inbox, row.request_id);
-  if (!written) return written.error();
-  auto answers = only_answers(*std::move(written), row);
+  TRY(auto written, context_.ledger.outbox().of_request(context_.name, inbox, row.request_id));
+  auto answers = only_answers(std::move(written), row);
   if (answers.empty()) return Done{};
   accepted.repeated.emplace_back(inbox, row.request_id);
   return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
@@ -320,17 +307,16 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
 Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, EventBatch& events,
                      Accepted& accepted) {
   seen(row, accepted);
-  auto found = context_.ledger.shutdowns().find(context_.name, answered.request_id);
-  if (!found) return found.error();
-  const auto old = (*found)->state;  // it was there a moment ago, in this transaction
-  auto after = handlers::after_answer(std::move(**found), answered, row.received_ms);
+  TRY(auto found, context_.ledger.shutdowns().find(context_.name, answered.request_id));
+  const auto old = found->state;  // it was there a moment ago, in this transaction
+  auto after = handlers::after_answer(std::move(*found), answered, row.received_ms);
   if (!after) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
   auto& shutdown = *after;
-  if (auto put = context_.ledger.shutdowns().put(context_.name, shutdown); !put) return put;
+  TRY(context_.ledger.shutdowns().put(context_.name, shutdown));
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
-  if (auto recorded = record(row, Event::message_accepted, events, accepted); !recorded) return recorded;
+  TRY(record(row, Event::message_accepted, events, accepted));
   events.add(Event::shutdown_state, {{"team", context_.name},
                                      {"request_id", shutdown.request_id},
                                      {"from", shutdown.member},
@@ -350,14 +336,12 @@ Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& event
 
 Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accepted) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
-  const auto found = context_.ledger.messages().find(taken.key);
-  if (!found) return found.error();
-  if (!*found) return Done{};
-  const auto& row = **found;
-  const auto by_rule = context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender);
-  if (!by_rule) return by_rule.error();
+  TRY(const auto found, context_.ledger.messages().find(taken.key));
+  if (!found) return Done{};
+  const auto& row = *found;
+  TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender));
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
-  const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
+  const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) accepted.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
   events.add(Event::message_accepted, {{"team", context_.name},
@@ -371,16 +355,14 @@ Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accep
 }
 
 Result<bool> Intake::answered(const schema::MessageKey& key) const {
-  const auto row = context_.ledger.messages().find(key);
-  if (!row) return row.error();
-  return *row ? answered_by_us((*row)->request_id, (*row)->sender) : Result<bool>(false);
+  TRY(const auto row, context_.ledger.messages().find(key));
+  return row ? answered_by_us(row->request_id, row->sender) : Result<bool>(false);
 }
 
 Result<bool> Intake::answered_by_us(const std::string& request_id, const std::string& asker) const {
   if (request_id.empty()) return false;
-  const auto requests = context_.ledger.asks().by_id(request_id);
-  if (!requests) return requests.error();
-  return std::any_of(requests->begin(), requests->end(), [&](const auto& item) {
+  TRY(const auto requests, context_.ledger.asks().by_id(request_id));
+  return std::any_of(requests.begin(), requests.end(), [&](const auto& item) {
     return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
   });
 }
@@ -389,7 +371,7 @@ Status Intake::record(MessageRow& row, Event event, EventBatch& events, Accepted
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
   if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
-  if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
+  TRY(context_.ledger.messages().insert(row));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
     events.add_told_by_row(event, accepted_fields(row));

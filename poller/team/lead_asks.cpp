@@ -37,7 +37,7 @@ LeadVerdict LeadAsks::of_preview() {
 
 Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
   auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::lead_permission, {{"team", context_.name},
                                         {"request_id", request_id_of(call, 1)},
                                         {"from", context_.lead},
@@ -45,8 +45,7 @@ Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
                                         {"new", std::string(config::to_string(verdict.action))},
                                         {"rule", verdict.rule}});
     return Done{};
-  });
-  if (!committed) return committed.error();
+  }));
   if (verdict.action == config::Action::deny)
     verdict.reason = "Denied: " + verdict.reason + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
   return LeadVerdict{verdict.action, verdict.rule, verdict.reason, {}};
@@ -74,9 +73,8 @@ Result<std::optional<Ask>> LeadAsks::find(const LeadCall& call) {
 
 Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
   Ask request;
-  const auto known = look_up(call, request.request_id);
-  if (!known) return known.error();
-  if (*known) return **known;
+  TRY(const auto known, look_up(call, request.request_id));
+  if (known) return *known;
   request.asker = context_.lead;
   request.content_hash = hash_of(call);
   request.subject = call.tool;
@@ -86,7 +84,7 @@ Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
   request.deadline_ms = request.asked_ms + handlers::traits_of(request.kind).timeout(context_.config).count();
   request.rule = verdict.rule;
   request.reason = verdict.reason;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::request_pending, {{"team", context_.name},
                                         {"request_id", request.request_id},
                                         {"type", std::string(handlers::to_string(request.kind))},
@@ -98,8 +96,7 @@ Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
                                         {"reason", request.reason},
                                         {"deadline_ms", std::to_string(request.deadline_ms)}});
     return context_.ledger.asks().put(context_.name, request);
-  });
-  if (!committed) return committed.error();
+  }));
   asks_.opened(request, call.cwd);
   return request;
 }
@@ -114,10 +111,9 @@ void LeadAsks::withdraw(const Ask& request) {
 
 Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
   if (asks_.find(name_of(request)) != nullptr) return std::optional<LeadVerdict>();
-  const auto known = context_.ledger.asks().find(context_.name, name_of(request));
-  if (!known) return known.error();
-  if (!*known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
-  const Ask& decided = **known;
+  TRY(const auto known, context_.ledger.asks().find(context_.name, name_of(request)));
+  if (!known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
+  const Ask& decided = *known;
   if (handlers::is_open(decided.state)) return std::optional<LeadVerdict>();
   if (decided.state == AskState::withdrawn)
     return std::optional(LeadVerdict{config::Action::ask, decided.rule, decided.reason, {}});

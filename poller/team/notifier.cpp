@@ -32,11 +32,10 @@ std::string about_of(const handlers::AskName& name) {
 
 /// By the lines that record() leaves.
 Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
-  const auto history = ledger.history().of_request(team, name.request_id);
-  if (!history) return history.error();
+  TRY(const auto history, ledger.history().of_request(team, name.request_id));
   Told told;
   const std::string about = about_of(name) + "  new=";
-  for (const auto& row : *history) {
+  for (const auto& row : history) {
     if (row.event != event_name(Event::person_notified) || !row.detail.starts_with(about)) continue;
     (row.detail == about + "pending" ? told.asked : told.decided) = true;
   }
@@ -63,13 +62,11 @@ Status judge(const std::string& program, const ChildResult& end, config::Duratio
 
 Status Notifier::restore() {
   if (context_.config.person.notify.empty()) return Done{};
-  auto decisions = context_.recent_decisions();
-  if (!decisions) return decisions.error();
-  std::reverse(decisions->begin(), decisions->end());  // the oldest first
-  for (const auto& [team, request] : *decisions) {
-    const auto told = told_of(context_.ledger, team, name_of(request));
-    if (!told) return told.error();
-    if (told->asked && !told->decided) note(request, true);
+  TRY(auto decisions, context_.recent_decisions());
+  std::reverse(decisions.begin(), decisions.end());  // the oldest first
+  for (const auto& [team, request] : decisions) {
+    TRY(const auto told, told_of(context_.ledger, team, name_of(request)));
+    if (told.asked && !told.decided) note(request, true);
   }
   return Done{};
 }
@@ -93,13 +90,11 @@ bool Notifier::note(const Ask& request, bool decided) {
 }
 
 Result<std::optional<Ask>> Notifier::due(const Errand& errand) const {
-  auto request = context_.ledger.asks().find(context_.name, errand.ask);
-  if (!request) return request.error();
-  const auto told = told_of(context_.ledger, context_.name, errand.ask);
-  if (!told) return told.error();
+  TRY(auto request, context_.ledger.asks().find(context_.name, errand.ask));
+  TRY(const auto told, told_of(context_.ledger, context_.name, errand.ask));
   // An ask that was decided before its turn came is nobody's business any more, and nor is its decision then.
-  const bool wanted = *request && (errand.decided ? told->asked && !told->decided
-                                                  : handlers::is_open((*request)->state) && !told->asked);
+  const bool wanted = request && (errand.decided ? told.asked && !told.decided
+                                                  : handlers::is_open(request->state) && !told.asked);
   if (!wanted) return std::optional<Ask>();
   return request;
 }
@@ -145,9 +140,8 @@ asio::awaitable<Status> Notifier::run(Ask request, bool decided, std::function<b
   command.timeout = timeout;
   command.most_output = 4096;
   command.given_up = std::move(given_up);
-  const auto end = co_await run_child(std::move(command));
-  if (!end) co_return end.error();
-  co_return judge(program, *end, timeout);
+  CO_TRY(const auto end, co_await run_child(std::move(command)));
+  co_return judge(program, end, timeout);
 }
 
 void Notifier::record(const Ask& request, Event event, const std::string& reason) const {

@@ -15,69 +15,60 @@ bool waits_for_adoption(const OrderRow& row) {
 }  // namespace
 
 Status Orders::restore() {
-  auto rows = context_.ledger.orders().of_team(context_.name);
-  if (!rows) return rows.error();
-  rows_ = *std::move(rows);
+  TRY(auto rows, context_.ledger.orders().of_team(context_.name));
+  rows_ = std::move(rows);
   return Done{};
 }
 
 Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& members, config::PermissionMode mode,
                                                const std::string& by) {
   for (const auto& member : members)  // all or none: the refusal comes before anything is begun
-    if (auto possible = mode_letter(member, mode, "", by); !possible) return possible.error();
+    TRY(mode_letter(member, mode, "", by));
   std::vector<OrderRow> sent;
-  const auto committed = commit([&](EventBatch& events) -> Status {
-    const auto batch = context_.ledger.next_batch();
-    if (!batch) return batch.error();
+  TRY(commit([&](EventBatch& events) -> Status {
+    TRY(const auto batch, context_.ledger.next_batch());
     std::vector<Letter> letters;
     for (const auto& member : members) {
-      auto letter = mode_letter(member, mode, "command " + std::to_string(*batch), by);
-      if (!letter) return letter.error();
-      sent.push_back(letter->row);
-      letters.push_back(*std::move(letter));
+      TRY(auto letter, mode_letter(member, mode, "command " + std::to_string(batch), by));
+      sent.push_back(letter.row);
+      letters.push_back(std::move(letter));
     }
-    return send(letters, *batch, events);
-  });
-  if (!committed) return committed.error();
+    return send(letters, batch, events);
+  }));
   return sent;
 }
 
 Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string& directory, const std::string& by,
                                       Audience audience) {
-  const auto meant = handlers::team_rule(rule, directory);
-  if (!meant) return meant.error();
+  TRY(const auto meant, handlers::team_rule(rule, directory));
   Allowed allowed;
-  allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant->text,
+  allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant.text,
                   by, context_.clock.wall_ms()};
-  allowed.not_told = why_not_told(meant->text);
+  allowed.not_told = why_not_told(meant.text);
   if (context_.has_rule(allowed.rule)) {
     allowed.is_new = false;
     return allowed;
   }
-  const auto committed = commit([&](EventBatch& events) -> Status {
-    const auto id = context_.ledger.rules().add(allowed.rule);
-    if (!id) return id.error();
-    allowed.rule.id = *id;
+  TRY(commit([&](EventBatch& events) -> Status {
+    TRY(const auto id, context_.ledger.rules().add(allowed.rule));
+    allowed.rule.id = id;
     events.add(Event::rule_added, {{"team", context_.name},
                                    {"type", "team"},
                                    {"new", "allow"},
-                                   {"rule", meant->text},
+                                   {"rule", meant.text},
                                    {"by", by},
                                    {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
     if (audience == Audience::us || !allowed.not_told.empty()) return Done{};
-    const auto batch = context_.ledger.next_batch();
-    if (!batch) return batch.error();
+    TRY(const auto batch, context_.ledger.next_batch());
     std::vector<Letter> letters;
     for (const auto& member : context_.roster.members) {
       if (member.name == context_.lead) continue;
-      auto letter = rule_letter(member.name, allowed.rule);
-      if (!letter) return letter.error();
+      TRY(auto letter, rule_letter(member.name, allowed.rule));
       allowed.told.push_back(member.name);
-      letters.push_back(*std::move(letter));
+      letters.push_back(std::move(letter));
     }
-    return send(letters, *batch, events);
-  });
-  if (!committed) return committed.error();
+    return send(letters, batch, events);
+  }));
   context_.apply_rule(allowed.rule);
   return allowed;
 }
@@ -91,15 +82,14 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
                                      context_.config.source + " are taken back there"};
   // The one that workers were told of first: it is what the caller has to tell about.
   std::stable_partition(found.begin(), found.end(), [](const SessionRule& one) { return one.kind == "team"; });
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](EventBatch& events) -> Status {
     for (const auto& one : found) {
       events.add(Event::rule_removed,
                  {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
-      if (auto removed = context_.ledger.rules().remove(one.id); !removed) return removed;
+      TRY(context_.ledger.rules().remove(one.id));
     }
     return Done{};
-  });
-  if (!committed) return committed.error();
+  }));
   for (const auto& one : found) context_.drop_rule(one.id);
   return found.front();
 }
@@ -110,9 +100,8 @@ void Orders::settle() {
     static_cast<void>(commit([&](EventBatch& events) { return change(changes, events); }));
   if (const auto letters = lacking(); !letters.empty())
     static_cast<void>(commit([&](EventBatch& events) -> Status {
-      const auto batch = context_.ledger.next_batch();
-      if (!batch) return batch.error();
-      return send(letters, *batch, events);
+      TRY(const auto batch, context_.ledger.next_batch());
+      return send(letters, batch, events);
     }));
 }
 
@@ -173,14 +162,13 @@ Result<Orders::Letter> Orders::mode_letter(const std::string& member, config::Pe
 }
 
 Result<Orders::Letter> Orders::rule_letter(const std::string& member, const SessionRule& rule) const {
-  const auto parsed = config::parse_permission_rule(rule.rule);
-  if (!parsed) return parsed.error();
+  TRY(const auto parsed, config::parse_permission_rule(rule.rule));
   Letter letter{row_for(member), {}};
   letter.row.kind = "rule";
   letter.row.subject = rule.rule;
   letter.row.origin = origin_of(rule);
   letter.row.by = rule.by;
-  auto post = handlers::share_rule(member, *parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
+  auto post = handlers::share_rule(member, parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return error_of(*refused);
   letter.post = std::get<handlers::Post>(std::move(post));
   letter.row.key = letter.post.key;
@@ -219,7 +207,7 @@ std::vector<Orders::Change> Orders::seen() const {
 
 Status Orders::change(const std::vector<Change>& changes, EventBatch& events) {
   for (const auto& [row, state] : changes) {
-    if (auto set = context_.ledger.orders().set(row.id, state, context_.clock.wall_ms()); !set) return set;
+    TRY(context_.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
     if (state == "adopted")
       events.add(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
     if (state == "not_adopted")
@@ -240,11 +228,10 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, EventBa
     for (const auto& older : rows_)
       if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
         superseded.push_back({older, "superseded"});
-    if (auto set = change(superseded, events); !set) return set;
-    const auto added = context_.ledger.orders().add(row);
-    if (!added) return added.error();
-    if (!*added) continue;  // had it already
-    if (auto queued = context_.enqueue({entry}, "", batch); !queued) return queued;
+    TRY(change(superseded, events));
+    TRY(const auto added, context_.ledger.orders().add(row));
+    if (!added) continue;  // had it already
+    TRY(context_.enqueue({entry}, "", batch));
     events.add(Event::order_sent, {{"team", context_.name},
                                    {"message_key", entry.key.value},
                                    {"from", row.member},
@@ -258,10 +245,9 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, EventBa
 Status Orders::commit(const std::function<Status(EventBatch&)>& work) {
   std::vector<OrderRow> fresh;
   auto committed = context_.commit([&](EventBatch& events) -> Status {
-    if (auto worked = work(events); !worked) return worked;
-    auto rows = context_.ledger.orders().of_team(context_.name);
-    if (!rows) return rows.error();
-    fresh = *std::move(rows);
+    TRY(work(events));
+    TRY(auto rows, context_.ledger.orders().of_team(context_.name));
+    fresh = std::move(rows);
     return Done{};
   });
   if (committed) rows_ = std::move(fresh);

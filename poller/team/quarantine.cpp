@@ -15,24 +15,22 @@ constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
 }  // namespace
 
 Result<std::string> Quarantine::keep(std::string_view team, std::string_view inbox, std::string_view bytes) {
-  auto folder = ensure_private_dir(files_, folder_);
-  if (!folder) return folder.error();
+  TRY(auto folder, ensure_private_dir(files_, folder_));
   const std::string prefix = std::string(team) + "." + std::string(inbox) + ".";
   const std::string name = prefix + schema::content_hash(bytes).substr(0, 16) + ".bytes";
-  const bool is_there = files_.stat_at(*folder, name).ok();
+  const bool is_there = files_.stat_at(folder, name).ok();
   if (const Status room = has_room(prefix, bytes.size()); !is_there && !room.ok()) return room.error();
-  auto kept = create_durable(files_, *folder, name, bytes, 0600);
+  auto kept = create_durable(files_, folder, name, bytes, 0600);
   if (!kept && !is_errno(kept.error(), EEXIST)) return kept.error();
-  if (auto synced = files_.sync_dir(*folder); !synced) return synced.error();
+  TRY(files_.sync_dir(folder));
   return folder_ + "/" + name;
 }
 
 Status Quarantine::has_room(const std::string& prefix, std::uint64_t bytes) {
-  const auto copies = list();
-  if (!copies) return copies.error();
+  TRY(const auto copies, list());
   const std::string path = folder_ + "/" + prefix;
   std::size_t count = 0;
-  for (const auto& copy : *copies) {
+  for (const auto& copy : copies) {
     if (!copy.path.starts_with(path)) continue;
     ++count;
     bytes += copy.size;
@@ -50,10 +48,9 @@ Result<std::vector<Quarantine::Copy>> Quarantine::list() {
     if (is_errno(folder.error(), ENOENT)) return copies;
     return folder.error();
   }
-  auto names = files_.list(*folder);
-  if (!names) return names.error();
-  std::sort(names->begin(), names->end());
-  for (const auto& name : *names)
+  TRY(auto names, files_.list(*folder));
+  std::sort(names.begin(), names.end());
+  for (const auto& name : names)
     if (const auto stat = files_.stat_at(*folder, name))
       copies.push_back({folder_ + "/" + name, stat->size, stat->mtime_ns / 1'000'000});
   return copies;

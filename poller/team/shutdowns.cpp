@@ -77,10 +77,9 @@ Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, P
     : context_(context), mailbox_(mailbox), members_(members), panes_(panes), processes_(processes), family_(context, processes) {}
 
 Status Shutdowns::restore() {
-  auto rows = context_.ledger.shutdowns().open(context_.name);
-  if (!rows) return rows.error();
+  TRY(auto rows, context_.ledger.shutdowns().open(context_.name));
   const auto now = context_.clock.wall_ms();
-  for (auto& row : *rows) {
+  for (auto& row : rows) {
     // Begun in the future: the clock was put back while we were down. Nothing lasts longer for that.
     if (const auto ahead = row.changed_ms - now; ahead > 0) {
       for (auto* moment :
@@ -148,18 +147,16 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   if (auto* refused = std::get_if<NotTaken>(&drafted)) co_return Begun(std::move(*refused));
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
   draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    const auto batch = context_.ledger.next_batch();
-    if (!batch) return batch.error();
-    if (auto put = context_.ledger.shutdowns().put(context_.name, draft.shutdown); !put) return put;
+  CO_TRY(context_.commit([&](EventBatch& events) -> Status {
+    TRY(const auto batch, context_.ledger.next_batch());
+    TRY(context_.ledger.shutdowns().put(context_.name, draft.shutdown));
     auto fields = fields_of(context_, draft.shutdown);
     fields.emplace_back("by", draft.shutdown.by);
     fields.emplace_back("reason", draft.shutdown.place.left_alone);
     events.add(Event::shutdown_requested, std::move(fields));
     if (!draft.request) return Done{};
-    return context_.enqueue({*draft.request}, draft.shutdown.request_id, *batch);
-  });
-  if (!committed) co_return committed.error();
+    return context_.enqueue({*draft.request}, draft.shutdown.request_id, batch);
+  }));
   open_[draft.shutdown.request_id] = draft.shutdown;
   co_return Begun(draft.shutdown);
 }
@@ -291,10 +288,9 @@ Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
     shutdown.nudge_ms = shutdown.force_ms = 0;
     return shutdown;
   }
-  const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
-  if (!words) return words.error();
-  if (words->empty()) return shutdown;
-  const auto& request = words->front();
+  TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
+  if (words.empty()) return shutdown;
+  const auto& request = words.front();
   if (request.state == EffectState::pending) {  // its inbox is locked, or we were away: it cannot have an answer yet
     shutdown.nudge_ms = shutdown.force_ms = shutdown.timeout_ms = 0;
     return shutdown;
@@ -320,7 +316,7 @@ asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
 
 bool Shutdowns::keep(const Shutdown& shutdown, const std::function<Status(EventBatch&)>& beside) {
   const auto kept = context_.commit([&](EventBatch& events) -> Status {
-    if (auto put = context_.ledger.shutdowns().put(context_.name, shutdown); !put) return put;
+    TRY(context_.ledger.shutdowns().put(context_.name, shutdown));
     return beside(events);
   });
   if (!kept) return false;  // nothing has changed: the same step comes again
@@ -332,10 +328,9 @@ bool Shutdowns::nudge(Shutdown shutdown) {
   shutdown.nudged_ms = context_.clock.wall_ms();
   return keep(shutdown, [&](EventBatch& events) -> Status {
     events.add(Event::shutdown_nudged, fields_of(context_, shutdown));
-    const auto batch = context_.ledger.next_batch();
-    if (!batch) return batch.error();
+    TRY(const auto batch, context_.ledger.next_batch());
     const auto words = handlers::nudge_of(shutdown, context_.view(), shutdown.nudged_ms);
-    return context_.enqueue({words}, shutdown.request_id, *batch);
+    return context_.enqueue({words}, shutdown.request_id, batch);
   });
 }
 
@@ -379,7 +374,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
     fields.emplace_back("reason", shutdown.detail);
     events.add(Event::shutdown_state, std::move(fields));
     if (shutdown.state == ShutdownState::cleaned) {
-      if (auto dropped = drop_words(shutdown); !dropped) return dropped;
+      TRY(drop_words(shutdown));
     }
     const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
     return ended ? tell_lead(shutdown, events) : Status(Done{});
@@ -390,10 +385,9 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
 }
 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
-  const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
-  if (!words) return words.error();
+  TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
   std::vector<schema::MessageKey> keys;
-  for (const auto& row : *words) keys.push_back(row.key);
+  for (const auto& row : words) keys.push_back(row.key);
   const auto carried = carried_words(shutdown);
   keys.insert(keys.end(), carried.begin(), carried.end());
   return hindrance("its inbox", mailbox_.retract(schema::inbox_name(shutdown.member), keys));
@@ -401,13 +395,11 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
 
 Status Shutdowns::drop_words(const Shutdown& shutdown) {
   // What could not be written so far would wait for the next worker of that name, and end it.
-  auto rows = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
-  if (!rows) return rows.error();
-  for (const auto& row : *rows) {
+  TRY(auto rows, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
+  for (const auto& row : rows) {
     if (row.state != EffectState::pending) continue;
-    auto set = context_.ledger.outbox().set(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
-                                          "its owner ended before it could be written");
-    if (!set) return set;
+    TRY(context_.ledger.outbox().set(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
+                                          "its owner ended before it could be written"));
   }
   return Done{};
 }

@@ -16,13 +16,11 @@ constexpr int restored_shutdowns = 1000;
 }  // namespace
 
 Status Stops::restore() {
-  auto decisions = context_.recent_decisions();
-  if (!decisions) return decisions.error();
-  const auto shutdowns = context_.ledger.shutdowns().latest(context_.name, restored_shutdowns);
-  if (!shutdowns) return shutdowns.error();
-  for (auto& [team, request] : *decisions) {
+  TRY(auto decisions, context_.recent_decisions());
+  TRY(const auto shutdowns, context_.ledger.shutdowns().latest(context_.name, restored_shutdowns));
+  for (auto& [team, request] : decisions) {
     if (request.kind != handlers::AskKind::stop || request.state != handlers::AskState::approved) continue;
-    const bool begun = std::any_of(shutdowns->begin(), shutdowns->end(), [&r = request](const auto& shutdown) {
+    const bool begun = std::any_of(shutdowns.begin(), shutdowns.end(), [&r = request](const auto& shutdown) {
       return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
     });
     if (!begun) granted_.push_back(std::move(request));

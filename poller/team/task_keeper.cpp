@@ -49,9 +49,8 @@ void TaskKeeper::sweep() {
 }
 
 Result<bool> TaskKeeper::is_told(const std::string& id) const {
-  const auto history = context_.ledger.history().of_request(context_.name, id);
-  if (!history) return history.error();
-  return std::any_of(history->begin(), history->end(),
+  TRY(const auto history, context_.ledger.history().of_request(context_.name, id));
+  return std::any_of(history.begin(), history.end(),
                      [](const HistoryRow& row) { return row.event == event_name(Event::task_told); });
 }
 

@@ -84,18 +84,17 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
 
 Status Team::restore() {
   static_cast<void>(mailbox_.news());  // the first look also clears away what a killed predecessor left half written
-  if (auto restored = context_.restore(); !restored) return restored;
+  TRY(context_.restore());
   if (hosts_)
-    if (auto restored = hosts_->restore(); !restored) return restored;
-  auto kept = services_.ledger.rosters().find(context_.name);
-  if (!kept) return kept.error();
-  if (*kept) members_.remember_roster({std::move((*kept)->bytes), (*kept)->file});
-  if (auto restored = asks_.restore(); !restored) return restored;
-  if (auto restored = notifier_.restore(); !restored) return restored;
-  if (auto restored = shutdowns_.restore(); !restored) return restored;
-  if (auto restored = stops_.restore(); !restored) return restored;
-  if (auto restored = orders_.restore(); !restored) return restored;
-  if (auto restored = outbox_.restore(); !restored) return restored;
+    TRY(hosts_->restore());
+  TRY(auto kept, services_.ledger.rosters().find(context_.name));
+  if (kept) members_.remember_roster({std::move(kept->bytes), kept->file});
+  TRY(asks_.restore());
+  TRY(notifier_.restore());
+  TRY(shutdowns_.restore());
+  TRY(stops_.restore());
+  TRY(orders_.restore());
+  TRY(outbox_.restore());
   return delivery_.restore();
 }
 
@@ -440,17 +439,15 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   row.inbox = schema::inbox_name(to);
   row.created_ms = now;
   row.next_ms = now;
-  const auto committed = context_.commit([&](EventBatch&) -> Status {
-    const auto batch = services_.ledger.next_batch();
-    if (!batch) return batch.error();
-    row.batch = *batch;
+  TRY(context_.commit([&](EventBatch&) -> Status {
+    TRY(const auto batch, services_.ledger.next_batch());
+    row.batch = batch;
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
-    message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
+    message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(batch));
     row.key = schema::make_message_key({context_.name, row.inbox}, message.from, message.timestamp, text, 0);
     row.message = message;
     return services_.ledger.outbox().enqueue(row);
-  });
-  if (!committed) return committed.error();
+  }));
   context_.told[to] = now;
   poke();
   return row.key;

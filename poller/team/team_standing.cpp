@@ -40,17 +40,16 @@ void Team::heed(const Batch& batch) {
     watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     for (const auto& one : consumed) {
-      const auto answered = intake_.answered(one.key);
-      if (!answered) return answered.error();
+      TRY(const auto answered, intake_.answered(one.key));
       Fields fields{{"team", context_.name},
                     {"inbox", context_.lead},
                     {"message_key", one.key.value},
                     {"latency_ms", std::to_string(std::max<long long>(0, one.waited.count()))}};
-      if (*answered)
+      if (answered)
         fields.emplace_back("reason",
                             "we had answered it, but the lead took it before our mark; the first answer at "
                             "the worker counts");
-      events.add(*answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
     }
     return Done{};
   }));
@@ -173,13 +172,12 @@ Status Team::resume() {
   const auto& live = lead_session_.live();
   if (gave_way && (claim || live)) {
     const auto id = claim ? claim_of(*claim) : claim_of(*live);
-    const auto noted = context_.commit([&](EventBatch& events) -> Status {
+    TRY(context_.commit([&](EventBatch& events) -> Status {
       events.add(Event::lead_accepted, {{"team", context_.name},
                                         {"request_id", id},
                                         {"reason", "a person said resume: we lead, also while this process lives"}});
       return Done{};
-    });
-    if (!noted) return noted;
+    }));
     lead_claim_ = id;
   }
   stand({configured, {}});

@@ -36,14 +36,12 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     case Put::blocked:
     case Put::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
   }
-  const auto noted = context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
     return Done{};
-  });
-  if (!noted) return noted.error();
-  const auto sent = send(to, told_of(assigned.task, context_.lead, context_.config.team.transport,
-                                     services_.clock.wall_ms()), "");
-  if (!sent) return sent.error();
+  }));
+  TRY(send(to, told_of(assigned.task, context_.lead, context_.config.team.transport,
+                                     services_.clock.wall_ms()), ""));
   return assigned.task;
 }
 

@@ -92,17 +92,16 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
     const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
-    auto known = context_.ledger.asks().find(context_.name, {AskKind::permission, worker, id});
-    if (!known) return known.error();
+    TRY(auto known, context_.ledger.asks().find(context_.name, {AskKind::permission, worker, id}));
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
-    if (*known) {
+    if (known) {
       const auto hash = handlers::digest_of({call.tool, call.input});
-      const bool same = (*known)->content_hash == hash && (*known)->decided_by == handlers::by_hook;
+      const bool same = known->content_hash == hash && known->decided_by == handlers::by_hook;
       if (same) return known;
       continue;
     }
     if (!decided) return decided;
-    const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    TRY(context_.commit([&](EventBatch& events) -> Status {
       events.add(Event::request_decided, {{"team", context_.name},
                                           {"request_id", id},
                                           {"type", std::string(handlers::to_string(decided->kind))},
@@ -115,8 +114,7 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
                                           {"reason", decided->reason},
                                           {"latency_ms", "0"}});
       return context_.ledger.asks().put(context_.name, *decided);
-    });
-    if (!committed) return committed.error();
+    }));
     return decided;
   }
   return Error{"request.id_reused", "too many other calls were recorded under the id " + call.id};

@@ -54,7 +54,7 @@ LeadHost::LeadHost(LeadRunOptions options, const std::string& socket, std::strin
 }
 
 Result<int> LeadHost::run() {
-  if (auto started = start(); !started.ok()) return started.error();
+  TRY(start());
   mail_.start();
   go_on();
   loop_.run();
@@ -140,11 +140,10 @@ void LeadHost::told(bool) { go_on(); }
 // --- the program's life ---
 
 Status LeadHost::start() {
-  auto started = start_companion(life_.command);
-  if (!started) return started.error();
-  const int output = started->output.get();
-  const int input = started->input.get();
-  child_.reset(new Child{*std::move(started),
+  TRY(auto started, start_companion(life_.command));
+  const int output = started.output.get();
+  const int input = started.input.get();
+  child_.reset(new Child{std::move(started),
                          {loop_, output, Descriptor::Kind::wait_read, [this] { read_child(false); }},
                          {loop_, input, Descriptor::Kind::wait_write, [this] { go_on(); }}});
   if (std::exchange(output_.mid_line, false)) output_.bytes += '\n';  // what the last one left must not spoil its first line

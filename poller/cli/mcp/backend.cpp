@@ -71,9 +71,8 @@ Result<Given> done(Operations& box, std::string_view name, const json::object& a
   if (name == "heartbeat") return in_answer("task", box.heartbeat(task, lease));
   if (name == "abandon") return in_answer("task", box.abandon(task, text_in(arguments, "reason")));
   if (name == "inbox") {
-    auto counts = box.inbox();
-    if (!counts) return counts.error();
-    return Given{*std::move(counts), {}};
+    TRY(auto counts, box.inbox());
+    return Given{std::move(counts), {}};
   }
   return Error{"box.unsupported", "there is no " + std::string(name) + " here"};
 }
@@ -100,10 +99,9 @@ asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object
   filter.type = given_text(arguments, "match_type");
   const double seconds = tool.waits ? seconds_in(arguments, "timeout_s", default_wait_s) : 0;
   auto receiving = operations_.recv(std::move(filter), span_of(seconds));
-  auto received = co_await std::move(receiving);
-  if (!received) co_return received.error();
-  if (!*received) co_return Given{{{"message", nullptr}}, {}};
-  HandOut& out = **received;
+  CO_TRY(auto received, co_await std::move(receiving));
+  if (!received) co_return Given{{{"message", nullptr}}, {}};
+  HandOut& out = *received;
   json::object message = fitting(std::move(out.message));
   message.erase("attempts");
   if (out.attempts > 1) message["attempts"] = out.attempts;

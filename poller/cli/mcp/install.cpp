@@ -36,9 +36,8 @@ Result<std::vector<std::string>> arguments_of(const Context& context, const McpI
     if (!whom->known_actors.empty()) words.insert(words.end(), {"--known-actors", whom->known_actors});
   }
   if (!context.socket.empty()) {
-    auto socket = context.socket_path();
-    if (!socket) return socket.error();
-    words.insert(words.end(), {"--socket", *std::move(socket)});
+    TRY(auto socket, context.socket_path());
+    words.insert(words.end(), {"--socket", std::move(socket)});
   }
   if (!context.team.empty()) words.insert(words.end(), {"--team", context.team});
   if (options.channel) words.emplace_back("--channel");
@@ -61,9 +60,8 @@ ExitCode install(Context& context, const McpInstallOptions& options) {
   change.file = place->file;
   change.yes = options.yes;
   change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
-    auto text = schema::with_server(settings.text, place->keys, server);
-    if (!text) return text.error();
-    return std::optional(*std::move(text));
+    TRY(auto text, schema::with_server(settings.text, place->keys, server));
+    return std::optional(std::move(text));
   };
   change.more = "the client asks once whether its tools may be used; this allows them: \"permissions\": {\"allow\": [\"" +
                 printable(allows) + "\"]}";

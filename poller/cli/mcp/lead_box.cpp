@@ -67,18 +67,16 @@ Result<std::optional<LeadBox::Task>> LeadBox::claim(const std::optional<std::str
 }
 
 Result<Sent> LeadBox::send(const Letter& letter) {
-  auto text = answered_line(letter);
-  if (!text) return text.error();
-  *text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
-  if (is_obeyed(*text))
+  TRY(auto text, answered_line(letter));
+  text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
+  if (is_obeyed(text))
     return Error{"payload.invalid",
                  "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
                  "shutdown. Send words, or leave \"type\" out of the payload"};
-  json::object request{{"member", letter.to}, {"text", *text}};
+  json::object request{{"member", letter.to}, {"text", text}};
   if (letter.type != "message") request["summary"] = letter.type;
-  auto answer = ask_daemon(place_, "send", std::move(request));
-  if (!answer) return answer.error();
-  Message message{{"id", raw_text_of(*answer, "message_key")},
+  TRY(auto answer, ask_daemon(place_, "send", std::move(request)));
+  Message message{{"id", raw_text_of(answer, "message_key")},
                   {"from", actor_},
                   {"to", letter.to},
                   {"type", letter.type},
@@ -186,16 +184,14 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient
 
 Status LeadBox::acknowledge(const std::string& ticket) {
   if (!lent_.contains(ticket)) return Done{};
-  auto answer = ask_daemon(place_, "ack", {{"keys", json::array{ticket}}});
-  if (!answer) return answer.error();
+  TRY(ask_daemon(place_, "ack", {{"keys", json::array{ticket}}}));
   lent_.erase(ticket);
   return Done{};
 }
 
 Result<json::object> LeadBox::inbox() {
-  auto answer = ask_daemon(place_, "status", {});
-  if (!answer) return answer.error();
-  const auto teams = objects_of(*answer, "teams");
+  TRY(auto answer, ask_daemon(place_, "status", {}));
+  const auto teams = objects_of(answer, "teams");
   if (teams.size() != 1)
     return Error{"team.ambiguous", "the daemon serves no team, or several: start this server with --team NAME"};
   const json::object& chat = object_of(*teams.front(), "chat");
@@ -252,11 +248,10 @@ asio::awaitable<Result<Given>> LeadBackend::call(const Tool& tool, json::object 
   auto client = ControlClient::connect(loop_, place_.socket, connecting);
   if (!client) co_return Context::advised(client.error());
   auto asking = MailStream::exchange(*client, request_of(place_, tool.name, std::move(request)));
-  auto answer = co_await std::move(asking);
-  if (!answer) co_return answer.error();
-  answer->erase("ok");
-  if (tool.answer == Shape::decision) co_return Given{{{"decision", *std::move(answer)}}, {}};
-  co_return Given{*std::move(answer), {}};
+  CO_TRY(auto answer, co_await std::move(asking));
+  answer.erase("ok");
+  if (tool.answer == Shape::decision) co_return Given{{{"decision", std::move(answer)}}, {}};
+  co_return Given{std::move(answer), {}};
 }
 
 }  // namespace inbox_poller::poller::cli::mcp

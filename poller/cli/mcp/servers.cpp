@@ -28,13 +28,11 @@ Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool ch
     return wrong("--actor has a mailbox below a folder: name that with --root, or leave --actor out for the lead of a team");
   }
   if (channel) return wrong("--channel is for the lead of a team that a daemon serves: leave it out with --root");
-  auto path = place.path();
-  if (!path) return path.error();
-  auto who = place.who();
-  if (!who) return who.error();
-  if (Status named = require_actor_name(*who); !named.ok()) return named.error();
-  if (const auto known = place.known(); !known) return known.error();
-  return McpWhom{*std::move(path), *std::move(who), place.known_actors};
+  TRY(auto path, place.path());
+  TRY(auto who, place.who());
+  TRY(require_actor_name(who));
+  TRY(place.known());
+  return McpWhom{std::move(path), std::move(who), place.known_actors};
 }
 
 Result<McpPlace> mcp_place(const std::string& scope) {

@@ -139,9 +139,8 @@ std::shared_ptr<Stream> Feed::join() {
 }
 
 asio::awaitable<Result<json::object>> Feed::ask(Object request) const {
-  const Result<std::string> path = where_();
-  if (!path) co_return path.error();
-  auto client = ControlClient::connect(loop_, *path, connecting);
+  CO_TRY(const auto path, where_());
+  auto client = ControlClient::connect(loop_, path, connecting);
   if (!client) co_return Context::advised(client.error());
   asio::steady_timer limit(loop_, answering);
   limit.async_wait([late = *client](const error_code& stopped) mutable {

@@ -57,9 +57,8 @@ bool says_more(std::string_view entry, const Spans& members, const schema::Messa
 }  // namespace
 
 Result<schema::Message> decode_entry(std::string_view entry) {
-  const auto members = members_of(entry);
-  if (!members) return members.error();
-  return decode(entry, *members);
+  TRY(const auto members, members_of(entry));
+  return decode(entry, members);
 }
 
 bool says_more(std::string_view entry, const schema::Message& message) {
@@ -68,13 +67,11 @@ bool says_more(std::string_view entry, const schema::Message& message) {
 }
 
 Result<Decoded> decode_whole_entry(std::string_view entry) {
-  const auto members = members_of(entry);
-  if (!members) return members.error();
+  TRY(const auto members, members_of(entry));
   std::string ignored;
-  auto message = decode(entry, *members, &ignored);
-  if (!message) return message.error();
-  const bool says_all = ignored.empty() && !says_more(entry, *members, *message);
-  return Decoded{*std::move(message), says_all, std::move(ignored)};
+  TRY(auto message, decode(entry, members, &ignored));
+  const bool says_all = ignored.empty() && !says_more(entry, members, message);
+  return Decoded{std::move(message), says_all, std::move(ignored)};
 }
 
 std::string encode_entry(const schema::Message& message) {

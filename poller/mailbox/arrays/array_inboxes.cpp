@@ -57,15 +57,13 @@ void ArrayInboxes::look_by_name() {
 Result<Directory> ArrayInboxes::open_team() { return open_dir_below(files_, team_dir_); }
 
 Result<Directory> ArrayInboxes::open_inboxes() {
-  const Result<Directory> team = open_team();
-  if (!team) return team.error();
-  return open_inboxes(*team);
+  TRY(const auto team, open_team());
+  return open_inboxes(team);
 }
 
 Result<Directory> ArrayInboxes::open_inboxes(const Directory& team) {
-  Result<Directory> folder = files_.open_dir(team, inboxes_folder);
-  if (!folder) return folder;
-  if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
+  TRY(auto folder, files_.open_dir(team, inboxes_folder));
+  TRY(require_trusted(folder.stat, folder.path));
   return folder;
 }
 
@@ -81,7 +79,7 @@ Result<Directory> ArrayInboxes::open_or_make_inboxes() {
   if (!team) return team.error();  // a team's folder is never made by us
   const Status made = files_.mkdir_at(*team, inboxes_folder, 0700);
   if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
-  if (Status synced = files_.sync_dir(*team); !synced.ok()) return synced.error();
+  TRY(files_.sync_dir(*team));
   return open_inboxes();
 }
 
@@ -383,7 +381,7 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
   if (!rests && (!listed_ || !listed_->is(version))) {
     listed_.reset();
     const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
-    if (const Status listed = list(*folder); !listed.ok()) return listed.error();
+    TRY(list(*folder));
     listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
   const auto turn = turns_.next(glances_.size());
@@ -407,12 +405,11 @@ std::uint64_t ArrayInboxes::size_of(const std::string& inbox) const {
 }
 
 Status ArrayInboxes::list(const Directory& folder) {
-  const Result<std::vector<std::string>> names = files_.list(folder);
-  if (!names) return names.error();
-  if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, *names);
+  TRY(const auto names, files_.list(folder));
+  if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, names);
   glances_.clear();
   all_unchanged_ = false;
-  for (const std::string_view name : *names) {
+  for (const std::string_view name : names) {
     if (!name.ends_with(inbox_suffix)) continue;
     const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());
     if (schema::is_inbox_name(inbox)) glances_.push_back({std::string(inbox), {}});

@@ -95,9 +95,8 @@ Result<bool> has_bytes(FileSystem& files, const File& file, std::string_view byt
   std::array<char, 16384> buffer;
   for (std::size_t done = 0; done < bytes.size();) {
     const std::string_view wanted = bytes.substr(done, buffer.size());
-    const Result<std::size_t> count = files.read_at(file, buffer.data(), wanted.size(), done);
-    if (!count) return count.error();
-    if (std::string_view(buffer.data(), *count) != wanted) return false;
+    TRY(const auto count, files.read_at(file, buffer.data(), wanted.size(), done));
+    if (std::string_view(buffer.data(), count) != wanted) return false;
     done += wanted.size();
   }
   return true;

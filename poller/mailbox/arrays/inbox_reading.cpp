@@ -33,9 +33,8 @@ void judge(ReadResult& result, const std::string& path) {
 
 Result<std::string> read_range(FileSystem& files, const File& file, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
-  const Result<std::size_t> count = files.read_at(file, bytes.data(), size, offset);
-  if (!count) return count.error();
-  bytes.resize(*count);
+  TRY(const auto count, files.read_at(file, bytes.data(), size, offset));
+  bytes.resize(count);
   return bytes;
 }
 
@@ -86,10 +85,9 @@ Status scan_pieces(FileSystem& files, const File& file, const schema::KeyScope& 
   for (std::size_t wanted = window;;) {
     const std::uint64_t rest = file.stat.size - offset;
     const bool is_last = rest <= wanted;
-    Result<std::string> bytes = read_range(files, file, offset, is_last ? static_cast<std::size_t>(rest) : wanted);
-    if (!bytes) return bytes.error();
+    TRY(auto bytes, read_range(files, file, offset, is_last ? static_cast<std::size_t>(rest) : wanted));
     const ArrayFrom from = offset > 0 ? ArrayFrom::element : ArrayFrom::beginning;
-    InboxDocument piece = InboxDocument::scan(*std::move(bytes), scope, {offset, from, !is_last});
+    InboxDocument piece = InboxDocument::scan(std::move(bytes), scope, {offset, from, !is_last});
     if (is_last && result.windows.empty()) {  // all of it is at hand
       result.windows.push_back({0, piece.entries().size(), {offset, offset + piece.bytes().size()}, {}});
       result.document = std::move(piece);

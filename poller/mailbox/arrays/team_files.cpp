@@ -75,18 +75,17 @@ TaskAssigned TeamFiles::assign_task(const Directory& tasks, const std::string& t
 
 Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const std::string& name,
                                                   const std::string& agent_id) {
-  Result<std::vector<std::string>> names = files_.list(tasks);
-  if (!names) return names.error();
-  remove_litter(files_, tasks, *names);
-  std::erase_if(*names, [](const std::string& file) { return !is_task_file(file); });
-  std::sort(names->begin(), names->end(), [](const std::string& a, const std::string& b) {
+  TRY(auto names, files_.list(tasks));
+  remove_litter(files_, tasks, names);
+  std::erase_if(names, [](const std::string& file) { return !is_task_file(file); });
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
   });
   Look look;
   const auto pass_over = [&](const std::string& file, const std::string& why) {
     add_detail(look.passed_over, tasks.path + "/" + file + " was passed over: " + why);
   };
-  for (const std::string& file : *names) {
+  for (const std::string& file : names) {
     if (look.held.size() == tasks_per_hold) break;
     Snapshot snapshot = take_snapshot(files_, clock_, tasks, file, size_limit_);
     if (snapshot.outcome == ReadOutcome::missing) continue;

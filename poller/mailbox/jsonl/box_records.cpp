@@ -50,10 +50,9 @@ Status BoxRecords::load() {
   records_.clear();
   const auto file = files_.open_read(absolute, path_);
   if (!file) return is_errno(file.error(), ENOENT) ? Status(Done{}) : Status(file.error());
-  const auto bytes = read_all(files_, *file);
-  if (!bytes) return bytes.error();
+  TRY(const auto bytes, read_all(files_, *file));
   try {
-    const json::value all = json::parse(*bytes);
+    const json::value all = json::parse(bytes);
     for (const auto& [box, record] : all.as_object()) records_[std::string(box)] = from_json(record);
   } catch (const std::exception& problem) {
     records_.clear();
@@ -69,16 +68,14 @@ Status BoxRecords::save(bool durable) {
     if (record != BoxRecord{}) all[box] = to_json(record);
   const std::string bytes = json::serialize(all) + "\n";
   const std::size_t slash = path_.rfind('/');
-  const auto folder = ensure_private_dir(files_, path_.substr(0, slash));
-  if (!folder) return folder.error();
+  TRY(const auto folder, ensure_private_dir(files_, path_.substr(0, slash)));
   const std::string name = path_.substr(slash + 1), fresh = name + ".new";
-  static_cast<void>(files_.unlink_at(*folder, fresh));  // of a killed predecessor
-  const auto file = files_.create_exclusive(*folder, fresh, 0600);
-  if (!file) return file.error();
-  Status done = files_.write_at(*file, bytes, 0);
-  if (done.ok() && durable) done = files_.sync(*file);
-  if (done.ok()) done = files_.rename_at(*folder, fresh, name);
-  if (done.ok() && durable) done = files_.sync_dir(*folder);
+  static_cast<void>(files_.unlink_at(folder, fresh));  // of a killed predecessor
+  TRY(const auto file, files_.create_exclusive(folder, fresh, 0600));
+  Status done = files_.write_at(file, bytes, 0);
+  if (done.ok() && durable) done = files_.sync(file);
+  if (done.ok()) done = files_.rename_at(folder, fresh, name);
+  if (done.ok() && durable) done = files_.sync_dir(folder);
   return done;
 }
 

@@ -54,19 +54,16 @@ std::string JsonlMailbox::tasks_folder() const {
 }
 
 Result<Directory> JsonlMailbox::open_boxes() {
-  auto team = open_team();
-  if (!team) return team;
+  TRY(auto team, open_team());
   const auto has_folder = [&](const char* name) -> Result<bool> {
-    const auto found = files_.stat_at(*team, name);
+    const auto found = files_.stat_at(team, name);
     if (!found && !is_missing(found.error())) return found.error();  // else mail would go to another place, and be new there
     return found && found->kind == FileKind::directory;
   };
-  const auto inbox = has_folder(inbox_folder);
-  if (!inbox) return inbox.error();
-  const auto requests = *inbox ? has_folder(request_folder) : Result<bool>(false);
-  if (!requests) return requests.error();
-  in_folder_ = *inbox;
-  JsonlFolders seen{in_folder_, *requests, false, false};
+  TRY(const auto inbox, has_folder(inbox_folder));
+  TRY(const auto requests, inbox ? has_folder(request_folder) : Result<bool>(false));
+  in_folder_ = inbox;
+  JsonlFolders seen{in_folder_, requests, false, false};
   if (!in_folder_) {
     const auto tasks = open_dir_below(files_, tasks_folder());
     const auto names = tasks ? files_.list(*tasks) : Result<std::vector<std::string>>(std::vector<std::string>());
@@ -78,9 +75,8 @@ Result<Directory> JsonlMailbox::open_boxes() {
   generation_ = generation_of(seen);
   opened_ = clock_.steady();
   if (!in_folder_) return team;
-  auto folder = files_.open_dir(*team, inbox_folder);
-  if (!folder) return folder;
-  if (auto trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
+  TRY(auto folder, files_.open_dir(team, inbox_folder));
+  TRY(require_trusted(folder.stat, folder.path));
   return folder;
 }
 
@@ -110,14 +106,13 @@ Status JsonlMailbox::list(const Directory& folder) {
   listed_.reset();
   const FileVersion version = version_of(folder.stat);
   const bool settled = is_settled(version, clock_.system_ms());  // that is what folders are stamped with
-  auto names = files_.list(folder);
-  if (!names) return names.error();
+  TRY(auto names, files_.list(folder));
   const auto followed = posts_.files();
-  names->insert(names->end(), followed.begin(), followed.end());  // some empty an inbox by taking it away
-  std::sort(names->begin(), names->end());
-  names->erase(std::unique(names->begin(), names->end()), names->end());
+  names.insert(names.end(), followed.begin(), followed.end());  // some empty an inbox by taking it away
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   news_.clear();
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (!std::string_view(name).ends_with(jsonl_suffix)) continue;
     std::string one = name.substr(0, name.size() - jsonl_suffix.size());
     if (schema::is_valid_name(one)) news_.push_back({std::move(one), true});
@@ -138,7 +133,7 @@ Result<std::span<const News>> JsonlMailbox::news() {
   if (!folder && is_missing(folder.error())) return std::span<const News>{};
   if (!folder) return folder.error();
   if (!same)
-    if (const Status listed = list(*folder); !listed.ok()) return listed.error();
+    TRY(list(*folder));
   if (follows)
     posts_.look(*folder, [&](const std::string& file, std::string_view line) {
       return key_in(file.substr(0, file.size() - jsonl_suffix.size()))(line);
@@ -198,9 +193,8 @@ void JsonlMailbox::rewind(const std::string& name) {
 }
 
 Result<Decoded> JsonlMailbox::decode(std::string_view bytes) const {
-  auto entry = decode_jsonl(bytes);
-  if (!entry) return entry.error();
-  return Decoded{std::move(entry->message), entry->says_all, std::move(entry->ignored)};
+  TRY(auto entry, decode_jsonl(bytes));
+  return Decoded{std::move(entry.message), entry.says_all, std::move(entry.ignored)};
 }
 
 std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::string& name) const {
@@ -256,33 +250,30 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
   if (stop == nullptr && plan == nullptr) return Done{};
   const std::string id = stop != nullptr ? stop->request_id : plan->request_id;
   if (!schema::is_valid_name(id)) return Done{};  // no record can have such a name
-  const auto team = open_team();
-  if (!team) return team.error();
-  const auto folder = files_.open_dir(*team, request_folder);
-  if (!folder) return folder.error();
-  if (auto trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted;
+  TRY(const auto team, open_team());
+  TRY(const auto folder, files_.open_dir(team, request_folder));
+  TRY(require_trusted(folder.stat, folder.path));
   const std::string name = id + ".json", now = seconds_text(clock_.system_ms());
   const auto quoted = [](const std::string& text) { return schema::quote(text); };
-  const auto file = files_.open_read(*folder, name);
-  auto bytes = file ? read_all(files_, *file) : Result<std::string>(std::string("{}"));
-  if (!bytes) return bytes.error();
+  const auto file = files_.open_read(folder, name);
+  TRY(auto bytes, file ? read_all(files_, *file) : Result<std::string>(std::string("{}")));
   if (stop != nullptr && file) return Done{};
-  const auto author = schema::decode_string(schema::find_member(*bytes, "from").value_or("")).value_or(to);
+  const auto author = schema::decode_string(schema::find_member(bytes, "from").value_or("")).value_or(to);
   if (plan != nullptr && author != to) return Done{};  // of another worker that uses this id, too
   Result<std::string> wanted =
       stop != nullptr
-          ? with_members(*bytes, {{"request_id", quoted(id)}, {"kind", "\"shutdown\""}, {"from", quoted(message.from)},
+          ? with_members(bytes, {{"request_id", quoted(id)}, {"kind", "\"shutdown\""}, {"from", quoted(message.from)},
                                   {"to", quoted(to)}, {"status", "\"pending\""}, {"created_at", now}, {"updated_at", now}})
-          : with_members(*bytes, {{"status", plan->approved ? "\"approved\"" : "\"rejected\""},
+          : with_members(bytes, {{"status", plan->approved ? "\"approved\"" : "\"rejected\""},
                                   {"reviewed_by", quoted(message.from)}, {"resolved_at", now},
                                   {"feedback", quoted(plan->feedback)}, {"updated_at", now}});
   if (!wanted) return Done{};  // a record that is none is its program's matter
   if (plan != nullptr && !file) return Done{};
   const std::string fresh = "." + name + ".inbox-poller";
-  static_cast<void>(files_.unlink_at(*folder, fresh));
-  if (auto made = create_durable(files_, *folder, fresh, *wanted, file ? file->stat.mode : 0600U); !made.ok()) return made;
-  if (auto moved = files_.rename_at(*folder, fresh, name); !moved.ok()) return moved;
-  return files_.sync_dir(*folder);
+  static_cast<void>(files_.unlink_at(folder, fresh));
+  TRY(create_durable(files_, folder, fresh, *wanted, file ? file->stat.mode : 0600U));
+  TRY(files_.rename_at(folder, fresh, name));
+  return files_.sync_dir(folder);
 }
 
 void JsonlMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {

@@ -171,9 +171,8 @@ Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
   const std::string_view at = time ? *time : said("ts", "seconds or a string", true).value_or("");
   message.timestamp = at.empty() ? "" : timestamp_of_seconds(at);
   const std::string type = said("type", "a string", false) ? line.text("type") : "message";
-  auto text = text_of(bytes, line, type, message);
-  if (!text) return text.error();
-  message.text = *std::move(text);
+  TRY(auto text, text_of(bytes, line, type, message));
+  message.text = std::move(text);
   const auto content = line.token("content");
   entry.says_all = line.is_plain() && type == "message" && content && decode_string(*content) == message.text &&
                    seconds_of_timestamp(message.timestamp) == at && message.text.find(replacement) == std::string::npos &&

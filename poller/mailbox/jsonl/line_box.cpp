@@ -48,9 +48,8 @@ bool LineBox::has_news(const Directory& folder, const std::string& below) const 
 
 Result<std::string> LineBox::tail_of(const File& file, std::uint64_t end, std::size_t most) const {
   std::string bytes(static_cast<std::size_t>(std::min<std::uint64_t>(end, most)), '\0');
-  const auto count = team_.files.read_at(file, bytes.data(), bytes.size(), end - bytes.size());
-  if (!count) return count.error();
-  bytes.resize(*count);
+  TRY(const auto count, team_.files.read_at(file, bytes.data(), bytes.size(), end - bytes.size()));
+  bytes.resize(count);
   return bytes;
 }
 
@@ -63,9 +62,8 @@ schema::MessageKey LineBox::key_of(const Source& source, std::uint64_t begin, st
 
 Result<bool> LineBox::is_as_read(const Source& source, const File& file) const {
   if (file.stat.ino != source.inode || file.stat.size < source.offset) return false;
-  const auto tail = tail_of(file, source.offset, source.tail.size());
-  if (!tail) return tail.error();
-  return *tail == source.tail;
+  TRY(const auto tail, tail_of(file, source.offset, source.tail.size()));
+  return tail == source.tail;
 }
 
 Result<File> LineBox::open_in_place(const Directory& folder, Batch& batch) {
@@ -359,10 +357,9 @@ void LineBox::empty(const Directory& folder, Settled& result) {
 }
 
 Result<bool> LineBox::empty_under_lease(const File& file, const FileMark& mark) {
-  const auto granted = team_.files.set_lease(file, Lease::write);
-  if (!granted) return granted.error();
-  ++(*granted ? team_.contention.acquired : team_.contention.refused);
-  if (!*granted) return false;
+  TRY(const auto granted, team_.files.set_lease(file, Lease::write));
+  ++(granted ? team_.contention.acquired : team_.contention.refused);
+  if (!granted) return false;
   const auto now = team_.files.stat(file);
   const bool is_marked = now && now->size == mark.size && now->ctime_ns == mark.ctime_ns;
   const bool emptied = is_marked && team_.files.truncate(file, 0).ok();
@@ -379,8 +376,7 @@ Status LineBox::put_aside(const Directory& folder, const File& file) {
   // Whoever chooses recipients by their files looks for *.jsonl, dots in front or not.
   const std::string name = "." + box_ + "." + std::to_string(source.generation) + ".inbox-poller";
   static_cast<void>(team_.files.unlink_at(folder, name));
-  const auto fresh = team_.files.create_exclusive(folder, name, file.stat.mode);
-  if (!fresh) return fresh.error();
+  TRY(const auto fresh, team_.files.create_exclusive(folder, name, file.stat.mode));
   record.aside.push_back({name, source.inode, source.generation, now});
   record.emptying.reset();
   ++record.generation;
@@ -396,7 +392,7 @@ Status LineBox::put_aside(const Directory& folder, const File& file) {
   source.aside_ms = now;
   Source next;
   next.name = file_;
-  next.inode = fresh->stat.ino;
+  next.inode = fresh.stat.ino;
   next.generation = record.generation;
   sources_.push_back(std::move(next));
   owes_emptying_ = false;

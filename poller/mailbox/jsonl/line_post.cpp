@@ -83,9 +83,8 @@ class LinePost::Hold {
   Result<std::string> read() {
     begins_ = file_.stat.size > looked_at ? file_.stat.size - looked_at : 0;
     std::string bytes(static_cast<std::size_t>(file_.stat.size - begins_), '\0');
-    const auto count = post_.files_.read_at(file_, bytes.data(), bytes.size(), begins_);
-    if (!count) return count.error();
-    bytes.resize(*count);
+    TRY(const auto count, post_.files_.read_at(file_, bytes.data(), bytes.size(), begins_));
+    bytes.resize(count);
     return bytes;
   }
   [[nodiscard]] std::uint64_t begins() const { return begins_; }

@@ -7,9 +7,8 @@ namespace inbox_poller::poller {
 Status IdIndex::list() {
   const SteadyTime now = root_.clock().steady();
   if (listed_ != SteadyTime{} && now - listed_ < std::chrono::seconds(1)) return Done{};
-  const auto names = root_.names(below_);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  TRY(const auto names, root_.names(below_));
+  for (const std::string& name : names) {
     if (const std::string id = schema::id_hinted_by(name); !id.empty()) {
       names_[id].insert(name);
     } else if (!foreign_.contains(name)) {
@@ -34,16 +33,14 @@ Result<bool> IdIndex::has(const std::string& id, const std::string& name, const 
 
 Result<std::optional<std::string>> IdIndex::find(const std::string& id, const std::string& likely_name,
                                                  const Fits& fits) {
-  const Result<bool> likely = has(id, likely_name, fits);
-  if (!likely) return likely.error();
-  if (*likely) return std::optional(likely_name);
-  if (Status listed = list(); !listed.ok()) return listed.error();
+  TRY(const auto likely, has(id, likely_name, fits));
+  if (likely) return std::optional(likely_name);
+  TRY(list());
   const auto found = names_.find(id);
   if (found == names_.end()) return std::optional<std::string>();
   for (const std::string& name : found->second) {  // a name may lie, and several may have one id
-    const Result<bool> there = has(id, name, fits);
-    if (!there) return there.error();
-    if (*there) return std::optional(name);
+    TRY(const auto there, has(id, name, fits));
+    if (there) return std::optional(name);
   }
   return std::optional<std::string>();
 }

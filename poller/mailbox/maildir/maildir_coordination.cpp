@@ -5,10 +5,9 @@
 namespace inbox_poller::poller {
 
 Result<std::vector<GivenBack>> MaildirCoordination::sweep() {
-  const auto gone = tasks_.sweep();
-  if (!gone) return gone.error();
+  TRY(const auto gone, tasks_.sweep());
   std::vector<GivenBack> told;
-  for (const TaskFile& one : *gone)
+  for (const TaskFile& one : gone)
     told.push_back({schema::identity_of(one.task), one.task.text("swept_from"),
                     one.place == TaskPlace::dead ? one.task.text("dead_reason") : std::string()});
   return told;
@@ -21,9 +20,8 @@ std::vector<std::string> MaildirCoordination::troubles() const {
 }
 
 Result<std::vector<FinishedTask>> MaildirCoordination::finished(long long since_ns) {
-  const auto names = root_.names("tasks/done");
-  if (!names) return names.error();
-  const std::set<std::string> there(names->begin(), names->end());
+  TRY(const auto names, root_.names("tasks/done"));
+  const std::set<std::string> there(names.begin(), names.end());
   std::erase_if(seen_, [&](const std::string& name) { return !there.contains(name); });
   std::vector<FinishedTask> found;
   const auto folder = root_.folder("tasks/done");

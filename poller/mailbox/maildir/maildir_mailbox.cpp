@@ -50,15 +50,14 @@ Status MaildirMailbox::look_around() {
   rests_ = false;
   bool same = std::exchange(all_told_, false);
   const bool by_name = same && turns_.are_taken() && is_root_as_seen();
-  const auto root = by_name ? Result<Directory>(Directory()) : root_.open();
-  if (!root) return root.error();
+  TRY(const auto root, by_name ? Result<Directory>(Directory()) : root_.open());
   if (!by_name) {
     const auto now = root_.clock().steady();
-    if (root->stat.ino != root_seen_.ino || root->stat.mtime_ns != root_seen_.mtime_ns)
-      root_seen_ = {root->stat.ino, root->stat.mtime_ns, now, false};
+    if (root.stat.ino != root_seen_.ino || root.stat.mtime_ns != root_seen_.mtime_ns)
+      root_seen_ = {root.stat.ino, root.stat.mtime_ns, now, false};
     if (!root_seen_.all) {
       same = false;
-      if (Status listed = list(*root); !listed.ok()) return listed;
+      TRY(list(root));
       root_seen_.all = now - root_seen_.since >= one_tick;
     }
   }
@@ -67,7 +66,7 @@ Status MaildirMailbox::look_around() {
   for (std::size_t i = 0; i < folders_.size(); ++i) {
     Folder& folder = folders_[i];
     if (by_name && !turn.has(i) && may_wait(folder)) continue;
-    same = look_at(folder, root_.files().stat_at(*root, below + folder.name + "/new")) && same;
+    same = look_at(folder, root_.files().stat_at(root, below + folder.name + "/new")) && same;
   }
   rests_ = all_told_ = same;
   return Done{};
@@ -75,11 +74,10 @@ Status MaildirMailbox::look_around() {
 
 Status MaildirMailbox::list(const Directory& root) {
   FileSystem& files = root_.files();
-  auto names = files.list(root);
-  if (!names) return names.error();
-  std::sort(names->begin(), names->end());
+  TRY(auto names, files.list(root));
+  std::sort(names.begin(), names.end());
   folders_.clear();
-  for (std::string& name : *names) {
+  for (std::string& name : names) {
     if (name == "tmp" || name == "tasks") continue;
     const auto found = files.stat_at(root, name);
     if (found && found->kind != FileKind::regular) folders_.push_back({std::move(name), found->kind == FileKind::directory});
@@ -119,11 +117,9 @@ bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
 
 /// Whether everything that stands there now has been shown; false when the box is missing.
 Result<bool> MaildirMailbox::see(const std::string& name, Box& box) {
-  const auto root = root_.open();
-  if (!root) return root.error();
-  const auto now = root_.files().stat_at(*root, name + "/new");
-  if (!now) return now.error();
-  return has_all_of(box, *now);
+  TRY(const auto root, root_.open());
+  TRY(const auto now, root_.files().stat_at(root, name + "/new"));
+  return has_all_of(box, now);
 }
 
 Status MaildirMailbox::look(Box& one) {

@@ -44,7 +44,7 @@ Result<std::unique_ptr<MaildirOperations>> MaildirOperations::open(const std::st
                                                                    FileSystem& files, const Clock& clock,
                                                                    asio::any_io_executor executor,
                                                                    TaskSettings settings) {
-  if (Status named = require_actor_name(actor); !named.ok()) return named.error();
+  TRY(require_actor_name(actor));
   std::unique_ptr<MaildirOperations> made(
       new MaildirOperations(root, actor, files, clock, std::move(executor), settings));
   if (const Result<Directory> there = made->root_.open(); !there) return there.error();
@@ -61,7 +61,7 @@ Status MaildirOperations::make() {
 // --- mail
 
 Result<Sent> MaildirOperations::send(const Letter& letter) {
-  if (Status fits = require_sendable(letter); !fits.ok()) return fits.error();
+  TRY(require_sendable(letter));
   if (Status made = make(); !made.ok()) return made.error();  // so that there is somewhere to answer to
   const Result<Directory> box = root_.folder(letter.to);
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
@@ -71,11 +71,10 @@ Result<Sent> MaildirOperations::send(const Letter& letter) {
   if (!box) {
     if (auto actors = root_.actors()) others = *std::move(actors);
     if (Status fits = require_size_of(message.encode()); !fits.ok()) return fits.error();  // before a mailbox is made for it
-    if (Status made = NewMail(root_, letter.to).make(); !made.ok()) return made.error();
+    TRY(NewMail(root_, letter.to).make());
   }
-  const Result<Directory> to = root_.made_folder(letter.to + "/new");
-  if (!to) return to.error();
-  if (Status put = root_.put(*to, fresh.name(), message); !put.ok()) return put.error();
+  TRY(const auto to, root_.made_folder(letter.to + "/new"));
+  TRY(root_.put(to, fresh.name(), message));
   return sent(message, !box, others);
 }
 
@@ -107,7 +106,7 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
     }
     [[nodiscard]] bool is_last() const { return list.back() == &timer; }
   };
-  if (Status made = make(); !made.ok()) co_return made.error();
+  CO_TRY(make());
   Waits waits(waiting_, *watch_, mail_.new_folder(), executor_);
   const auto wake_all = [this] { wake(); };
   const SteadyTime until = std::chrono::steady_clock::now() + within;
@@ -137,7 +136,7 @@ Result<std::optional<HandOut>> MaildirOperations::offer(const Filter& filter) {
     auto known = offer_known(filter);
     if (!known || known->has_value()) return known;
   }
-  if (Status looked = mail_.look(); !looked.ok()) return looked.error();
+  TRY(mail_.look());
   looked_ = now;
   return offer_known(filter);
 }
@@ -168,16 +167,14 @@ Result<std::optional<HandOut>> MaildirOperations::offer(const Mail& mail) {
     mail_.pass_over(mail, open.error());
     return std::optional<HandOut>();
   }
-  const Result<bool> known = mail_.was_taken(mail, open->envelope);
-  if (!known) return known.error();
-  if (*known) {
+  TRY(const auto known, mail_.was_taken(mail, open->envelope));
+  if (known) {
     const Result<bool> taken = mail_.take(mail, *open);
     return taken ? Result<std::optional<HandOut>>(std::nullopt) : Result<std::optional<HandOut>>(taken.error());
   }
-  const Result<std::uint32_t> attempts = count_offer(mail);
-  if (!attempts) return attempts.error();
-  HandOut hand_out{open->envelope.object(), *attempts, std::to_string(++next_ticket_)};
-  if (*attempts > 1) hand_out.message["attempts"] = *attempts;
+  TRY(const auto attempts, count_offer(mail));
+  HandOut hand_out{open->envelope.object(), attempts, std::to_string(++next_ticket_)};
+  if (attempts > 1) hand_out.message["attempts"] = attempts;
   offers_.emplace(hand_out.ticket, Offer{mail, *std::move(open)});
   return std::optional(std::move(hand_out));
 }
@@ -188,23 +185,20 @@ std::string MaildirOperations::counter_of(const Mail& mail) const {
 
 /// On the disk before anybody sees the message: a repeat must be known as one.
 Result<std::uint32_t> MaildirOperations::count_offer(const Mail& mail) {
-  const Result<Directory> tmp = root_.made_folder("tmp");
-  if (!tmp) return tmp.error();
-  const Result<File> counter = root_.files().open_append(*tmp, counter_of(mail));
-  if (!counter) return counter.error();
-  Status counted = root_.files().append(*counter, offered_once);
-  if (counted.ok()) counted = root_.files().sync(*counter);
-  if (counted.ok() && counter->stat.size == 0) counted = root_.files().sync_dir(*tmp);
+  TRY(const auto tmp, root_.made_folder("tmp"));
+  TRY(const auto counter, root_.files().open_append(tmp, counter_of(mail)));
+  Status counted = root_.files().append(counter, offered_once);
+  if (counted.ok()) counted = root_.files().sync(counter);
+  if (counted.ok() && counter.stat.size == 0) counted = root_.files().sync_dir(tmp);
   if (!counted.ok()) return counted.error();
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(counter->stat.size / offered_once.size(), 999)) + 1;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(counter.stat.size / offered_once.size(), 999)) + 1;
 }
 
 Status MaildirOperations::acknowledge(const std::string& ticket) {
   const auto offer = offers_.find(ticket);
   if (offer == offers_.end()) return Done{};
   const Mail mail = offer->second.mail;
-  const Result<bool> taken = mail_.take(mail, offer->second.open);
-  if (!taken) return taken.error();
+  TRY(mail_.take(mail, offer->second.open));
   offers_.erase(offer);
   if (const Result<Directory> tmp = root_.folder("tmp"); tmp) (void)root_.files().unlink_at(*tmp, counter_of(mail));
   return Done{};
@@ -215,18 +209,16 @@ void MaildirOperations::give_back(const std::string& ticket) {
 }
 
 Result<json::object> MaildirOperations::inbox() {
-  if (Status looked = mail_.look(); !looked.ok()) return looked.error();
-  const auto counts = tasks_.counts();
-  if (!counts) return counts.error();
-  const auto mine = tasks_.held_by(actor_, most_listed);
-  if (!mine) return mine.error();
+  TRY(mail_.look());
+  TRY(const auto counts, tasks_.counts());
+  TRY(const auto mine, tasks_.held_by(actor_, most_listed));
   std::vector<ListedMessage> messages;
   for (const Mail& mail : mail_.in_order())
     if (messages.size() < most_listed) messages.push_back({mail.id, mail.from, mail.type, mail.ts});
   json::array unreadable;
   for (const auto& [name, reason] : mail_.unreadable())
     if (unreadable.size() < most_listed) unreadable.push_back({{"file", name}, {"reason", reason}});
-  json::object answer = inbox_answer(actor_, mail_.in_order().size(), messages, *counts, *mine);
+  json::object answer = inbox_answer(actor_, mail_.in_order().size(), messages, counts, mine);
   if (!unreadable.empty()) answer["unreadable"] = std::move(unreadable);
   return answer;
 }

@@ -27,7 +27,7 @@ Result<Directory> MaildirRoot::open() const {
   if (!root && is_errno(root.error(), ENOENT))
     return Error{"root.missing", path_ + " is not there: mkdir -p " + path_ + ", or name another folder with --root"};
   if (!root) return root;
-  if (Status trusted = require_trusted(root->stat, path_); !trusted.ok()) return trusted.error();
+  TRY(require_trusted(root->stat, path_));
   return root;
 }
 
@@ -40,7 +40,7 @@ Result<Directory> MaildirRoot::descend(std::string_view below, bool make) const 
     if (!next && make && is_errno(next.error(), ENOENT)) {
       const Status made = files_.mkdir_at(*at, name, folder_mode);
       if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
-      if (Status kept = files_.sync_dir(*at); !kept.ok()) return kept.error();
+      TRY(files_.sync_dir(*at));
       next = files_.open_dir(*at, name);
     }
     at = std::move(next);
@@ -55,24 +55,21 @@ Result<std::vector<std::string>> MaildirRoot::names(std::string_view below) cons
   const Result<Directory> at = folder(below);
   if (!at && is_errno(at.error(), ENOENT)) return std::vector<std::string>{};
   if (!at) return at.error();
-  auto found = files_.list(*at);
-  if (!found) return found;
-  std::erase_if(*found, [](const std::string& name) { return !is_message_name(name); });
-  std::sort(found->begin(), found->end());
+  TRY(auto found, files_.list(*at));
+  std::erase_if(found, [](const std::string& name) { return !is_message_name(name); });
+  std::sort(found.begin(), found.end());
   return found;
 }
 
 Result<std::vector<std::string>> MaildirRoot::actors() const {
-  const Result<Directory> root = open();
-  if (!root) return root.error();
-  auto found = files_.list(*root);
-  if (!found) return found;
-  std::erase_if(*found, [&](const std::string& name) {
+  TRY(const auto root, open());
+  TRY(auto found, files_.list(root));
+  std::erase_if(found, [&](const std::string& name) {
     if (!is_actor_name(name)) return true;
-    const Result<FileStat> stat = files_.stat_at(*root, name);
+    const Result<FileStat> stat = files_.stat_at(root, name);
     return !stat || stat->kind != FileKind::directory;
   });
-  std::sort(found->begin(), found->end());
+  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -94,32 +91,28 @@ Status MaildirRoot::require_size(const File& file) {
 }
 
 Result<Letterfile> MaildirRoot::read(const Directory& at, const std::string& name) const {
-  const Result<File> file = files_.open_read(at, name);
-  if (!file) return file.error();
-  if (Status fits = require_size(*file); !fits.ok()) return fits.error();
-  Result<std::string> bytes = read_all(files_, *file);
-  if (!bytes) return bytes.error();
-  auto envelope = schema::Envelope::decode(*bytes);
-  if (!envelope) return in_context(file->path, envelope.error());
-  return Letterfile{*std::move(envelope), file->stat, *std::move(bytes)};
+  TRY(const auto file, files_.open_read(at, name));
+  TRY(require_size(file));
+  TRY(auto bytes, read_all(files_, file));
+  auto envelope = schema::Envelope::decode(bytes);
+  if (!envelope) return in_context(file.path, envelope.error());
+  return Letterfile{*std::move(envelope), file.stat, std::move(bytes)};
 }
 
 Result<std::string> MaildirRoot::stage(const Directory& tmp, const schema::Envelope& envelope) const {
   const std::string bytes = envelope.encode();
-  if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+  TRY(require_size_of(bytes));
   const std::string name = std::string(our_tmp) + fresh_id() + ".tmp";
-  if (Status written = create_durable(files_, tmp, name, bytes, file_mode); !written.ok()) return written.error();
+  TRY(create_durable(files_, tmp, name, bytes, file_mode));
   return name;
 }
 
 Status MaildirRoot::put(const Directory& at, const std::string& name, const schema::Envelope& envelope) const {
-  const Result<Directory> tmp = made_folder("tmp");
-  if (!tmp) return tmp.error();
-  const Result<std::string> staged = stage(*tmp, envelope);
-  if (!staged) return staged.error();
-  Status moved = files_.move(*tmp, *staged, at, name, Onto::nothing);
+  TRY(const auto tmp, made_folder("tmp"));
+  TRY(const auto staged, stage(tmp, envelope));
+  Status moved = files_.move(tmp, staged, at, name, Onto::nothing);
   if (!moved.ok()) {
-    (void)files_.unlink_at(*tmp, *staged);
+    (void)files_.unlink_at(tmp, staged);
     return moved;
   }
   return files_.sync_dir(at);
@@ -127,31 +120,29 @@ Status MaildirRoot::put(const Directory& at, const std::string& name, const sche
 
 Result<std::uint64_t> MaildirRoot::change(const Directory& at, const std::string& name, const Letterfile& was,
                                           const schema::Envelope& envelope) const {
-  const Result<Directory> tmp = made_folder("tmp");
-  if (!tmp) return tmp.error();
-  const Result<std::string> staged = stage(*tmp, envelope);
-  if (!staged) return staged.error();
-  const auto ours = files_.stat_at(*tmp, *staged);
-  Status swapped = ours ? files_.swap(*tmp, *staged, at, name) : Status(ours.error());
+  TRY(const auto tmp, made_folder("tmp"));
+  TRY(const auto staged, stage(tmp, envelope));
+  const auto ours = files_.stat_at(tmp, staged);
+  Status swapped = ours ? files_.swap(tmp, staged, at, name) : Status(ours.error());
   if (swapped.ok()) {
-    const Result<FileStat> out = files_.stat_at(*tmp, *staged);
+    const Result<FileStat> out = files_.stat_at(tmp, staged);
     // A change by somebody else, who put his file there after we had read: his is the newer one.
     if (!out || out->ino != was.stat.ino || out->mtime_ns != was.stat.mtime_ns) {
       swapped = out ? Status(io_error(ENOENT, "changing", at.path + '/' + name)) : Status(out.error());
-      (void)files_.swap(*tmp, *staged, at, name);
-      const Result<FileStat> back = files_.stat_at(*tmp, *staged);
+      (void)files_.swap(tmp, staged, at, name);
+      const Result<FileStat> back = files_.stat_at(tmp, staged);
       if (!back || back->ino != ours->ino) {
-        keep_strange(*tmp, *staged, name, out && back);
+        keep_strange(tmp, staged, name, out && back);
         return swapped.error();
       }
     }
   } else if (is_errno(swapped.error(), EINVAL) || is_errno(swapped.error(), ENOSYS)) {
     // No exchange on this file system: nearly as good.
     const Result<FileStat> there = files_.stat_at(at, name);
-    swapped = there && there->ino == was.stat.ino ? files_.move(*tmp, *staged, at, name, Onto::anything)
+    swapped = there && there->ino == was.stat.ino ? files_.move(tmp, staged, at, name, Onto::anything)
                                                   : Status(io_error(ENOENT, "changing", at.path + '/' + name));
   }
-  (void)files_.unlink_at(*tmp, *staged);
+  (void)files_.unlink_at(tmp, staged);
   if (swapped.ok()) swapped = files_.sync_dir(at);
   if (!swapped.ok()) return swapped.error();
   return ours->ino;

@@ -22,26 +22,24 @@ std::string identity_of_mail(const schema::Envelope& envelope, const std::string
 
 Status NewMail::make() {
   for (const char* below : {"/cur", "/new"}) {
-    const Result<Directory> folder = root_.made_folder(actor_ + below);
-    if (!folder) return folder.error();
+    TRY(root_.made_folder(actor_ + below));
   }
   return Done{};
 }
 
 Status NewMail::look() {
-  const auto names = root_.names(actor_ + "/new");
-  if (!names) return names.error();
-  const auto is_there = [&](const std::string& name) { return std::binary_search(names->begin(), names->end(), name); };
+  TRY(const auto names, root_.names(actor_ + "/new"));
+  const auto is_there = [&](const std::string& name) { return std::binary_search(names.begin(), names.end(), name); };
   const auto is_gone = [&](const auto& one) { return !is_there(one.first); };
   std::erase_if(order_, [&](const Mail& mail) { return !is_there(mail.name); });
   std::erase_if(known_, is_gone);
   std::erase_if(unread_, is_gone);
   std::erase_if(reasons_, is_gone);
   rest();  // somebody may have made them anew
-  if (names->empty()) return Done{};
-  if (Status opened = open_new(); !opened.ok()) return opened;
+  if (names.empty()) return Done{};
+  TRY(open_new());
   std::vector<std::string> fresh;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (unread_.contains(name))
       read(name, std::nullopt);
     else if (!known_.contains(name))
@@ -64,17 +62,15 @@ void NewMail::rest() {
 
 Status NewMail::open_new() {
   if (new_) return Done{};
-  Result<Directory> folder = root_.folder(actor_ + "/new");
-  if (!folder) return folder.error();
-  new_ = std::make_shared<const Directory>(*std::move(folder));
+  TRY(auto folder, root_.folder(actor_ + "/new"));
+  new_ = std::make_shared<const Directory>(std::move(folder));
   return Done{};
 }
 
 Status NewMail::open_cur() {
   if (cur_) return Done{};
-  Result<Directory> folder = root_.made_folder(actor_ + "/cur");
-  if (!folder) return folder.error();
-  cur_ = std::make_shared<const Directory>(*std::move(folder));
+  TRY(auto folder, root_.made_folder(actor_ + "/cur"));
+  cur_ = std::make_shared<const Directory>(std::move(folder));
   return Done{};
 }
 
@@ -128,20 +124,17 @@ void NewMail::pass_over(const Mail& mail, const Error& error) {
 
 Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
   FileSystem& files = root_.files();
-  if (Status opened = open_new(); !opened.ok()) return opened.error();
-  Result<File> file = files.open_read(*new_, mail.name);
-  if (!file) return file.error();
+  TRY(open_new());
+  TRY(auto file, files.open_read(*new_, mail.name));
   if (hold) {
-    const Status held = files.lock(file->fd, file->path);
+    const Status held = files.lock(file.fd, file.path);
     // Where files cannot be held, two readers of one actor may be offered the same message; one of them takes it.
     if (!held.ok() && is_errno(held.error(), EAGAIN)) return held.error();
   }
-  const Result<FileStat> there = files.stat_at(*new_, mail.name);
-  if (!there) return there.error();
-  if (there->ino != file->stat.ino) return io_error(ENOENT, "opening", file->path);
-  Result<Letterfile> letter = this->letter(mail, *file, *there);
-  if (!letter) return letter.error();
-  return Open{std::move(letter->envelope), {mail.name, *std::move(file)}, std::move(letter->bytes)};
+  TRY(const auto there, files.stat_at(*new_, mail.name));
+  if (there.ino != file.stat.ino) return io_error(ENOENT, "opening", file.path);
+  TRY(auto letter, this->letter(mail, file, there));
+  return Open{std::move(letter.envelope), {mail.name, std::move(file)}, std::move(letter.bytes)};
 }
 
 Result<Letterfile> NewMail::letter(const Mail& mail, const File& file, const FileStat& there) {
@@ -151,30 +144,28 @@ Result<Letterfile> NewMail::letter(const Mail& mail, const File& file, const Fil
   const bool as_read = kept && kept->stat.ino == there.ino && kept->stat.size == there.size &&
                        kept->stat.mtime_ns == there.mtime_ns && kept->stat.ctime_ns == there.ctime_ns;
   if (as_read) return *std::move(kept);
-  if (Status fits = MaildirRoot::require_size(file); !fits.ok()) return fits.error();
-  Result<std::string> bytes = read_all(root_.files(), file);
-  if (!bytes) return bytes.error();
-  auto envelope = schema::Envelope::decode(*bytes);
+  TRY(MaildirRoot::require_size(file));
+  TRY(auto bytes, read_all(root_.files(), file));
+  auto envelope = schema::Envelope::decode(bytes);
   if (!envelope || identity_of_mail(*envelope, mail.name) != mail.id) {
     forget(std::string(mail.name));  // another one by now: met again at the next look
     return io_error(ENOENT, "opening", file.path);
   }
-  return Letterfile{*std::move(envelope), there, *std::move(bytes)};
+  return Letterfile{*std::move(envelope), there, std::move(bytes)};
 }
 
 Result<bool> NewMail::take(const Mail& mail, const Open& open, Durable durable) {
-  if (Status opened = open_new(); !opened.ok()) return opened.error();
-  if (Status opened = open_cur(); !opened.ok()) return opened.error();
-  const auto moved = leave(root_, *new_, *cur_, open.held, durable);
-  if (!moved) return moved.error();
-  if (*moved) taken_.add(mail.id, **moved);
+  TRY(open_new());
+  TRY(open_cur());
+  TRY(const auto moved, leave(root_, *new_, *cur_, open.held, durable));
+  if (moved) taken_.add(mail.id, *moved);
   forget(std::string(mail.name));  // `mail` may be what is forgotten
-  return moved->has_value();
+  return moved.has_value();
 }
 
 Result<std::shared_ptr<Leaving>> NewMail::leaving() {
-  if (Status opened = open_new(); !opened.ok()) return opened.error();
-  if (Status opened = open_cur(); !opened.ok()) return opened.error();
+  TRY(open_new());
+  TRY(open_cur());
   return std::make_shared<Leaving>(root_, new_, cur_);
 }
 
@@ -185,15 +176,14 @@ void NewMail::take(const Mail& mail, Open&& open, Leaving& leaving) {
 }
 
 Result<bool> NewMail::was_taken(const Mail& mail, const schema::Envelope& envelope) {
-  const auto found = taken_.find(mail.id, mail.name, [&](const schema::Envelope& taken) {
+  TRY(const auto found, taken_.find(mail.id, mail.name, [&](const schema::Envelope& taken) {
     for (const char* field : {"from", "type"})
       if (taken.text(field) != envelope.text(field)) return false;
     const boost::json::object before = taken.object(), now = envelope.object();
     const boost::json::value *one = before.if_contains("payload"), *other = now.if_contains("payload");
     return one == nullptr || other == nullptr ? one == other : *one == *other;
-  });
-  if (!found) return found.error();
-  return found->has_value();
+  }));
+  return found.has_value();
 }
 
 }  // namespace inbox_poller::poller

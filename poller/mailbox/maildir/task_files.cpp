@@ -34,9 +34,8 @@ std::string holder_of_swept(std::string_view name) {
 }
 
 Result<Directory> locked_tasks(const MaildirRoot& root) {
-  Result<Directory> tasks = root.folder("tasks");
-  if (!tasks) return tasks;
-  if (Status locked = root.files().lock(tasks->fd, tasks->path); !locked.ok()) return locked.error();
+  TRY(auto tasks, root.folder("tasks"));
+  TRY(root.files().lock(tasks.fd, tasks.path));
   return tasks;
 }
 

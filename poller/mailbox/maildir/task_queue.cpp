@@ -26,29 +26,26 @@ std::string TaskQueue::lease_end(milliseconds lease) const {
 
 Result<Envelope> TaskQueue::post(const std::string& actor, const std::string& type, const boost::json::value& payload,
                                  std::optional<double> priority) {
-  const Result<Directory> open = root_.made_folder(task_folder(TaskPlace::open));
-  if (!open) return open.error();
+  TRY(const auto open, root_.made_folder(task_folder(TaskPlace::open)));
   const MaildirRoot::Fresh fresh = root_.fresh();
   Envelope task = open_task(actor, type, payload, priority, fresh.id, schema::seconds_token(fresh.ns));
-  if (Status put = root_.put(*open, fresh.name(), task); !put.ok()) return put.error();
+  TRY(root_.put(open, fresh.name(), task));
   return task;
 }
 
 // --- claim
 
 Result<std::vector<TaskQueue::Waiting>> TaskQueue::waiting() {
-  const auto names = root_.names(task_folder(TaskPlace::open));
-  if (!names) return names.error();
-  const std::set<std::string_view> there(names->begin(), names->end());
+  TRY(const auto names, root_.names(task_folder(TaskPlace::open)));
+  const std::set<std::string_view> there(names.begin(), names.end());
   std::erase_if(waiting_, [&](const auto& one) { return !there.contains(one.first); });
   std::vector<Waiting> order;
-  if (names->empty()) return order;
-  const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
-  if (!open) return open.error();
-  for (const std::string& name : *names) {
+  if (names.empty()) return order;
+  TRY(const auto open, root_.folder(task_folder(TaskPlace::open)));
+  for (const std::string& name : names) {
     auto known = waiting_.find(name);
     if (known == waiting_.end()) {
-      const Result<Letterfile> file = root_.read(*open, name);
+      const Result<Letterfile> file = root_.read(open, name);
       if (!file) continue;  // looked at again; the sweep has a look at what stays so
       const Envelope& task = file->envelope;
       const Waiting one{task.number("priority").value_or(0), task.number("ts").value_or(0), name, task.text("type")};
@@ -68,9 +65,8 @@ Result<std::optional<Envelope>> TaskQueue::claim(const std::string& actor, const
     std::vector<TaskFile> gone;  // nobody may sweep again: what we have begun should not wait for that
     if (const Result<Directory> lock = locked_tasks(root_); lock) (void)end_begun(gone);
   }
-  const auto order = waiting();
-  if (!order) return order.error();
-  for (const Waiting& one : *order) {
+  TRY(const auto order, waiting());
+  for (const Waiting& one : order) {
     if (type && one.type != *type) continue;
     Result<std::optional<Envelope>> claimed = claim_one(actor, one.name, lease);
     if (!claimed || claimed->has_value()) return claimed;
@@ -80,31 +76,28 @@ Result<std::optional<Envelope>> TaskQueue::claim(const std::string& actor, const
 
 Result<std::optional<Envelope>> TaskQueue::claim_one(const std::string& actor, const std::string& name,
                                                      milliseconds lease) {
-  const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
-  if (!open) return open.error();
-  const Result<Directory> mine = root_.made_folder(claimed_folder(actor));
-  if (!mine) return mine.error();
-  const Status moved = root_.files().move(*open, name, *mine, name, Onto::nothing);
+  TRY(const auto open, root_.folder(task_folder(TaskPlace::open)));
+  TRY(const auto mine, root_.made_folder(claimed_folder(actor)));
+  const Status moved = root_.files().move(open, name, mine, name, Onto::nothing);
   // Somebody else was faster, or another copy of it is held by us: the sweep settles that.
   if (!moved.ok() && (is_errno(moved.error(), ENOENT) || is_errno(moved.error(), EEXIST)))
     return std::optional<Envelope>();
   if (!moved.ok()) return moved.error();
   waiting_.erase(name);
   for (int round = 0; round < rounds; ++round) {
-    const Result<Letterfile> file = root_.read(*mine, name);
+    const Result<Letterfile> file = root_.read(mine, name);
     if (!file && is_errno(file.error(), ENOENT)) return std::optional<Envelope>();
     if (!file) return file.error();
-    const Result<bool> done = is_done(file->envelope, name);
-    if (!done) return done.error();
-    if (*done) {
-      (void)root_.files().unlink_at(*mine, name);
+    TRY(const auto done, is_done(file->envelope, name));
+    if (done) {
+      (void)root_.files().unlink_at(mine, name);
       return std::optional<Envelope>();
     }
     Envelope task = file->envelope;
     write_claim(task, actor, root_.seconds_now(), lease_end(lease));
-    const auto changed = root_.change(*mine, name, *file, task);
+    const auto changed = root_.change(mine, name, *file, task);
     if (changed) {
-      if (Status kept = root_.files().sync_dir(*open); !kept.ok()) return kept.error();
+      TRY(root_.files().sync_dir(open));
       return std::optional(std::move(task));
     }
     if (!is_errno(changed.error(), ENOENT)) return changed.error();
@@ -113,46 +106,41 @@ Result<std::optional<Envelope>> TaskQueue::claim_one(const std::string& actor, c
 }
 
 Result<bool> TaskQueue::is_done(const Envelope& task, const std::string& name) {
-  const auto found = done_.find(schema::identity_of(task), name);
-  if (!found) return found.error();
-  return found->has_value();
+  TRY(const auto found, done_.find(schema::identity_of(task), name));
+  return found.has_value();
 }
 
 // --- what a holder does
 
 Result<std::optional<TaskQueue::Held>> TaskQueue::held(const std::string& actor, const std::string& id) const {
-  const auto names = root_.names(claimed_folder(actor));
-  if (!names) return names.error();
-  if (names->empty()) return std::optional<Held>();
+  TRY(const auto names, root_.names(claimed_folder(actor)));
+  if (names.empty()) return std::optional<Held>();
   // The likely one first.
-  auto order = *names;
+  auto order = names;
   std::stable_partition(order.begin(), order.end(), [&](const auto& name) { return schema::id_hinted_by(name) == id; });
   for (const std::string& name : order) {
-    Result<Directory> folder = root_.folder(claimed_folder(actor));
-    if (!folder) return folder.error();
-    Result<Letterfile> file = root_.read(*folder, name);
+    TRY(auto folder, root_.folder(claimed_folder(actor)));
+    Result<Letterfile> file = root_.read(folder, name);
     if (!file && !is_errno(file.error(), ENOENT) && file.error().code.starts_with("io.")) return file.error();
     if (file && schema::identity_of(file->envelope) == id)
-      return std::optional(Held{*std::move(folder), name, *std::move(file)});
+      return std::optional(Held{std::move(folder), name, *std::move(file)});
   }
   return std::optional<Held>();
 }
 
 Error TaskQueue::not_held(const std::string& actor, const std::string& id) const {
-  const Result<TaskFile> found = find(id);
-  if (!found) return found.error();
-  return not_held_by(actor, id, *found);
+  TRY(const auto found, find(id));
+  return not_held_by(actor, id, found);
 }
 
 Result<Envelope> TaskQueue::heartbeat(const std::string& actor, const std::string& id, milliseconds lease) {
   for (int round = 0; round < rounds; ++round) {
-    const auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
-    Envelope task = (*mine)->file.envelope;
+    TRY(const auto mine, held(actor, id));
+    if (!mine) break;
+    Envelope task = mine->file.envelope;
     if (task.text("status") == "done") return Error{"task.done", "task " + id + " is done already"};
     task.set_raw("lease_expires_at", lease_end(lease));
-    const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+    const auto changed = root_.change(mine->folder, mine->name, mine->file, task);
     if (changed) return task;
     if (!is_errno(changed.error(), ENOENT)) return changed.error();
   }
@@ -163,33 +151,30 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
                                      const boost::json::value& result) {
   bool known = false;
   for (int round = 0; round < rounds; ++round) {
-    auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
+    TRY(auto mine, held(actor, id));
+    if (!mine) break;
     known = true;
-    Envelope task = (*mine)->file.envelope;
-    const Result<bool> done = is_done(task, (*mine)->name);
-    if (!done) return done.error();
-    if (*done) {
+    Envelope task = mine->file.envelope;
+    TRY(const auto done, is_done(task, mine->name));
+    if (done) {
       const Error late = keep_late(actor, id, result);
-      if (late.code.starts_with("task.")) (void)root_.files().unlink_at((*mine)->folder, (*mine)->name);
+      if (late.code.starts_with("task.")) (void)root_.files().unlink_at(mine->folder, mine->name);
       return late;
     }
     // Written as done by another process of this actor, or by one of us that died before the move: that one is first.
     const bool written = task.text("status") == "done";
-    std::uint64_t ino = (*mine)->file.stat.ino;
+    std::uint64_t ino = mine->file.stat.ino;
     if (!written) {
       write_result(task, result, root_.seconds_now());
-      const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+      const auto changed = root_.change(mine->folder, mine->name, mine->file, task);
       if (!changed && is_errno(changed.error(), ENOENT)) continue;
       if (!changed) return changed.error();
       ino = *changed;
-      (*mine)->file.envelope = task;
+      mine->file.envelope = task;
     }
-    const Result<Finished> finished = finish(**mine, actor, ino);
-    if (!finished) return finished.error();
-    if (*finished == Finished::not_yet) continue;
-    if (*finished == Finished::lost) break;
+    TRY(const auto finished, finish(*mine, actor, ino));
+    if (finished == Finished::not_yet) continue;
+    if (finished == Finished::lost) break;
     const boost::json::object first = task.object();
     const boost::json::value* has = first.if_contains("result");
     if (!written || (has != nullptr && *has == result)) return task;
@@ -203,31 +188,30 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
 /// Moves what is written as done to done/. Lost when another result stands there (the first one is final), or when it
 /// was taken away from under us; not yet when what was moved turned out to be no result, and is put back.
 Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::string& actor, std::uint64_t ino) const {
-  const Result<Directory> done = root_.made_folder(task_folder(TaskPlace::done));
-  if (!done) return done.error();
+  TRY(const auto done, root_.made_folder(task_folder(TaskPlace::done)));
   const auto is_ours = [&](const Directory& at, const std::string& name) {
     const Result<FileStat> stat = root_.files().stat_at(at, name);
     return stat && stat->ino == ino;
   };
-  const Result<std::string> moved = move_task(mine.folder, mine.name, *done, mine.name, mine.file.envelope);
+  const Result<std::string> moved = move_task(mine.folder, mine.name, done, mine.name, mine.file.envelope);
   if (moved) {
     // A name was moved: somebody may have put another file under it since it was written.
-    const Result<FileStat> stat = root_.files().stat_at(*done, *moved);
+    const Result<FileStat> stat = root_.files().stat_at(done, *moved);
     if (!stat && !is_errno(stat.error(), ENOENT)) return stat.error();
     if (stat && stat->ino == ino) return Finished::yes;
-    const Result<Letterfile> other = root_.read(*done, *moved);
+    const Result<Letterfile> other = root_.read(done, *moved);
     if (other && other->envelope.text("status") != "done" &&
-        root_.move(*done, *moved, mine.folder, mine.name).ok())
+        root_.move(done, *moved, mine.folder, mine.name).ok())
       return Finished::not_yet;
     return Finished::lost;
   }
   if (is_errno(moved.error(), EEXIST)) return Finished::lost;
   if (!is_errno(moved.error(), ENOENT)) return moved.error();
   // A sweep took it a moment ago. It finishes what it finds done; or else we do.
-  if (is_ours(*done, mine.name)) return Finished::yes;
+  if (is_ours(done, mine.name)) return Finished::yes;
   const Result<Directory> swept = root_.folder(swept_folder(actor));
-  if (swept && is_ours(*swept, mine.name) && root_.move(*swept, mine.name, *done, mine.name).ok()) return Finished::yes;
-  return is_ours(*done, mine.name) ? Finished::yes : Finished::lost;
+  if (swept && is_ours(*swept, mine.name) && root_.move(*swept, mine.name, done, mine.name).ok()) return Finished::yes;
+  return is_ours(done, mine.name) ? Finished::yes : Finished::lost;
 }
 
 Result<std::string> TaskQueue::move_task(const Directory& from, const std::string& name, const Directory& to,
@@ -256,16 +240,15 @@ Error TaskQueue::keep_late(const std::string& actor, const std::string& id, cons
 
 Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string& id, const std::string& reason) {
   for (int round = 0; round < rounds; ++round) {
-    const auto mine = held(actor, id);
-    if (!mine) return mine.error();
-    if (!*mine) break;
-    Envelope task = (*mine)->file.envelope;
+    TRY(const auto mine, held(actor, id));
+    if (!mine) break;
+    Envelope task = mine->file.envelope;
     if (task.text("status") == "done") return Error{"task.done", "task " + id + " is done already"};
     write_abandoned(task, actor, reason, settings_.max_attempts, root_.seconds_now());
-    const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+    const auto changed = root_.change(mine->folder, mine->name, mine->file, task);
     if (!changed && is_errno(changed.error(), ENOENT)) continue;
     if (!changed) return changed.error();
-    const Result<TaskFile> gone = let_go((*mine)->folder, (*mine)->name, std::move(task));
+    const Result<TaskFile> gone = let_go(mine->folder, mine->name, std::move(task));
     if (gone) return gone->task;
     if (!is_errno(gone.error(), ENOENT)) return gone.error();
     break;
@@ -277,11 +260,10 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
 Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
   const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
   const std::string target = place == TaskPlace::open ? name : "dead-" + name;
-  const Result<Directory> to = root_.made_folder(task_folder(place));
-  if (!to) return to.error();
-  Result<std::string> moved = move_task(folder, name, *to, target, task);
+  TRY(const auto to, root_.made_folder(task_folder(place)));
+  Result<std::string> moved = move_task(folder, name, to, target, task);
   if (!moved && is_errno(moved.error(), EEXIST)) {  // a peer's sweep has put a copy there: one is enough
-    if (Status dropped = root_.files().unlink_at(folder, name); !dropped.ok()) return dropped.error();
+    TRY(root_.files().unlink_at(folder, name));
     moved = target;
   }
   if (!moved) return moved.error();

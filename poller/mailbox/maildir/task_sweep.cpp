@@ -69,22 +69,20 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
   ends_soon_ = !lock && is_errno(lock.error(), EAGAIN);
   if (!lock && (was_taken(lock.error()) || ends_soon_)) return gone;
   if (!lock) return lock.error();
-  if (Status ended = end_begun(gone); !ended.ok()) return ended.error();
+  TRY(end_begun(gone));
 
-  const auto whose = holders();
-  if (!whose) return whose.error();
+  TRY(const auto whose, holders());
   std::set<std::string> met;
-  for (const std::string& holder : *whose) {
-    const auto names = root_.names(claimed_folder(holder));
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
+  for (const std::string& holder : whose) {
+    TRY(const auto names, root_.names(claimed_folder(holder)));
+    for (const std::string& name : names) {
       met.insert(holder + '/' + name);
       if (Status one = begin(holder, name); !one.ok() && !was_taken(one.error()))
         troubles_.push_back(one.error());
     }
   }
   std::erase_if(seen_, [&](const auto& one) { return !met.contains(one.first); });
-  if (Status buried = bury_unreadable(); !buried.ok()) return buried.error();
+  TRY(bury_unreadable());
   root_.clean();
   if (!met.empty() || !begun_.empty() || !troubles_.empty()) return gone;
   rest_ = std::move(before);
@@ -99,10 +97,9 @@ Result<std::vector<std::string>> TaskQueue::holders() const {
 }
 
 Result<std::vector<std::string>> TaskQueue::swept_holders() const {
-  const auto found = claimed_folders();
-  if (!found) return found;
+  TRY(const auto found, claimed_folders());
   std::vector<std::string> holders;
-  for (const std::string& name : *found)
+  for (const std::string& name : found)
     if (std::string holder = holder_of_swept(name); !holder.empty()) holders.push_back(std::move(holder));
   return holders;
 }
@@ -111,37 +108,34 @@ Result<std::vector<std::string>> TaskQueue::claimed_folders() const {
   const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
   if (!claimed && was_taken(claimed.error())) return std::vector<std::string>{};
   if (!claimed) return claimed.error();
-  auto found = root_.files().list(*claimed);
-  if (!found) return found;
-  std::erase_if(*found, [&](const std::string& name) {
+  TRY(auto found, root_.files().list(*claimed));
+  std::erase_if(found, [&](const std::string& name) {
     const Result<FileStat> stat = root_.files().stat_at(*claimed, name);
     return !stat || stat->kind != FileKind::directory;
   });
-  std::sort(found->begin(), found->end());
+  std::sort(found.begin(), found.end());
   return found;
 }
 
 /// The first step, for one claim.
 Status TaskQueue::begin(const std::string& holder, const std::string& name) {
-  const Result<Directory> folder = root_.folder(claimed_folder(holder));
-  if (!folder) return folder.error();
+  TRY(const auto folder, root_.folder(claimed_folder(holder)));
   const std::string where = holder + '/' + name;
-  const Result<Letterfile> file = root_.read(*folder, name);
+  const Result<Letterfile> file = root_.read(folder, name);
   if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left to people
   if (!is_over(where, *file)) return Done{};
-  const Result<Directory> swept = root_.made_folder(swept_folder(holder));
-  if (!swept) return swept.error();
-  const Status moved = root_.files().move(*folder, name, *swept, name, Onto::nothing);
+  TRY(const auto swept, root_.made_folder(swept_folder(holder)));
+  const Status moved = root_.files().move(folder, name, swept, name, Onto::nothing);
   // The same claim was begun before and stands there again: its holder lives, which the second step finds.
   if (!moved.ok() && is_errno(moved.error(), EEXIST)) return Done{};
   if (!moved.ok()) return moved;
   begun_[{holder, name}] = root_.clock().steady();
-  const Result<Letterfile> again = root_.read(*swept, name);
+  const Result<Letterfile> again = root_.read(swept, name);
   if (!again) return Done{};  // the second step looks again
   if (again->stat.ino == file->stat.ino && again->stat.mtime_ns == file->stat.mtime_ns) return Done{};
   if (again->envelope.text("status") == "done" || is_over(where, *again)) return Done{};
-  Status back = root_.files().move(*swept, name, *folder, name, Onto::nothing);
-  if (!back.ok() && is_errno(back.error(), EEXIST)) back = root_.files().unlink_at(*swept, name);
+  Status back = root_.files().move(swept, name, folder, name, Onto::nothing);
+  if (!back.ok() && is_errno(back.error(), EEXIST)) back = root_.files().unlink_at(swept, name);
   begun_.erase({holder, name});
   return back;
 }
@@ -149,14 +143,12 @@ Status TaskQueue::begin(const std::string& holder, const std::string& name) {
 /// The second step, for all that lies there long enough; what an earlier process has begun lies there since we saw it.
 Status TaskQueue::end_begun(std::vector<TaskFile>& gone) {
   troubles_.clear();
-  const auto holders = swept_holders();
-  if (!holders) return holders.error();
+  TRY(const auto holders, swept_holders());
   const SteadyTime now = root_.clock().steady();
   decltype(begun_) begun;
-  for (const std::string& holder : *holders) {
-    const auto names = root_.names(swept_folder(holder));
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
+  for (const std::string& holder : holders) {
+    TRY(const auto names, root_.names(swept_folder(holder)));
+    for (const std::string& name : names) {
       const auto known = begun_.find({holder, name});
       begun[{holder, name}] = known == begun_.end() ? now : known->second;
     }
@@ -169,72 +161,61 @@ Status TaskQueue::end_begun(std::vector<TaskFile>& gone) {
     begun_.erase(what);
   }
   const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
-  for (const std::string& holder : *holders)
+  for (const std::string& holder : holders)
     if (claimed) (void)root_.files().rmdir_at(*claimed, swept_name(holder));  // unless something stands there
   return Done{};
 }
 
 Status TaskQueue::end_one(const std::string& holder, const std::string& name, std::vector<TaskFile>& gone) {
-  const Result<Directory> swept = root_.folder(swept_folder(holder));
-  if (!swept) return swept.error();
-  const Result<Letterfile> file = root_.read(*swept, name);
+  TRY(const auto swept, root_.folder(swept_folder(holder)));
+  const Result<Letterfile> file = root_.read(swept, name);
   if (!file) {
     if (was_taken(file.error()) || file.error().code.starts_with("io.")) return file.error();
-    const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
-    if (!dead) return dead.error();
-    const auto moved = root_.set_aside(*swept, name, *dead, "dead-" + name);
+    TRY(const auto dead, root_.made_folder(task_folder(TaskPlace::dead)));
+    const auto moved = root_.set_aside(swept, name, dead, "dead-" + name);
     return moved ? Status(Done{}) : Status(moved.error());
   }
   // It stands in its place again (a beat was under way), or a peer's sweep has given it away: it has a holder.
-  const auto whose = holders();
-  if (!whose) return whose.error();
-  for (const std::string& one : *whose) {
+  TRY(const auto whose, holders());
+  for (const std::string& one : whose) {
     const Result<Directory> folder = root_.folder(claimed_folder(one));
     const auto again = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
     if (!again && !was_taken(again.error()) && again.error().code.starts_with("io.")) return again.error();
     if (again && schema::identity_of(again->envelope) == schema::identity_of(file->envelope))
-      return root_.files().unlink_at(*swept, name);
+      return root_.files().unlink_at(swept, name);
   }
-  const Result<bool> done = is_done(file->envelope, name);
-  if (!done) return done.error();
-  if (*done) return root_.files().unlink_at(*swept, name);
+  TRY(const auto done, is_done(file->envelope, name));
+  if (done) return root_.files().unlink_at(swept, name);
   Envelope task = file->envelope;
   if (task.text("status") == "done") {  // its holder was about to put it there
-    const Result<Directory> to = root_.made_folder(task_folder(TaskPlace::done));
-    if (!to) return to.error();
-    const auto moved = move_task(*swept, name, *to, name, task);
+    TRY(const auto to, root_.made_folder(task_folder(TaskPlace::done)));
+    const auto moved = move_task(swept, name, to, name, task);
     return moved ? Status(Done{}) : Status(moved.error());
   }
   write_swept(task, holder, settings_.max_attempts, root_.seconds_now());
-  const auto changed = root_.change(*swept, name, *file, task);
-  if (!changed) return changed.error();
-  Result<TaskFile> left = let_go(*swept, name, std::move(task));
-  if (!left) return left.error();
-  gone.push_back(*std::move(left));
+  TRY(root_.change(swept, name, *file, task));
+  TRY(auto left, let_go(swept, name, std::move(task)));
+  gone.push_back(std::move(left));
   return Done{};
 }
 
 /// What stands among the open tasks, is none and has not been touched for a day.
 Status TaskQueue::bury_unreadable() {
-  const auto names = root_.names(task_folder(TaskPlace::open));
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  TRY(const auto names, root_.names(task_folder(TaskPlace::open)));
+  for (const std::string& name : names) {
     if (waiting_.contains(name)) continue;
-    const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
-    if (!open) return open.error();
-    const Result<FileStat> stat = root_.files().stat_at(*open, name);
+    TRY(const auto open, root_.folder(task_folder(TaskPlace::open)));
+    const Result<FileStat> stat = root_.files().stat_at(open, name);
     if (!stat || stat->kind != FileKind::regular || root_.clock().system_ns() - stat->ctime_ns < unreadable_for_ns)
       continue;
-    const Result<Letterfile> file = root_.read(*open, name);
+    const Result<Letterfile> file = root_.read(open, name);
     if (file || file.error().code.starts_with("io.")) continue;
-    const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
-    if (!dead) return dead.error();
+    TRY(const auto dead, root_.made_folder(task_folder(TaskPlace::dead)));
     Envelope reason;
     reason.set("status", "dead").set("file", "dead-" + name).set("dead_reason", file.error().message);
     reason.set_raw("dead_at", root_.seconds_now());
-    const Status told = root_.put(*dead, "reason-" + root_.fresh().name(), reason);
-    if (!told.ok()) return told;
-    if (const auto moved = root_.set_aside(*open, name, *dead, "dead-" + name); !moved) return moved.error();
+    TRY(root_.put(dead, "reason-" + root_.fresh().name(), reason));
+    TRY(root_.set_aside(open, name, dead, "dead-" + name));
   }
   return Done{};
 }
@@ -244,30 +225,26 @@ Status TaskQueue::bury_unreadable() {
 Result<TaskCounts> TaskQueue::counts() const {
   TaskCounts counts;
   const auto add = [&](const std::string& below, std::size_t& to) -> Status {
-    const auto names = root_.names(below);
-    if (!names) return names.error();
-    to += names->size();
+    TRY(const auto names, root_.names(below));
+    to += names.size();
     return Done{};
   };
-  const auto whose = holders();
-  if (!whose) return whose.error();
-  for (const std::string& holder : *whose)
-    if (Status added = add(claimed_folder(holder), counts.claimed); !added.ok()) return added.error();
-  const auto swept = swept_holders();
-  if (!swept) return swept.error();
-  for (const std::string& holder : *swept)
-    if (Status added = add(swept_folder(holder), counts.claimed); !added.ok()) return added.error();
+  TRY(const auto whose, holders());
+  for (const std::string& holder : whose)
+    TRY(add(claimed_folder(holder), counts.claimed));
+  TRY(const auto swept, swept_holders());
+  for (const std::string& holder : swept)
+    TRY(add(swept_folder(holder), counts.claimed));
   for (const auto& [place, to] : {std::pair(TaskPlace::open, &counts.open), std::pair(TaskPlace::done, &counts.done),
                                   std::pair(TaskPlace::dead, &counts.dead)})
-    if (Status added = add(task_folder(place), *to); !added.ok()) return added.error();
+    TRY(add(task_folder(place), *to));
   return counts;
 }
 
 Result<std::vector<std::string>> TaskQueue::held_by(const std::string& actor, std::size_t most) const {
-  const auto names = root_.names(claimed_folder(actor));
-  if (!names) return names.error();
+  TRY(const auto names, root_.names(claimed_folder(actor)));
   std::vector<std::string> ids;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const Result<Directory> folder = root_.folder(claimed_folder(actor));
     const Result<Letterfile> file = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
     if (file && ids.size() < most) ids.push_back(schema::identity_of(file->envelope));
@@ -281,10 +258,9 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
     const Result<Directory> folder = root_.folder(below);
     if (!folder && was_taken(folder.error())) return Done{};
     if (!folder) return folder.error();
-    auto names = root_.files().list(*folder);
-    if (!names) return names.error();
-    std::sort(names->begin(), names->end());
-    for (const std::string& name : *names) {
+    TRY(auto names, root_.files().list(*folder));
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
       if (!name.ends_with(".json") || name.starts_with('.')) continue;
       const Result<Letterfile> file = root_.read(*folder, name);
       if (file) tasks.push_back({place, holder, name, file->envelope});
@@ -292,33 +268,29 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
     return Done{};
   };
   if (const Result<Directory> root = root_.open(); !root) return root.error();
-  const auto whose = holders();
-  if (!whose) return whose.error();
-  if (Status one = add(TaskPlace::open, task_folder(TaskPlace::open), {}); !one.ok()) return one.error();
-  for (const std::string& holder : *whose)
-    if (Status one = add(TaskPlace::claimed, claimed_folder(holder), holder); !one.ok()) return one.error();
-  const auto swept = swept_holders();
-  if (!swept) return swept.error();
-  for (const std::string& holder : *swept)
-    if (Status one = add(TaskPlace::given_back, swept_folder(holder), holder); !one.ok()) return one.error();
+  TRY(const auto whose, holders());
+  TRY(add(TaskPlace::open, task_folder(TaskPlace::open), {}));
+  for (const std::string& holder : whose)
+    TRY(add(TaskPlace::claimed, claimed_folder(holder), holder));
+  TRY(const auto swept, swept_holders());
+  for (const std::string& holder : swept)
+    TRY(add(TaskPlace::given_back, swept_folder(holder), holder));
   for (const TaskPlace place : {TaskPlace::done, TaskPlace::dead})
-    if (Status one = add(place, task_folder(place), {}); !one.ok()) return one.error();
+    TRY(add(place, task_folder(place), {}));
   return tasks;
 }
 
 Result<TaskFile> TaskQueue::find(const std::string& id) const {
-  const auto tasks = all();
-  if (!tasks) return tasks.error();
-  const TaskFile* const best = best_of(*tasks, id);
+  TRY(const auto tasks, all());
+  const TaskFile* const best = best_of(tasks, id);
   if (best == nullptr) return no_task(id, root_.path() + "/tasks");
   return *best;
 }
 
 Result<std::string> TaskQueue::whole_id(const std::string& beginning) const {
   if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
-  const auto tasks = all();
-  if (!tasks) return tasks.error();
-  return whole_id_among(*tasks, beginning, root_.path() + "/tasks");
+  TRY(const auto tasks, all());
+  return whole_id_among(tasks, beginning, root_.path() + "/tasks");
 }
 
 Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std::string& actor) const {
@@ -330,24 +302,19 @@ Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std:
 }
 
 Result<Envelope> TaskQueue::requeue(const std::string& id) {
-  const Result<TaskFile> found = find(id);
-  if (!found) return found.error();
-  if (Status dead = require_dead(*found, id); !dead.ok()) return dead.error();
-  if (found->task.text("id").empty() && !found->task.raw("file").empty())
-    return Error{"task.not_dead", "that is no task but the reason why tasks/dead/" + found->task.text("file") +
+  TRY(const auto found, find(id));
+  TRY(require_dead(found, id));
+  if (found.task.text("id").empty() && !found.task.raw("file").empty())
+    return Error{"task.not_dead", "that is no task but the reason why tasks/dead/" + found.task.text("file") +
                                       " stands there; mend that file and move it to tasks/open"};
-  const Result<Directory> dead = root_.folder(task_folder(TaskPlace::dead));
-  if (!dead) return dead.error();
-  const Result<Letterfile> file = root_.read(*dead, found->name);
-  if (!file) return file.error();
-  Envelope task = file->envelope;
+  TRY(const auto dead, root_.folder(task_folder(TaskPlace::dead)));
+  TRY(const auto file, root_.read(dead, found.name));
+  Envelope task = file.envelope;
   write_requeued(task, root_.seconds_now());
-  const auto changed = root_.change(*dead, found->name, *file, task);
-  if (!changed) return changed.error();
-  const Result<Directory> open = root_.made_folder(task_folder(TaskPlace::open));
-  if (!open) return open.error();
-  const std::string name = found->name.starts_with("dead-") ? found->name.substr(5) : found->name;
-  if (Status moved = root_.move(*dead, found->name, *open, name); !moved.ok()) return moved.error();
+  TRY(root_.change(dead, found.name, file, task));
+  TRY(const auto open, root_.made_folder(task_folder(TaskPlace::open)));
+  const std::string name = found.name.starts_with("dead-") ? found.name.substr(5) : found.name;
+  TRY(root_.move(dead, found.name, open, name));
   return task;
 }
 
