@@ -226,7 +226,7 @@ void Server::close() {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::bind(asio::any_io_executor executor, const std::string& path,
                                                            Handler handler, Report report, ControlLimits limits) {
-  TRY(prepare(path));
+  TRY(const auto locked_folder, prepare(path));  // until we listen
   auto server = std::make_unique<Server>(executor, path, std::move(handler), std::move(report), limits);
   TRY(server->listen());
   return std::unique_ptr<ControlServer>(std::move(server));
