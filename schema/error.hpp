@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -54,7 +55,8 @@ using Status = Result<Done>;
 // TRY(auto row, table.find(id));   declares `row` with the value, or returns the fault from this function
 // TRY(table.add(row));             goes on after success, or returns the fault
 // CO_TRY is the same in a coroutine. The first form is a declaration and not an expression, because a statement
-// expression may not hold a co_return. The second form may not have a comma outside of parentheses.
+// expression may not hold a co_return. The second form may not have a comma outside of parentheses, and drops no value
+// that cannot be copied: such a one is held until it goes, and needs a name.
 #define TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(return, __VA_ARGS__)
 #define CO_TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(co_return, __VA_ARGS__)
 #define INBOX_POLLER_TRY_FORM(a, b, c, d, e, f, g, h, form, ...) INBOX_POLLER_TRY_##form
@@ -64,9 +66,11 @@ using Status = Result<Done>;
   auto tried = __VA_ARGS__;                                      \
   if (!tried) leave tried.error();                               \
   declaration = *std::move(tried)
-#define INBOX_POLLER_TRY_DONE(leave, expression)                \
-  do {                                                          \
-    if (auto tried = (expression); !tried) leave tried.error(); \
+#define INBOX_POLLER_TRY_DONE(leave, expression)                                                \
+  do {                                                                                          \
+    auto tried = (expression);                                                                  \
+    static_assert(std::is_copy_constructible_v<decltype(tried)>, "a lock or a file: name it"); \
+    if (!tried) leave tried.error();                                                            \
   } while (false)
 #define INBOX_POLLER_TRY_NAME(first, second) INBOX_POLLER_TRY_JOIN(first, second)
 #define INBOX_POLLER_TRY_JOIN(first, second) first##second

@@ -233,7 +233,7 @@ Result<std::unique_ptr<BoxStore>> store_at(ActorsBox& box, const std::string& ro
   TRY(const auto path, BoxPlace{root, {}}.path());
   if (!config::is_engine_address(path)) {
     const MaildirRoot folder(box.files, box.clock, path);
-    TRY(folder.open());
+    TRY(const auto open, folder.open());
     return folder_store(box.files, box.clock, path);
   }
   TRY(const auto address, team_address(path));

@@ -134,7 +134,7 @@ void Ledger::on_gone(std::function<void()> told) { impl_->database->on_gone(std:
 Result<SavedLedger> Ledger::save() {
   const std::string& path = impl_->database->path();
   PosixFileSystem files;
-  TRY(ensure_private_dir(files, path.substr(0, path.rfind('/'))));
+  TRY(const auto folder, ensure_private_dir(files, path.substr(0, path.rfind('/'))));
   TRY(auto saved, impl_->database->save());
   const auto waits = saved_ledger_waits(path);
   return SavedLedger{std::move(saved), waits ? "Find out who took it, then start the daemon: it goes on with that" : waits.error().message};

@@ -22,7 +22,7 @@ std::string identity_of_mail(const schema::Envelope& envelope, const std::string
 
 Status NewMail::make() {
   for (const char* below : {"/cur", "/new"}) {
-    TRY(root_.made_folder(actor_ + below));
+    TRY(const auto folder, root_.made_folder(actor_ + below));
   }
   return Done{};
 }
