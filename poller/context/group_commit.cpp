@@ -14,64 +14,45 @@ namespace asio = boost::asio;
 
 /// Lives in the coroutine that waits for it.
 struct GroupCommit::Job {
-  Job(GroupCommit& group, TeamContext& of, const asio::any_io_executor& executor)
-      : owner(group), context(of), done(executor, asio::steady_timer::time_point::max()) {}
+  Job(GroupCommit& group, TeamContext& context, Work work, const asio::any_io_executor& executor)
+      : owner(group), unit(context, std::move(work)), done(executor, asio::steady_timer::time_point::max()) {}
   ~Job() { std::erase(owner.waiting_, this); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   GroupCommit& owner;
-  TeamContext& context;
-  std::function<Status(EventBatch&)> work;
-  std::function<void()> applied;
-  EventBatch events;
-  Status status = Done{};
+  Unit unit;
   std::exception_ptr thrown;
   asio::steady_timer done;
 };
 
-asio::awaitable<Status> GroupCommit::commit(TeamContext& context, std::function<Status(EventBatch&)> work,
-                                            std::function<void()> applied) {
+asio::awaitable<Status> GroupCommit::commit(TeamContext& context, Work work) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  Job job(*this, context, executor);
-  job.work = std::move(work);
-  job.applied = std::move(applied);
+  Job job(*this, context, std::move(work), executor);
   if (waiting_.empty()) asio::post(executor, [this] { flush(); });
   waiting_.push_back(&job);
   boost::system::error_code woken;
   co_await job.done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   if (job.thrown) std::rethrow_exception(job.thrown);
-  co_return job.status;
+  co_return job.unit.status;
 }
 
 void GroupCommit::flush() {
   const auto jobs = std::exchange(waiting_, {});
-  Status committed = Done{};
+  std::vector<Unit> units;
+  for (Job* job : jobs) units.push_back(std::move(job->unit));
   std::exception_ptr thrown;
+  ++transactions_;
   try {
-    committed = run_all(jobs);
+    commit_together(ledger_, units);
   } catch (...) {
     thrown = std::current_exception();  // everything is rolled back
   }
-  for (Job* job : jobs) {
-    job->thrown = thrown;
-    if (!thrown) {
-      job->status = job->context.conclude(committed ? job->status : committed, job->events);
-      if (job->status) job->applied();
-    }
-    job->done.cancel();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i]->unit.status = units[i].status;
+    jobs[i]->thrown = thrown;
+    jobs[i]->done.cancel();
   }
-}
-
-Status GroupCommit::run_all(const std::vector<Job*>& jobs) {
-  ++transactions_;
-  return ledger_.transaction([&]() -> Status {
-    for (Job* job : jobs) {
-      const auto work = [job] { return job->context.record(job->work, job->events); };
-      TRY(ledger_.attempt(work, job->status));
-    }
-    return Done{};
-  });
 }
 
 }  // namespace inbox_poller::poller

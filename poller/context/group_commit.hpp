@@ -7,7 +7,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "poller/context/team_context.hpp"
@@ -20,11 +19,8 @@ class GroupCommit {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  /// As TeamContext::commit(), in company. `applied` runs right after a commit that succeeded, before anybody else can
-  /// look: memory never lags behind what is committed. Both run on the decision thread and may refer to what the
-  /// awaiting coroutine keeps.
-  boost::asio::awaitable<Status> commit(TeamContext& context, std::function<Status(EventBatch&)> work,
-                                        std::function<void()> applied);
+  /// As TeamContext::commit(), in company. The work may refer to what the awaiting coroutine keeps.
+  boost::asio::awaitable<Status> commit(TeamContext& context, Work work);
 
   /// How many transactions there were.
   [[nodiscard]] std::uint64_t transactions() const { return transactions_; }
@@ -32,7 +28,6 @@ class GroupCommit {
  private:
   struct Job;
   void flush();
-  Status run_all(const std::vector<Job*>& jobs);
 
   Ledger& ledger_;
   std::vector<Job*> waiting_;

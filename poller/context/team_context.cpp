@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "config/rules.hpp"
-#include "poller/context/message_life.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -83,19 +82,18 @@ Status TeamContext::adopt(schema::Roster fresh) {
     changed.back().present = false;
   }
   if (changed.empty()) return Done{};
-  const auto committed = commit([&](EventBatch& events) -> Status {
+  return commit([&](Tx& tx) {  // or found again at the next look
     for (const auto& row : changed) {
-      events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
-      TRY(ledger.members().put(row));
+      tx.log(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
+      tx.keep(ledger.members().put(row));
     }
-    return Done{};
+    tx.then([&] {
+      for (auto& row : changed) members[row.name] = row;
+      former_members_.clear();
+      for (const auto& [member_name, row] : members)
+        if (!row.present) former_members_.push_back(member_name);
+    });
   });
-  if (!committed) return committed;  // found again at the next look
-  for (auto& row : changed) members[row.name] = row;
-  former_members_.clear();
-  for (const auto& [member_name, row] : members)
-    if (!row.present) former_members_.push_back(member_name);
-  return Done{};
 }
 
 std::string TeamContext::owner_of(const std::string& inbox) const {
@@ -182,19 +180,10 @@ handlers::TeamView TeamContext::view() const {
   return {config, roster, name, lead, rules_, hosts_, former_members_, home, standing};
 }
 
-Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work) {
-  EventBatch events;
-  const auto committed = ledger.transaction([&] { return record(work, events); });
-  return conclude(committed, events);
-}
-
-Status TeamContext::commit_fact(const std::function<Status(EventBatch& events)>& work) {
-  EventBatch events;
-  const auto committed = ledger.transaction([&]() -> Status {
-    TRY(work(events));
-    return events.write_history(ledger, clock.wall_ms());
-  });
-  return conclude(committed, events);
+Status TeamContext::commit(Work work, CommitAs as) {
+  Unit unit(*this, std::move(work), as);
+  commit_together(ledger, {&unit, 1});
+  return unit.status;
 }
 
 Status TeamContext::may_commit() const {
@@ -203,69 +192,22 @@ Status TeamContext::may_commit() const {
   return Done{};
 }
 
-Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
-  TRY(may_commit());
-  TRY(work(events));
-  return events.write_history(ledger, clock.wall_ms());
-}
-
-Status TeamContext::conclude(const Status& committed, const EventBatch& events) {
-  if (!committed && committed.error().code == no_lease) return committed;
-  if (!committed) {
-    if (ledger_fault_.empty() && committed.error().code != "ledger.gone")  // told once, for all teams
+void TeamContext::heard_of_ledger(const Status& last) {
+  if (!last && last.error().code == no_lease) return;
+  if (!last) {
+    if (ledger_fault_.empty() && last.error().code != "ledger.gone")  // told once, for all teams
       telemetry.emit(Event::ledger_fault,
-                     {{"team", name}, {"code", committed.error().code}, {"reason", committed.error().message}});
-    ledger_fault_ = committed.error().message;
-    return committed;
+                     {{"team", name}, {"code", last.error().code}, {"reason", last.error().message}});
+    ledger_fault_ = last.error().message;
+    return;
   }
   if (!ledger_fault_.empty()) telemetry.emit(Event::ledger_recovered, {{"team", name}});
   ledger_fault_.clear();
-  events.log(telemetry);
-  return Done{};
-}
-
-Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& events) {
-  TRY(const auto batch, ledger.next_batch());
-  MessageRow row;
-  row.team = name;
-  row.inbox = lead;
-  row.key = word.notice.key;
-  row.sender = word.sender;
-  row.type = word.type;
-  row.message = word.notice.message;
-  row.disposition = Disposition::chat;
-  row.request_id = word.request_id;
-  row.received_ms = clock.wall_ms();
-  row.message.timestamp = schema::iso_timestamp(row.received_ms);
-  row.batch = batch;
-  row.delivery = DeliveryState::queued;
-  row.priority = word.priority;
-  TRY(const auto inserted, ledger.messages().insert(row));
-  row.id = inserted;
-  events.add(Event::message_accepted, accepted_fields(row));
-  return row;
 }
 
 Result<std::vector<std::pair<std::string, handlers::Ask>>> TeamContext::recent_decisions() {
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
   return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
-}
-
-Status TeamContext::enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id,
-                            long long batch) {
-  for (const auto& post : posts) {
-    OutboxRow row;
-    row.team = name;
-    row.batch = batch;
-    row.inbox = post.inbox;
-    row.key = post.key;
-    row.message = post.message;
-    row.request_id = request_id;
-    row.created_ms = clock.wall_ms();
-    row.next_ms = row.created_ms;
-    TRY(ledger.outbox().enqueue(row));
-  }
-  return Done{};
 }
 
 }  // namespace inbox_poller::poller

@@ -15,20 +15,12 @@
 #include "poller/changes.hpp"
 #include "poller/clock.hpp"
 #include "poller/context/telemetry.hpp"
+#include "poller/context/tx.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "poller/worker_processes.hpp"
 #include "schema/roster.hpp"
 
 namespace inbox_poller::poller {
-
-/// Something of our own for the lead session.
-struct WordToLead {
-  handlers::Notice notice;
-  std::string sender = "system";  // whom it is about, where that is a worker
-  std::string type = "chat";
-  std::string request_id;
-  Priority priority = Priority::chat;
-};
 
 class TeamContext {
  public:
@@ -93,29 +85,18 @@ class TeamContext {
 
   [[nodiscard]] handlers::TeamView view() const;
 
-  /// One transaction: the work fills `events` and writes rows; the history is written with them; the log only after the
-  /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
-  /// answered or marked.
-  Status commit(const std::function<Status(EventBatch& events)>& work);
-  /// Likewise, of what has happened already: it is true whether or not we may decide now.
-  Status commit_fact(const std::function<Status(EventBatch& events)>& work);
+  /// One unit of work in a transaction of its own: tx.hpp.
+  Status commit(Work work, CommitAs as = CommitAs::decision);
   /// An error: nothing else may be committed now, though nothing is broken ("hosts.no_lease").
   [[nodiscard]] Status may_commit() const;
-  /// The two halves of it, for who has a transaction of his own: inside of it, and once it is known how it ended.
-  Status record(const std::function<Status(EventBatch& events)>& work, EventBatch& events);
-  Status conclude(const Status& committed, const EventBatch& events);
+  /// How it went with the ledger last. A failing one is logged once, and once more when it works again; until then
+  /// nothing is accepted, answered or marked.
+  void heard_of_ledger(const Status&);
   /// Why the last commit failed; empty when it did not.
   [[nodiscard]] const std::string& ledger_fault() const { return ledger_fault_; }
 
-  /// Queues it like a message from an inbox, in the open transaction. A key that is there already is an error
-  /// ("ledger.io"): a word is said once.
-  Result<MessageRow> tell_lead(const WordToLead&, EventBatch& events);
-
   /// What was decided in the last day, the last decision first: for whatever was to follow it before a restart.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> recent_decisions();
-
-  /// Carries them into the outbox, in the open transaction.
-  Status enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id, long long batch);
 
  private:
   void rebuild_rules();

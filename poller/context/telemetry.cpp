@@ -319,7 +319,7 @@ void Telemetry::emit(std::span<const LoggedEvent> events) {
     if (!lines.empty()) logger_->log(spdlog::level::critical, spdlog::string_view_t(lines));
     lines.clear();
   };
-  for (const auto& [event, fields, _] : events) {
+  for (const auto& [event, fields] : events) {
     count(event, fields);
     if (!logger_->should_log(to_spdlog(event_level(event)))) continue;
     if (!lines.empty()) lines += '\n';
@@ -347,23 +347,5 @@ HistoryRow history_line(Event event, const Fields& fields, EpochMs at_ms) {
   }
   return row;
 }
-
-Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
-  for (const auto& item : events_) {
-    if (!item.in_history) continue;
-    const auto row = history_line(item.event, item.fields, now);
-    if (row.message_key.empty() && row.request_id.empty()) continue;
-    TRY(ledger.history().add(row));
-  }
-  return Done{};
-}
-
-void EventBatch::add_recorded(EventBatch others) {
-  for (auto& event : others.events_) event.in_history = false;
-  events_.insert(events_.end(), std::make_move_iterator(others.events_.begin()),
-                 std::make_move_iterator(others.events_.end()));
-}
-
-void EventBatch::log(Telemetry& telemetry) const { telemetry.emit(events_); }
 
 }  // namespace inbox_poller::poller

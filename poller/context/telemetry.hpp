@@ -131,7 +131,6 @@ using Fields = std::vector<std::pair<std::string_view, std::string>>;
 struct LoggedEvent {
   Event event;
   Fields fields;
-  bool in_history = true;  // not only in the log
 };
 
 class Telemetry {
@@ -171,23 +170,5 @@ class Telemetry {
 
 /// An event as a line of the history.
 HistoryRow history_line(Event, const Fields&, EpochMs at_ms);
-
-/// Events of one transaction: written to the ledger's history inside it, logged only after it is committed, so that the
-/// log never tells of something that did not happen.
-class EventBatch {
- public:
-  void add(Event event, Fields fields) { events_.push_back({event, std::move(fields), true}); }
-  /// Those whose history is written already.
-  void add_recorded(EventBatch others);
-  /// One that the row of its message tells of as well (message_life.hpp): it is logged, and has no line in the history.
-  void add_told_by_row(Event event, Fields fields) { events_.push_back({event, std::move(fields), false}); }
-  [[nodiscard]] bool empty() const { return events_.empty(); }
-  /// To be called inside the transaction.
-  Status write_history(Ledger&, EpochMs now) const;
-  void log(Telemetry&) const;
-
- private:
-  std::vector<LoggedEvent> events_;
-};
 
 }  // namespace inbox_poller::poller

@@ -80,18 +80,19 @@ Status Delivery::report(LeadEvent event, std::optional<config::Duration> limit, 
 }
 
 Status Delivery::record() {
-  TRY(context_.commit([&](EventBatch& events) -> Status {
+  return context_.commit([&](Tx& tx) {
     for (const auto& change : untold_)
-      events.add(Event::lead_state, {{"team", context_.name},
-                                     {"old", std::string(to_string(change.old))},
-                                     {"new", std::string(to_string(change.now))},
-                                     {"by", std::string(to_string(change.by))}});
-    return context_.ledger.leads().put(context_.name, row_);
-  }));
-  untold_.clear();
-  unrecorded_ = false;
-  recorded_at_ = context_.clock.steady();
-  return Done{};
+      tx.log(Event::lead_state, {{"team", context_.name},
+                                 {"old", std::string(to_string(change.old))},
+                                 {"new", std::string(to_string(change.now))},
+                                 {"by", std::string(to_string(change.by))}});
+    tx.keep(tx.ledger.leads().put(context_.name, row_));
+    tx.then([this] {
+      untold_.clear();
+      unrecorded_ = false;
+      recorded_at_ = context_.clock.steady();
+    });
+  });
 }
 
 void Delivery::settle() {
@@ -114,13 +115,13 @@ void Delivery::expire_old() {
   const auto now = context_.clock.wall_ms();
   const auto old = context_.ledger.deliveries().queued_before(context_.name, now - limit->count(), expired_at_once);
   if (!old || old->empty()) return;
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+  static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     std::vector<long long> ids;
     for (const auto& row : *old) {
       ids.push_back(row.id);
       auto fields = fields_of(context_, row.key, row.sender, row.sink);
       fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
-      events.add(Event::delivery_expired, std::move(fields));
+      tx.log(Event::delivery_expired, std::move(fields));
     }
     return context_.ledger.deliveries().mark_expired(ids, now);
   }));
@@ -182,61 +183,53 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
     if (!its_turn) return messages;
     TRY(auto found, offerable(take));
     if (found.rows.empty() && !found.digest_due) return messages;
-    TRY(context_.commit(
-        [&](EventBatch& events) { return lend_out(std::move(found), take, events, messages); }));
-    note_lent(messages, take);
+    TRY(context_.commit([&](Tx& tx) {
+      tx.then([&] { note_lent(messages, take); });
+      return lend_out(std::move(found), take, tx, messages);
+    }));
     return messages;
   }
   Status offered = Done{};
-  std::vector<long long> delivered;
-  TRY(context_.commit_fact([&](EventBatch& events) -> Status {
-    TRY(note_taken(taken, Confirmation::acknowledged, {}, events, delivered));
-    return its_turn ? lend_apart(take, events, messages, offered) : Status(Done{});
-  }));
-  forget_loans(delivered);
+  const auto hand_over = [&](Tx& tx) -> Status {
+    TRY(const auto delivered, note_taken(taken, Confirmation::acknowledged, {}, tx));
+    if (its_turn) offered = lend_apart(take, tx, messages);
+    if (!messages.empty()) tx.then([&] { note_lent(messages, take); });
+    return Done{};
+  };
+  TRY(context_.commit(hand_over, CommitAs::fact));
   if (!offered) return offered.error();
-  if (!messages.empty()) note_lent(messages, take);
   return messages;
 }
 
-Status Delivery::lend_apart(const Take& take, EventBatch& events, std::vector<Offered>& messages, Status& outcome) {
-  EventBatch offers;
-  const auto lend = [&]() -> Status {
-    TRY(context_.may_commit());
+Status Delivery::lend_apart(const Take& take, Tx& tx, std::vector<Offered>& messages) {
+  const auto lend = [&](Tx& part) -> Status {
     TRY(auto found, offerable(take));
     if (found.rows.empty() && !found.digest_due) return Done{};
-    TRY(lend_out(std::move(found), take, offers, messages));
-    return offers.write_history(context_.ledger, context_.clock.wall_ms());
+    return lend_out(std::move(found), take, part, messages);
   };
-  TRY(context_.ledger.attempt(lend, outcome));
-  if (outcome)
-    events.add_recorded(std::move(offers));
-  else
-    messages.clear();
-  return Done{};
+  auto lent = tx.attempt(lend, CommitAs::decision);
+  if (!lent) messages.clear();
+  return lent;
 }
 
-Status Delivery::lend_on_arrival(EventBatch& events) {
-  for (WaitingTaker* taker : waiting_) taker->begun_.clear();  // of a transaction that came to nothing
+void Delivery::lend_on_arrival(Tx& tx) {
   const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const WaitingTaker* taker) {
     return taker->lent_.empty() && is_turn_of(taker->take_);
   });
-  if (first == waiting_.end()) return Done{};
-  Status outcome = Done{};  // of a failure they hear when they ask themselves
-  return lend_apart((*first)->take_, events, (*first)->begun_, outcome);
+  if (first == waiting_.end()) return;
+  WaitingTaker& taker = **first;
+  std::vector<Offered> messages;
+  const auto lent = lend_apart(taker.take_, tx, messages);
+  if (!lent || messages.empty()) return;  // of a failure they hear when they ask themselves
+  tx.then([this, &taker, messages = std::move(messages)]() mutable {
+    note_lent(messages, taker.take_);
+    taker.lent_ = std::move(messages);
+  });
 }
 
-void Delivery::arrived() {
-  for (WaitingTaker* taker : waiting_) {
-    if (taker->begun_.empty()) continue;
-    taker->lent_ = std::exchange(taker->begun_, {});
-    note_lent(taker->lent_, taker->take_);
-  }
-}
-
-Status Delivery::lend_out(Offerable found, const Take& take, EventBatch& events, std::vector<Offered>& messages) {
+Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector<Offered>& messages) {
   if (found.digest_due) {
-    TRY(auto summed, digest(events));
+    TRY(auto summed, digest(tx));
     if (summed) found.rows.push_back(std::move(*summed));
   }
   for (auto& row : found.rows) {
@@ -248,7 +241,7 @@ Status Delivery::lend_out(Offerable found, const Take& take, EventBatch& events,
       messages.pop_back();
       break;
     }
-    events.add_told_by_row(Event::delivery_offered, std::move(fields));
+    tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
   return context_.ledger.deliveries().mark_offered(ids_of(messages), take.sink, context_.clock.wall_ms());
 }
@@ -277,7 +270,7 @@ bool Delivery::is_digest_due(bool taken_along) const {
   return taken_along || waited < 0 || waited >= context_.config.delivery.digest_after.count();
 }
 
-Result<std::optional<MessageRow>> Delivery::digest(EventBatch& events) {
+Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
   TRY(const auto material, context_.ledger.deliveries().digest_material(context_.name, digest_limit));
   if (material.empty()) return std::optional<MessageRow>();
   std::vector<handlers::DigestItem> items;
@@ -289,11 +282,11 @@ Result<std::optional<MessageRow>> Delivery::digest(EventBatch& events) {
   const auto now = context_.clock.wall_ms();
   TRY(context_.ledger.deliveries().mark_offered(ids, "digest", now));
   TRY(context_.ledger.deliveries().mark_delivered(ids, now, Confirmation::none));
-  WordToLead word;
+  LeadNotice word;
   word.notice =
       handlers::notice_of(handlers::digest_text(items), {"digest", material.back().key.value}, context_.view(), now);
   word.type = "digest";
-  TRY(auto told, context_.tell_lead(word, events));
+  TRY(auto told, tx.notify_lead(word));
   return std::optional(std::move(told));
 }
 

@@ -87,10 +87,8 @@ class Delivery {
   /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue. `taken`:
   /// acknowledged in the same transaction, and also when the offer fails.
   Result<std::vector<Offered>> offer(const Take&, const std::vector<std::string>& taken = {});
-  /// For whoever accepts chat, in the open transaction: lends what may go to the first who waits for it. Nothing of it is
-  /// true before arrived() is called, after the commit; and what fails of it undoes only itself.
-  Status lend_on_arrival(EventBatch&);
-  void arrived();
+  /// For whoever accepts chat: lends what may go to the first who waits for it. What fails of it undoes only itself.
+  void lend_on_arrival(Tx&);
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
   /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
@@ -145,8 +143,8 @@ class Delivery {
   Status requeue(const std::vector<long long>& ids);
   void expire_old();
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
-  /// Sums up the status messages that wait for it as one message; in the open transaction.
-  Result<std::optional<MessageRow>> digest(EventBatch& events);
+  /// Sums up the status messages that wait for it as one message.
+  Result<std::optional<MessageRow>> digest(Tx& tx);
   void tell_fall(config::Way way);
   /// What may be offered now.
   struct Offerable {
@@ -155,12 +153,13 @@ class Delivery {
   };
   [[nodiscard]] Result<Offerable> offerable(const Take&) const;
   [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || chosen() == take.way; }
-  // What offer() is made of, in the open transaction: what became of it is true once that is committed.
-  /// `outcome` of what undoes only itself when it fails; then nothing is in `messages`.
-  Status lend_apart(const Take&, EventBatch&, std::vector<Offered>& messages, Status& outcome);
-  Status lend_out(Offerable, const Take&, EventBatch&, std::vector<Offered>&);
-  Status note_taken(const std::vector<std::string>& keys, Confirmation, const std::string& proof, EventBatch&,
-                    std::vector<long long>& delivered);
+  // What offer() is made of.
+  /// What fails of it undoes only itself, and nothing is in `messages`.
+  Status lend_apart(const Take&, Tx&, std::vector<Offered>& messages);
+  Status lend_out(Offerable, const Take&, Tx&, std::vector<Offered>&);
+  /// The ids of what is newly delivered.
+  Result<std::vector<long long>> note_taken(const std::vector<std::string>& keys, Confirmation,
+                                            const std::string& proof, Tx&);
   void note_lent(const std::vector<Offered>&, const Take&);
   void forget_loans(const std::vector<long long>& ids);
   boost::asio::awaitable<bool> push_batch();

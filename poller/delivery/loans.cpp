@@ -20,15 +20,18 @@ constexpr std::chrono::milliseconds wait_comes_within{10'000};
 
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
-  std::vector<long long> delivered;
-  TRY(context_.commit_fact(
-      [&](EventBatch& events) { return note_taken(keys, how, proof, events, delivered); }));
-  forget_loans(delivered);
-  return delivered.size();
+  std::size_t count = 0;
+  const auto take = [&](Tx& tx) -> Status {
+    TRY(const auto delivered, note_taken(keys, how, proof, tx));
+    count = delivered.size();
+    return Done{};
+  };
+  TRY(context_.commit(take, CommitAs::fact));
+  return count;
 }
 
-Status Delivery::note_taken(const std::vector<std::string>& keys, Confirmation how, const std::string& proof,
-                            EventBatch& events, std::vector<long long>& delivered) {
+Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::string>& keys, Confirmation how,
+                                                    const std::string& proof, Tx& tx) {
   const auto now = context_.clock.wall_ms();
   std::vector<MessageRow> rows;  // what their events name; of what is lent that is known
   std::vector<long long> ids;
@@ -53,21 +56,21 @@ Status Delivery::note_taken(const std::vector<std::string>& keys, Confirmation h
     ids.push_back(row.id);
     rows.push_back(std::move(row));
   }
-  TRY(auto moved, context_.ledger.deliveries().mark_delivered(ids, now, how));
-  delivered = std::move(moved);
+  TRY(auto delivered, context_.ledger.deliveries().mark_delivered(ids, now, how));
   std::sort(delivered.begin(), delivered.end());
   std::set<long long> told;
   for (const auto& row : rows) {
     if (!std::binary_search(delivered.begin(), delivered.end(), row.id) || !told.insert(row.id).second) continue;
     auto fields = delivered_fields(row);
     if (proof.empty()) {
-      events.add_told_by_row(Event::delivery_delivered, std::move(fields));
+      tx.log_told_by_row(Event::delivery_delivered, std::move(fields));
     } else {
       fields.emplace_back("reason", proof);
-      events.add(Event::delivery_delivered, std::move(fields));
+      tx.log(Event::delivery_delivered, std::move(fields));
     }
   }
-  return Done{};
+  tx.then([this, delivered] { forget_loans(delivered); });
+  return delivered;
 }
 
 void Delivery::forget_loans(const std::vector<long long>& ids) {
@@ -99,15 +102,16 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
   }
   if (back.empty()) return;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  const auto committed = context_.commit([&](Tx& tx) {
+    tx.keep(requeue(ids_of(back)));
     for (const auto& message : back) {
       auto fields = fields_of(context_, message.key, message.from, "");
       fields.emplace_back("reason", std::string(reason));
-      events.add(Event::delivery_requeued, std::move(fields));
+      tx.log(Event::delivery_requeued, std::move(fields));
     }
-    return requeue(ids_of(back));
+    tx.then([&] { forget_loans(ids_of(back)); });
   });
-  if (committed) return forget_loans(ids_of(back));
+  if (committed) return;
   for (const auto& message : back)  // tried again by settle()
     if (const auto loan = lent_.find(message.id); loan != lent_.end()) loan->second.until = context_.clock.steady();
 }
@@ -118,18 +122,16 @@ void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view re
                [this](const auto& message) { return is_lent(message.id); });
   if (lent.empty()) return;
   const auto ids = ids_of(lent);
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  const auto committed = context_.commit([&](Tx& tx) -> Status {
     for (const auto& message : lent) {
       auto fields = fields_of(context_, message.key, message.from, "");
       fields.emplace_back("reason", std::string(reason));
-      events.add(Event::delivery_requeued, std::move(fields));
+      tx.log(Event::delivery_requeued, std::move(fields));
     }
-    return context_.ledger.deliveries().unoffer(ids);
+    tx.then([&] { forget_loans(ids); });
+    return tx.ledger.deliveries().unoffer(ids);
   });
-  if (committed)
-    forget_loans(ids);
-  else
-    give_back(messages, reason);
+  if (!committed) give_back(messages, reason);
 }
 
 // --- what hooks printed ---
@@ -220,12 +222,12 @@ void Delivery::recall() {
 
 void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {
   if (ids.empty()) return;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::delivery_requeued,
-               {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
-    return requeue(ids);
-  });
-  if (committed) forget_loans(ids);
+  static_cast<void>(context_.commit([&](Tx& tx) {  // or at the next look
+    tx.keep(requeue(ids));
+    tx.log(Event::delivery_requeued,
+           {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
+    tx.then([&] { forget_loans(ids); });
+  }));
 }
 
 /// In the open transaction. What the rows forget with it is kept as lines.

@@ -26,7 +26,6 @@ class WaitingTaker {
   friend class Delivery;
   Delivery& delivery_;
   const Take take_;
-  std::vector<Offered> begun_;  // by a transaction that is not committed
   std::vector<Offered> lent_;
 };
 

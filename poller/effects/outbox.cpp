@@ -182,8 +182,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
     const auto [known, is_new] = told.emplace(attempt.row.inbox, attempt.result);
     return !is_new && known->second.put == attempt.result.put && known->second.detail == attempt.result.detail;
   };
-  std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
-    told.clear();
+  Work work = [&](Tx& tx) -> Status {
     for (const auto& attempt : attempts) {
       const auto& [row, result] = attempt;
       if (!arrived(result.put) && waits_behind(attempt)) continue;
@@ -193,7 +192,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
         fields.emplace_back("new", describe(result.put));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
         if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
-        events.add(Event::effect_written, std::move(fields));
+        tx.log(Event::effect_written, std::move(fields));
         continue;
       }
       const std::string problem =
@@ -204,23 +203,23 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       fields.emplace_back("reason", problem);
       fields.emplace_back("attempts", std::to_string(row.attempts + 1));
       if (dead) {
-        events.add(Event::effect_dead, std::move(fields));
+        tx.log(Event::effect_dead, std::move(fields));
       } else if (problem != row.last_problem) {
-        events.add(Event::effect_deferred, std::move(fields));  // once for each kind of problem, not for each attempt
+        tx.log(Event::effect_deferred, std::move(fields));  // once for each kind of problem, not for each attempt
       }
     }
+    tx.then([&] {
+      for (auto& attempt : attempts) {
+        if (!arrived(attempt.result.put)) continue;
+        ++attempt.row.attempts;
+        mailbox_.follow(attempt.row.inbox, attempt.row.key);
+        auto& watched = watched_[attempt.row.inbox];
+        watched.push_back({std::move(attempt.row), context_.clock.steady()});
+      }
+    });
     return Done{};
   };
-  std::function<void()> applied = [&] {
-    for (auto& attempt : attempts) {
-      if (!arrived(attempt.result.put)) continue;
-      ++attempt.row.attempts;
-      mailbox_.follow(attempt.row.inbox, attempt.row.key);
-      auto& watched = watched_[attempt.row.inbox];
-      watched.push_back({std::move(attempt.row), context_.clock.steady()});
-    }
-  };
-  co_return co_await commits_.commit(context_, std::move(work), std::move(applied));
+  co_return co_await commits_.commit(context_, std::move(work));
 }
 
 void Outbox::look(const std::string& inbox, bool exists) {
@@ -280,7 +279,7 @@ void Outbox::abandon(const std::string& inbox) {
 
 Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
   if (ended.empty()) return Done{};
-  return context_.commit([&](EventBatch& events) -> Status {
+  return context_.commit([&](Tx& tx) -> Status {
     for (const auto& [watched, ending] : ended) {
       const int attempts = watched.row.attempts;
       auto state = EffectState::done;
@@ -290,26 +289,26 @@ Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
         case Ending::consumed: {
           const auto waited = context_.clock.steady() - watched.written;
           fields.emplace_back("latency_ms", std::to_string(std::chrono::duration_cast<milliseconds>(waited).count()));
-          events.add(Event::effect_consumed, std::move(fields));
+          tx.log(Event::effect_consumed, std::move(fields));
           break;
         }
         case Ending::abandoned:
           fields.emplace_back("reason", "its owner has left without reading it");
-          events.add(Event::effect_done, std::move(fields));
+          tx.log(Event::effect_done, std::move(fields));
           break;
         case Ending::refused:
           state = EffectState::dead;
           problem = watched.row.last_problem;
           fields.emplace_back("reason", problem);
           fields.emplace_back("attempts", std::to_string(attempts));
-          events.add(Event::effect_dead, std::move(fields));
+          tx.log(Event::effect_dead, std::move(fields));
           break;
         case Ending::overwritten:
           state = attempts > most_rewrites ? EffectState::dead : EffectState::pending;
           problem = "a peer that takes no lock wrote over it";
           fields.emplace_back("reason", problem);
           fields.emplace_back("attempts", std::to_string(attempts));
-          events.add(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
+          tx.log(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
           break;
       }
       TRY(context_.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem));

@@ -61,12 +61,7 @@ asio::awaitable<void> Carrier::take_out(std::string box, std::string owner) {
       co_return;
     }
     auto disposals = accept(box, owner, batch.taken);
-    if (!disposals) {
-      if (disposals.error().code == "ledger.gone") co_return;  // told once, for all teams
-      state_.context.telemetry.emit(Event::ledger_fault,
-                                    {{"team", state_.context.name}, {"reason", disposals.error().message}});
-      co_return;
-    }
+    if (!disposals) co_return state_.context.heard_of_ledger(disposals.error());
     const bool all = std::ranges::find(*disposals, Disposal::again) == disposals->end();
     more = batch.more && all;
     if (!batch.taken.empty()) {
@@ -88,8 +83,7 @@ Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std:
   auto& context = state_.context;
   TRY(const auto queued, context.ledger.host_mail().queued(context.name, HostWay::out));
   auto room = static_cast<long long>(state_.settings.queued) - queued;
-  EventBatch events;
-  TRY(context.ledger.transaction([&]() -> Status {
+  const auto accept_all = [&](Tx& tx) -> Status {
     for (const auto& one : taken) {
       if (one.read) {  // before us, by somebody else
         disposals.push_back(Disposal::leave);
@@ -97,13 +91,13 @@ Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std:
         disposals.push_back(Disposal::again);
       } else {
         --room;
-        TRY(accept_one(owner, one, events));
+        TRY(accept_one(owner, one, tx));
         disposals.push_back(Disposal::consume);
       }
     }
-    return events.write_history(context.ledger, context.clock.wall_ms());
-  }));
-  events.log(context.telemetry);
+    return Done{};
+  };
+  TRY(context.commit(accept_all, CommitAs::fact));
   const bool full = room <= 0;
   if (full && state_.full.empty())
     context.telemetry.emit(Event::inbox_full,
@@ -117,7 +111,7 @@ Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std:
   return disposals;
 }
 
-Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatch& events) {
+Status Carrier::accept_one(const std::string& owner, const Taken& one, Tx& tx) {
   auto& context = state_.context;
   HostMailRow row;
   row.team = context.name;
@@ -145,11 +139,11 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatc
   auto fields = letter_fields(row);
   if (!decoded) {
     fields.emplace_back("reason", row.problem);
-    events.add(Event::letter_refused, std::move(fields));
+    tx.log(Event::letter_refused, std::move(fields));
   } else if (row.request_id.empty()) {
-    events.add_told_by_row(Event::letter_taken, std::move(fields));
+    tx.log_told_by_row(Event::letter_taken, std::move(fields));
   } else {
-    events.add(Event::letter_taken, std::move(fields));
+    tx.log(Event::letter_taken, std::move(fields));
   }
   return Done{};
 }
@@ -166,7 +160,7 @@ bool Carrier::put_some_in(std::set<std::string>& held) {
   const auto held_before = held.size();
   const auto rows = context.ledger.host_mail().to_file(context.name, filed_at_once, held);
   if (!rows) {
-    context.telemetry.emit(Event::ledger_fault, {{"team", context.name}, {"reason", rows.error().message}});
+    context.heard_of_ledger(rows.error());
     return false;
   }
   std::vector<long long> done;
@@ -195,16 +189,15 @@ bool Carrier::put_some_in(std::set<std::string>& held) {
     filed.emplace_back(inbox, Filed{row.id, key_in_box(inbox, decoded->message)});
   }
   const auto now = context.clock.wall_ms();
-  const auto recorded = context.ledger.transaction([&]() -> Status {
-    if (!done.empty())
-      TRY(context.ledger.host_mail().set(context.name, done, HostMailState::there, now));
-    for (const auto& [id, why] : bad)
-      TRY(context.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why));
-    return Done{};
-  });
-  if (!recorded) return false;  // looked for, and found, at the next poll
-  for (auto& [inbox, one] : filed) filed_[inbox].push_back(std::move(one));
-  if (!done.empty() || !bad.empty()) state_.work.raise();
+  const auto put_there = [&](Tx& tx) {
+    tx.keep(tx.ledger.host_mail().set(context.name, done, HostMailState::there, now));
+    for (const auto& [id, why] : bad) tx.keep(tx.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why));
+    tx.then([&] {
+      for (auto& [inbox, one] : filed) filed_[inbox].push_back(std::move(one));
+      if (!done.empty() || !bad.empty()) state_.work.raise();
+    });
+  };
+  if (!context.commit(put_there, CommitAs::fact)) return false;  // looked for, and found, at the next poll
   const bool all = rows->size() < filed_at_once;
   if (held.empty() && all) changes_ = context.ledger.changes();
   return !all && held.size() > held_before;
@@ -221,11 +214,11 @@ void Carrier::look_at_filed() {
     }
   if (read.empty() && lost.empty()) return;
   const auto now = context.clock.wall_ms();
-  const auto recorded = context.ledger.transaction([&]() -> Status {
-    TRY(context.ledger.host_mail().set(context.name, read, HostMailState::read, now));
-    return context.ledger.host_mail().set(context.name, lost, HostMailState::waiting, now);
-  });
-  if (!recorded) return;
+  const auto tell = [&](Tx& tx) {
+    tx.keep(tx.ledger.host_mail().set(context.name, read, HostMailState::read, now));
+    tx.keep(tx.ledger.host_mail().set(context.name, lost, HostMailState::waiting, now));
+  };
+  if (!context.commit(tell, CommitAs::fact)) return;
   for (auto& [inbox, list] : filed_)
     std::erase_if(list, [&, &name = inbox](const Filed& one) {
       const bool ended = std::ranges::find(read, one.id) != read.end() || std::ranges::find(lost, one.id) != lost.end();

@@ -30,7 +30,7 @@ class Carrier {
   boost::asio::awaitable<void> take_out(std::string box, std::string owner);
   /// One transaction. What becomes of each.
   Result<std::vector<Disposal>> accept(const std::string& box, const std::string& owner, const std::vector<Taken>&);
-  Status accept_one(const std::string& owner, const Taken&, EventBatch&);
+  Status accept_one(const std::string& owner, const Taken&, Tx&);
   void put_in();
   /// Whether there is more, behind what is held now.
   bool put_some_in(std::set<std::string>& held);

@@ -115,7 +115,7 @@ asio::awaitable<bool> HostService::begin_to_lead(std::int64_t epoch) {
     // Every host puts again under the next epoch; should we end before that, this is done once more.
     known->leader = nobody_known;
     known->epoch = std::max(known->epoch, epoch);
-    if (!context.ledger.transaction([&] { return context.ledger.host_mail().set_place(*known); })) co_return false;
+    if (!state_.commit([&](Tx& tx) { tx.keep(tx.ledger.host_mail().set_place(*known)); })) co_return false;
     if (!before_leading_()) co_return false;
     auto open = asks_.open ? asks_.open() : std::vector<std::pair<std::string, std::string>>();
     const auto answered = co_await exchange_->answered(open);
@@ -133,7 +133,7 @@ bool HostService::letters_to_lead_wait() const {
   return !waiting || *waiting > 0;
 }
 
-Status HostService::hand_over(const MessageRow& message) {
+Status HostService::hand_over(const MessageRow& message, Tx& tx) {
   auto& context = state_.context;
   HostMailRow row;
   row.team = context.name;
@@ -146,7 +146,7 @@ Status HostService::hand_over(const MessageRow& message) {
   row.entry = message.raw.empty() ? local_mailbox_->encode(message.message) : message.raw;
   row.created_ms = context.clock.wall_ms();
   TRY(const auto added, context.ledger.host_mail().add(row));
-  if (added) state_.work.raise();
+  if (added) tx.then([this] { state_.work.raise(); });
   return Done{};
 }
 
@@ -270,12 +270,12 @@ asio::awaitable<void> HostService::beat() {
   }
   state_.tell_trouble("");
   const auto wall = context.clock.wall_ms();
-  static_cast<void>(state_.commit([&] { return context.ledger.host_mail().settle_of_lead(context.name, wall); }));
+  static_cast<void>(state_.commit([&](Tx& tx) { tx.keep(tx.ledger.host_mail().settle_of_lead(context.name, wall)); }));
   state_.work.raise();
   if (state_.now() - pruned_ < prune_every) co_return;
   pruned_ = state_.now();
-  static_cast<void>(state_.commit(
-      [&] { return context.ledger.host_mail().prune(context.name, wall - std::max<EpochMs>(kept_ms, context.config.limits.retention.count())); }));
+  const auto kept = std::max<EpochMs>(kept_ms, context.config.limits.retention.count());
+  static_cast<void>(state_.commit([&](Tx& tx) { tx.keep(tx.ledger.host_mail().prune(context.name, wall - kept)); }));
 }
 
 void HostService::took(std::chrono::nanoseconds time) {

@@ -51,7 +51,7 @@ class HostService {
   };
   void know_asks(KnownAsks asks) { asks_ = std::move(asks); }
   /// This message, which stood in a box here, is for the lead on whichever host. To be called in a transaction.
-  Status hand_over(const MessageRow&);
+  Status hand_over(const MessageRow&, Tx&);
   /// A letter for a worker here is filed once this says so.
   void file_when(std::function<bool(const HostMailRow&)> may) { state_.may_file = std::move(may); }
   /// The team is to look soon: something arrived, or who leads has changed.

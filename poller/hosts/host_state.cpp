@@ -31,20 +31,17 @@ void HostState::tell_ends(std::vector<HostEnd> the_orders, std::vector<HostEnd> 
   ++telling;
 }
 
-Status HostState::commit(const std::function<Status()>& work) {
-  auto done = context.ledger.transaction([&]() -> Status {
-    auto& table = context.ledger.host_mail();
+Status HostState::commit(const Work& work) {
+  const auto with_marks = [&](Tx& tx) -> Status {
+    auto& table = tx.ledger.host_mail();
     if (!late.there.empty())
-      TRY(table.set(context.name, {late.there.begin(), late.there.end()}, HostMailState::there,
-                               context.clock.wall_ms()));
-    if (!late.told.empty())
-      TRY(table.tell(late.told, 1));
-    if (!late.ended.empty())
-      TRY(table.tell(late.ended, 2));
-    return work();
-  });
-  if (done) late = {};
-  return done;
+      TRY(table.set(context.name, {late.there.begin(), late.there.end()}, HostMailState::there, context.clock.wall_ms()));
+    if (!late.told.empty()) TRY(table.tell(late.told, 1));
+    if (!late.ended.empty()) TRY(table.tell(late.ended, 2));
+    tx.then([this] { late = {}; });
+    return work(tx);
+  };
+  return context.commit(with_marks, CommitAs::fact);
 }
 
 void HostState::fenced(std::int64_t by) {

@@ -79,8 +79,10 @@ class HostState {
   std::function<bool(const HostMailRow&)> may_file = [](const HostMailRow&) { return true; };
   std::function<void()> poke = [] {};  // the team is to look soon
 
-  /// One transaction about letters, with the late marks before it.
-  Status commit(const std::function<Status()>& work);
+  /// One unit of work about letters, with the late marks before it. It is a fact, whoever leads.
+  Status commit(const Work& work);
+  /// The late marks alone.
+  Status write_late_marks() { return commit([](Tx&) {}); }
   /// Never jumps, and counts while the machine sleeps.
   [[nodiscard]] handlers::Moment now() const { return handlers::Moment(context.clock.wall_ms()); }
   /// The lead is here, and may decide.

@@ -57,8 +57,7 @@ bool Relay::failed(const Error& problem) {
 }
 
 bool Relay::ledger_failed(const Error& problem) {
-  if (problem.code != "ledger.gone")  // told once, for all teams
-    state_.context.telemetry.emit(Event::ledger_fault, {{"team", state_.context.name}, {"reason", problem.message}});
+  state_.context.heard_of_ledger(problem);
   return false;
 }
 
@@ -72,7 +71,7 @@ asio::awaitable<bool> Relay::look_at_place() {
   if (known->place == *found) co_return true;
   const bool first = known->place.empty();
   known->place = *found;
-  const auto recorded = state_.commit([&]() -> Status {
+  const auto recorded = state_.commit([&](Tx&) -> Status {
     TRY(table.set_place(*known));
     if (first) return Done{};
     TRY(table.put_all_again(state_.context.name, false, state_.context.clock.wall_ms()));
@@ -96,7 +95,7 @@ Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
   const bool other = !known.leader.empty();
   known.leader = leader;
   known.epoch = std::max(known.epoch, epoch);
-  const auto recorded = same ? Status(Done{}) : state_.commit([&]() -> Status {
+  const auto recorded = same ? Status(Done{}) : state_.commit([&](Tx&) {
     if (auto set = table.set_place(known); !set || !other) return set;
     return table.put_all_again(state_.context.name, true, state_.context.clock.wall_ms());
   });
@@ -111,7 +110,7 @@ asio::awaitable<bool> Relay::send() {
     const auto unheard = table.unheard(team, now - unheard_after_ms);
     if (!unheard) co_return ledger_failed(unheard.error());
     for (const auto& stream : *unheard) {
-      const auto again = state_.commit([&] { return table.put_again(team, stream, now); });
+      const auto again = state_.commit([&](Tx&) { return table.put_again(team, stream, now); });
       if (!again) co_return ledger_failed(again.error());
     }
     looked_for_unheard_ms_ = now;
@@ -119,7 +118,7 @@ asio::awaitable<bool> Relay::send() {
   const auto streams = table.streams(team, state_.leading());
   if (!streams) co_return ledger_failed(streams.error());
   if (!state_.late.told.empty() || !state_.late.ended.empty())
-    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
+    if (auto written = state_.write_late_marks(); !written) co_return ledger_failed(written.error());
   const auto hosts = table.hosts_to_tell(team);
   if (!hosts) co_return ledger_failed(hosts.error());
   if (streams->empty() && hosts->empty()) co_return true;
@@ -191,7 +190,7 @@ asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   while (done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != PutOutcome::What::fenced) ++done;
-  const auto recorded = state_.commit([&] {
+  const auto recorded = state_.commit([&](Tx&) {
     return table.set(state_.context.name, ids_of(rows, done), HostMailState::put, state_.context.clock.wall_ms());
   });
   if (!recorded) co_return ledger_failed(recorded.error());
@@ -212,8 +211,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   std::vector<long long> put;
-  EventBatch refused;
-  const auto recorded = state_.commit([&]() -> Status {
+  const auto recorded = state_.commit([&](Tx& tx) -> Status {
     const auto now = state_.context.clock.wall_ms();
     for (; done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != What::fenced; ++done) {
       const auto& row = rows[done];
@@ -225,17 +223,16 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
       // What was put behind it comes behind a letter that nobody has: it is left there, and put again.
       const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
       TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
-      refused.add(Event::letter_refused, {{"team", team},
-                                          {"inbox", row.inbox},
-                                          {"type", row.type},
-                                          {"request_id", row.request_id},
-                                          {"message_key", row.key.value},
-                                          {"reason", why}});
+      tx.log(Event::letter_refused, {{"team", team},
+                                     {"inbox", row.inbox},
+                                     {"type", row.type},
+                                     {"request_id", row.request_id},
+                                     {"message_key", row.key.value},
+                                     {"reason", why}});
     }
     return table.set(team, put, HostMailState::put, now);
   });
   if (!recorded) co_return ledger_failed(recorded.error());
-  refused.log(state_.context.telemetry);
   if (done == rows.size()) co_return true;
   if (done < outcomes->size()) state_.fenced((*outcomes)[done].epoch);
   co_return false;
@@ -250,9 +247,10 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   auto letters = co_await exchange_.receive(state_.leading(), received_at_once, wait);
   if (!letters) co_return failed(letters.error());
   if (letters->empty()) co_return true;
-  EventBatch events;
   last_numbers_.clear();
-  const auto recorded = state_.commit([&]() -> Status {
+  refused_now_ = refused_bytes_;
+  const auto recorded = state_.commit([&](Tx& tx) -> Status {
+    tx.then([this] { refused_bytes_ = refused_now_; });
     std::map<std::string, bool> has_room;  // by host
     for (const auto& letter : *letters) {
       if (*queued >= most && !has_room.contains(letter.host)) {
@@ -261,12 +259,11 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
       }
       // It waits in its sender's ledger, and is put again. No other host waits for that, nor does a receipt.
       if (*queued >= most && !has_room[letter.host] && !letter.to.empty()) continue;
-      TRY(take(letter, events));
+      TRY(take(letter, tx));
     }
-    return events.write_history(context.ledger, context.clock.wall_ms());
+    return Done{};
   });
   if (!recorded) co_return ledger_failed(recorded.error());
-  events.log(context.telemetry);
   // Taken for the lead when the lease was over: whoever leads next is to have them.
   std::erase_if(*letters, [&](const ArrivedLetter& letter) { return !is_for_us(letter); });
   arrived();
@@ -277,15 +274,15 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
 
 bool Relay::is_for_us(const ArrivedLetter& letter) const { return letter.address != lead_address || state_.leading(); }
 
-Status Relay::take(const ArrivedLetter& letter, EventBatch& events) {
+Status Relay::take(const ArrivedLetter& letter, Tx& tx) {
   if (!is_for_us(letter)) return Done{};
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
-    events.add(Event::letter_refused, {{"team", state_.context.name},
-                                       {"from", letter.host},
-                                       {"reason", "a letter of host " + letter.host + " has no key"}});
+    tx.log(Event::letter_refused, {{"team", state_.context.name},
+                                   {"from", letter.host},
+                                   {"reason", "a letter of host " + letter.host + " has no key"}});
     return Done{};
   }
-  return letter.to.empty() ? take_receipt(letter, events) : keep(letter, events);
+  return letter.to.empty() ? take_receipt(letter, tx) : keep(letter, tx);
 }
 
 /// Of an ask that this host answered while it led.
@@ -342,7 +339,7 @@ Status Relay::take_up(const HostMailRow& letter) {
                                     state_.context.clock.wall_ms());
 }
 
-Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
+Status Relay::keep(const ArrivedLetter& letter, Tx& tx) {
   auto& table = state_.context.ledger.host_mail();
   const auto& team = state_.context.name;
   HostMailRow row;
@@ -375,10 +372,10 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   if (refused) {
     row.state = HostMailState::refused;
     row.problem = refused->code + ": " + refused->reason;
-    if (refused_bytes_[row.host] >= most_refused_bytes)
+    if (refused_now_[row.host] >= most_refused_bytes)
       row.entry.resize(std::min(row.entry.size(), shortened));
     else
-      refused_bytes_[row.host] += row.entry.size();
+      refused_now_[row.host] += row.entry.size();
   } else {
     TRY(take_up(row));
     TRY(settle_ask(state_, row));
@@ -393,11 +390,11 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   if (refused) {
     fields.emplace_back("code", refused->code);
     fields.emplace_back("reason", refused->reason);
-    events.add(Event::letter_refused, std::move(fields));
+    tx.log(Event::letter_refused, std::move(fields));
   } else if (row.request_id.empty()) {
-    events.add_told_by_row(Event::letter_arrived, std::move(fields));
+    tx.log_told_by_row(Event::letter_arrived, std::move(fields));
   } else {
-    events.add(Event::letter_arrived, std::move(fields));
+    tx.log(Event::letter_arrived, std::move(fields));
   }
   return Done{};
 }

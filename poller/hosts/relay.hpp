@@ -43,9 +43,9 @@ class Relay {
   bool ledger_failed(const Error&);
   /// Not when the lease ended while it was on its way: then it is neither kept nor refused.
   [[nodiscard]] bool is_for_us(const ArrivedLetter&) const;
-  Status take(const ArrivedLetter&, EventBatch&);
-  Status take_receipt(const ArrivedLetter&, EventBatch&);
-  Status keep(const ArrivedLetter&, EventBatch&);
+  Status take(const ArrivedLetter&, Tx&);
+  Status take_receipt(const ArrivedLetter&, Tx&);
+  Status keep(const ArrivedLetter&, Tx&);
   /// One for the lead came, perhaps again: what was handed over is ours again.
   Status take_up(const HostMailRow& letter);
   Result<bool> decided_here(const HostMailRow&) const;
@@ -59,6 +59,7 @@ class Relay {
   std::optional<SteadyTime> place_seen_;  // none: not since something went wrong
   EpochMs looked_for_unheard_ms_ = 0;
   std::map<std::string, std::size_t> refused_bytes_;  // by host
+  std::map<std::string, std::size_t> refused_now_;  // the same, as the open transaction leaves it
   std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and whether for the lead; of one transaction
 };
 

@@ -56,11 +56,11 @@ asio::awaitable<bool> Relay::tell(std::string host) {
       (row.state == HostMailState::read || row.state == HostMailState::refused ? state_.late.ended : state_.late.told)
           .push_back(row.id);
     if (rows->size() < told_at_once) co_return true;
-    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
+    if (auto written = state_.write_late_marks(); !written) co_return ledger_failed(written.error());
   }
 }
 
-Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
+Status Relay::take_receipt(const ArrivedLetter& letter, Tx& tx) {
   auto& table = state_.context.ledger.host_mail();
   const auto& team = state_.context.name;
   if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
@@ -97,8 +97,8 @@ Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
     });
     TRY(table.heard(team, word, {key}, now));
     if (is_news)
-      events.add(Event::letter_refused,
-                 {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
+      tx.log(Event::letter_refused,
+             {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
   }
   return Done{};
 }

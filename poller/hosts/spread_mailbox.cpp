@@ -94,7 +94,7 @@ asio::awaitable<Settled> SpreadMailbox::settle(std::string box, std::vector<Disp
     ++settled.consumed;
   }
   if (state_.late.there.size() >= few)
-    if (auto written = state_.commit([] { return Status(Done{}); }); !written) {
+    if (auto written = state_.write_late_marks(); !written) {
       settled.put = Put::fault;
       settled.detail = written.error().message;
       co_return settled;
@@ -139,17 +139,16 @@ HostMailRow SpreadMailbox::row_of(const std::string& inbox, const schema::Messag
 
 std::vector<PutResult> SpreadMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   if (!is_elsewhere(inbox)) return local_.post(inbox, messages);
-  auto& ledger = state_.context.ledger;
   const std::string where = "for host " + std::string(handlers::host_of(state_.settings, state_.context.owner_of(inbox)));
   std::vector<PutResult> results;
-  const auto committed = ledger.transaction([&]() -> Status {
+  const auto queue = [&](Tx& tx) -> Status {
     for (const schema::Message& message : messages) {
-      TRY(const auto added, ledger.host_mail().add(row_of(inbox, message)));
+      TRY(const auto added, tx.ledger.host_mail().add(row_of(inbox, message)));
       results.push_back({added ? Put::done : Put::already, where});
     }
     return Done{};
-  });
-  if (!committed) return std::vector<PutResult>(messages.size(), {Put::fault, committed.error().message});
+  };
+  if (const auto committed = state_.context.commit(queue, CommitAs::fact); !committed) return std::vector<PutResult>(messages.size(), {Put::fault, committed.error().message});
   posted_.insert(inbox);
   if (std::ranges::any_of(results, [](const PutResult& one) { return one.put == Put::done; })) state_.work.raise();
   return results;
@@ -176,7 +175,7 @@ void SpreadMailbox::let_go(const std::string& inbox, const schema::MessageKey& k
 PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   if (!is_elsewhere(inbox)) return local_.retract(inbox, keys);
   auto& context = state_.context;
-  const auto committed = context.ledger.transaction([&]() -> Status {
+  const auto take_back = [&](Tx&) -> Status {
     for (const auto& key : keys) {
       TRY(const auto row, context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key));
       if (!row || row->state != HostMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
@@ -184,8 +183,8 @@ PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schem
                                                     context.clock.wall_ms(), "taken back before it was sent"));
     }
     return Done{};
-  });
-  if (!committed) return {Put::fault, committed.error().message};
+  };
+  if (const auto committed = context.commit(take_back, CommitAs::fact); !committed) return {Put::fault, committed.error().message};
   return {};
 }
 

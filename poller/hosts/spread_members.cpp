@@ -165,15 +165,15 @@ PutResult SpreadMembers::remove_member(const std::string& name) {
 
 Status SpreadMembers::remember(const Removed& removed) {
   auto& context = state_.context;
-  TRY(context.ledger.transaction([&]() -> Status {
-    for (const auto& [name, joined] : removed)
-      TRY(context.ledger.host_mail().set_removed({context.name, name, joined}));
-    return Done{};
-  }));
-  for (const auto& [name, joined] : removed) state_.removed[name] = joined;
-  ++state_.roster_version;
-  ++state_.telling;
-  return Done{};
+  const auto keep = [&](Tx& tx) {
+    for (const auto& [name, joined] : removed) tx.keep(tx.ledger.host_mail().set_removed({context.name, name, joined}));
+    tx.then([&] {
+      for (const auto& [name, joined] : removed) state_.removed[name] = joined;
+      ++state_.roster_version;
+      ++state_.telling;
+    });
+  };
+  return context.commit(keep, CommitAs::fact);
 }
 
 void SpreadMembers::take_out(const Removed& told) {

@@ -136,61 +136,58 @@ void Asks::tell(Open& open) {
   const bool leads = context_.may(Right::tell_lead);
   if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
     const auto told =
-        context_.commit([&](EventBatch& events) -> Status { return put_before_lead(open.request, events); });
+        context_.commit([&](Tx& tx) -> Status { return put_before_lead(open.request, tx); });
     open.lead_knows = static_cast<bool>(told);  // or the next tick tries again
   }
   if (!open.person_knows && handlers::asks_person(open.request, view))
     open.person_knows = notifier_.asked(open.request);
 }
 
-Status Asks::put_before_lead(const handlers::Ask& pending, EventBatch& events) {
+Status Asks::put_before_lead(const handlers::Ask& pending, Tx& tx) {
   const auto view = context_.view();
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
   TRY(const auto there, context_.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
   if (there) return Done{};
-  TRY(context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
-                                        type, pending.request_id, Priority::urgent},
-                                       events));
+  TRY(tx.notify_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker, type,
+                      pending.request_id, Priority::urgent}));
   return Done{};
 }
 
-Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events) {
+Status Asks::close_before_lead(const handlers::Ask& decided, Tx& tx) {
   TRY(const auto row,
       context_.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind)));
   if (!row) return Done{};
   const auto& block = *row;
   const auto now = context_.clock.wall_ms();
   if (block.delivery == DeliveryState::queued) {
-    events.add(Event::delivery_expired, {{"team", context_.name},
-                                         {"message_key", block.key.value},
-                                         {"from", block.sender},
-                                         {"sink", block.sink},
-                                         {"reason", "the ask was decided before the lead got it"}});
+    tx.log(Event::delivery_expired, {{"team", context_.name},
+                                     {"message_key", block.key.value},
+                                     {"from", block.sender},
+                                     {"sink", block.sink},
+                                     {"reason", "the ask was decided before the lead got it"}});
     TRY(context_.ledger.deliveries().mark_expired({block.id}, now));
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::AskState::approved ||
                                                                     decided.state == handlers::AskState::denied);
   if (block.attempts == 0 || lead_decided) return Done{};  // never lent out, so never read
-  TRY(context_.tell_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
-                                        std::string(handlers::closed_type), decided.request_id, Priority::chat},
-                                       events));
+  TRY(tx.notify_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
+                      std::string(handlers::closed_type), decided.request_id, Priority::chat}));
   return Done{};
 }
 
 bool Asks::tell_unanswered(const handlers::Ask& request) {
-  const auto told = context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::request_unanswered,
-               {{"team", context_.name},
-                {"request_id", request.request_id},
-                {"message_key", request.message.value},
-                {"type", std::string(handlers::to_string(request.kind))},
-                {"from", request.asker},
-                {"subject", handlers::subject_of(request)},
-                {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
-                {"reason", "the worker's own lead has not answered; the worker still waits"}});
-    return Done{};
+  const auto told = context_.commit([&](Tx& tx) {
+    tx.log(Event::request_unanswered,
+           {{"team", context_.name},
+            {"request_id", request.request_id},
+            {"message_key", request.message.value},
+            {"type", std::string(handlers::to_string(request.kind))},
+            {"from", request.asker},
+            {"subject", handlers::subject_of(request)},
+            {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
+            {"reason", "the worker's own lead has not answered; the worker still waits"}});
   });
   return told.ok();
 }
@@ -220,35 +217,26 @@ std::vector<handlers::Ask> Asks::judge_again() {
 
 std::vector<Asks::Outcome> Asks::answer_all(Ledger& ledger, const std::vector<Wanted>& wanted) {
   std::vector<std::variant<Decision, Refusal>> decisions;
-  std::vector<Status> recorded(wanted.size(), Status(Done{}));
-  bool any = false;
-  for (const auto& one : wanted) {
-    decisions.push_back(one.team->decide(one));
-    any = any || std::holds_alternative<Decision>(decisions.back());
-  }
-  const auto work = [&]() -> Status {
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      auto* decision = std::get_if<Decision>(&decisions[i]);
-      if (decision == nullptr) continue;
-      const auto& one = wanted[i];
-      const auto rows = [&](EventBatch& events) { return one.team->record(one, *decision, events); };
-      const auto write = [&] { return one.team->context_.record(rows, decision->events); };
-      TRY(ledger.attempt(write, recorded[i]));
-    }
-    return Done{};
-  };
-  const auto committed = any ? ledger.transaction(work) : Status(Done{});
-  std::vector<Outcome> outcomes;
+  for (const auto& one : wanted) decisions.push_back(one.team->decide(one));
+  std::vector<Unit> units;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     auto* decision = std::get_if<Decision>(&decisions[i]);
-    if (decision == nullptr) {
-      outcomes.push_back(std::get<Refusal>(std::move(decisions[i])));
-      continue;
+    if (decision == nullptr) continue;
+    Asks& team = *wanted[i].team;
+    units.emplace_back(team.context_, [&team, &one = wanted[i], decision](Tx& tx) { return team.record(one, *decision, tx); });
+  }
+  if (!units.empty()) commit_together(ledger, units);
+  std::vector<Outcome> outcomes;
+  auto unit = units.begin();
+  for (auto& one : decisions) {
+    if (auto* refused = std::get_if<Refusal>(&one)) {
+      outcomes.emplace_back(std::move(*refused));
+    } else if (const auto& status = unit++->status; !status) {
+      outcomes.emplace_back(Refusal{status.error().code, status.error().message});
+    } else {
+      auto& [made, rule] = std::get<Decision>(one);
+      outcomes.emplace_back(Taken{std::move(made.request), rule ? rule->rule : std::string()});
     }
-    const auto& team = wanted[i].team;
-    const auto status = team->context_.conclude(committed ? recorded[i] : committed, decision->events);
-    outcomes.push_back(status ? Outcome(team->close(*decision))
-                              : Outcome(Refusal{status.error().code, status.error().message}));
   }
   return outcomes;
 }
@@ -259,7 +247,7 @@ std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) c
   const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerWorth{};
   auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), worth);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
-  Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}, {}};
+  Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}};
   // No message of ours carries it to the lead, so the record does.
   if (request.asker == context_.lead && !answer.updated_input.empty()) decision.made.request.body = answer.updated_input;
   auto session = rule_of(request, answer, always);
@@ -268,24 +256,25 @@ std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) c
   return decision;
 }
 
-Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events) {
+Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   const auto& decided = decision.made.request;
+  tx.then([this, &decision] { close(decision); });
   TRY(const auto batch, context_.ledger.next_batch());
   TRY(context_.ledger.asks().put(context_.name, decided));
-  TRY(context_.enqueue(decision.made.posts, decided.request_id, batch));
+  tx.post(decision.made.posts, decided.request_id, batch);
   const auto waited = std::max<EpochMs>(0, decided.decided_ms - wanted.ask.asked_ms);
-  events.add(Event::request_decided, {{"team", context_.name},
-                                      {"request_id", decided.request_id},
-                                      {"message_key", decided.message.value},
-                                      {"type", std::string(handlers::to_string(decided.kind))},
-                                      {"from", decided.asker},
-                                      {"subject", handlers::subject_of(decided)},
-                                      {"old", std::string(handlers::to_string(wanted.ask.state))},
-                                      {"new", std::string(handlers::to_string(decided.state))},
-                                      {"by", decided.decided_by},
-                                      {"reason", decided.reason},
-                                      {"latency_ms", std::to_string(waited)}});
-  TRY(close_before_lead(decided, events));
+  tx.log(Event::request_decided, {{"team", context_.name},
+                                  {"request_id", decided.request_id},
+                                  {"message_key", decided.message.value},
+                                  {"type", std::string(handlers::to_string(decided.kind))},
+                                  {"from", decided.asker},
+                                  {"subject", handlers::subject_of(decided)},
+                                  {"old", std::string(handlers::to_string(wanted.ask.state))},
+                                  {"new", std::string(handlers::to_string(decided.state))},
+                                  {"by", decided.decided_by},
+                                  {"reason", decided.reason},
+                                  {"latency_ms", std::to_string(waited)}});
+  TRY(close_before_lead(decided, tx));
   auto& rule = decision.rule;
   if (!rule) return Done{};
   TRY(const auto known, context_.ledger.rules().of_team(context_.name));
@@ -297,25 +286,24 @@ Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events
     rule.reset();
     return Done{};
   }
-  events.add(Event::rule_added, {{"team", context_.name},
-                                 {"request_id", decided.request_id},
-                                 {"type", rule->kind},
-                                 {"new", rule->action},
-                                 {"rule", rule->rule},
-                                 {"by", rule->by}});
+  tx.log(Event::rule_added, {{"team", context_.name},
+                             {"request_id", decided.request_id},
+                             {"type", rule->kind},
+                             {"new", rule->action},
+                             {"rule", rule->rule},
+                             {"by", rule->by}});
   TRY(const auto added, context_.ledger.rules().add(*rule));
   rule->id = added;
   return Done{};
 }
 
-Asks::Taken Asks::close(Decision& decision) {
-  auto& decided = decision.made.request;
+void Asks::close(const Decision& decision) {
+  const auto& decided = decision.made.request;
   open_.erase(name_of(decided));
   unanswered_.erase(name_of(decided));
   if (decision.rule) context_.apply_rule(*decision.rule);
   notifier_.decided(decided);
   if (decided.kind == AskKind::stop && decided.state == handlers::AskState::approved) granted_stops_.push_back(decided);
-  return {std::move(decided), decision.rule ? decision.rule->rule : std::string()};
 }
 
 std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Ask& request,

@@ -25,8 +25,8 @@ class Asks {
   /// Picks up every open ask from the ledger.
   Status restore();
 
-  /// Queues an ask for the lead session, where the lead is asked and it is not queued yet; in the open transaction.
-  Status put_before_lead(const handlers::Ask& pending, EventBatch&);
+  /// Queues an ask for the lead session, where the lead is asked and it is not queued yet.
+  Status put_before_lead(const handlers::Ask& pending, Tx&);
 
   /// Notes an ask that was committed as pending. `folder`: where the lead's own session stands.
   void opened(const handlers::Ask&, const std::string& folder = {});
@@ -113,19 +113,17 @@ class Asks {
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;
   void tell(Open&);
-  /// What the lead has of an ask that is decided now: taken back, or followed by a word; in the open transaction.
-  Status close_before_lead(const handlers::Ask& decided, EventBatch&);
+  /// What the lead has of an ask that is decided now: taken back, or followed by a word.
+  Status close_before_lead(const handlers::Ask& decided, Tx&);
   /// What an answer makes of an ask, not recorded yet.
   struct Decision {
     handlers::Decided made;
     std::optional<SessionRule> rule;
-    EventBatch events;
   };
   [[nodiscard]] std::variant<Decision, Refusal> decide(const Wanted&) const;
-  /// In the open transaction.
-  Status record(const Wanted&, Decision&, EventBatch&);
+  Status record(const Wanted&, Decision&, Tx&);
   /// Once that is committed.
-  Taken close(Decision&);
+  void close(const Decision&);
   /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
   std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Ask&, const handlers::Answer&,
                                                             bool always) const;

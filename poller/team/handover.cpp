@@ -71,36 +71,36 @@ bool Handover::owes_chat() const {
 }
 
 Status Handover::hand_over() {
-  return context_.commit([&](EventBatch& events) -> Status {
+  return context_.commit([&](Tx& tx) -> Status {
     TRY(context_.ledger.host_mail().hand_over(context_.name));
-    TRY(hand_over_chat(events));
-    return hand_over_asks();
+    TRY(hand_over_chat(tx));
+    return hand_over_asks(tx);
   });
 }
 
-Status Handover::hand_over_chat(EventBatch& events) {
+Status Handover::hand_over_chat(Tx& tx) {
   TRY(auto rows, context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
   std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
   for (const auto& row : rows) {
     if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // a word of our own
     ids.push_back(row.id);
-    events.add(Event::delivery_expired, {{"team", context_.name},
-                                         {"message_key", row.key.value},
-                                         {"from", row.sender},
-                                         {"reason", "another host leads, and it is handed over there"}});
+    tx.log(Event::delivery_expired, {{"team", context_.name},
+                                     {"message_key", row.key.value},
+                                     {"from", row.sender},
+                                     {"reason", "another host leads, and it is handed over there"}});
     if (!is_ours(row.sender)) continue;  // its own host sends it
-    TRY(hosts_.hand_over(row));
+    TRY(hosts_.hand_over(row, tx));
   }
   return context_.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
 
-Status Handover::hand_over_asks() {
+Status Handover::hand_over_asks(Tx& tx) {
   for (const auto* ask : asks_.oldest_first()) {
     if (!is_ours(ask->asker)) continue;
     TRY(const auto message, context_.ledger.messages().find(ask->message));
     if (!message) continue;
-    TRY(hosts_.hand_over(*message));
+    TRY(hosts_.hand_over(*message, tx));
   }
   return Done{};
 }

@@ -19,8 +19,8 @@ class Handover {
 
  private:
   Status hand_over();
-  Status hand_over_chat(EventBatch& events);
-  Status hand_over_asks();
+  Status hand_over_chat(Tx& tx);
+  Status hand_over_asks(Tx& tx);
   [[nodiscard]] bool is_ours(const std::string& member) const;
 
   TeamContext& context_;

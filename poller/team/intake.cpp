@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
-#include <functional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -51,15 +50,13 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
   if (!std::exchange(goes_on_, false)) left_out_ = false;
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
-    std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
-      TRY(take_all(batch.taken, events, accepted));
-      return delivery_.lend_on_arrival(events);
+    Work work = [&](Tx& tx) -> Status {
+      TRY(take_all(batch.taken, tx, accepted));
+      delivery_.lend_on_arrival(tx);
+      return Done{};
     };
-    std::function<void()> applied = [&] {
-      apply(accepted);
-      delivery_.arrived();
-    };
-    CO_TRY(co_await commits_.commit(context_, std::move(work), std::move(applied)));
+    CO_TRY(co_await commits_.commit(context_, std::move(work)));
+    close(accepted.moot);
   }
   left_out_ = left_out_ || !accepted.full.empty();
   full_told_ = batch.more ? full_told_ || left_out_ : left_out_;
@@ -69,44 +66,44 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
   co_return Done{};
 }
 
-Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Accepted& accepted) {
+Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Accepted& accepted) {
   TRY(const auto batch, context_.ledger.next_batch());
   accepted.batch = batch;
   for (const auto& one : taken) {
     accepted.stays = accepted.ours = false;
     TRY(const auto known, context_.ledger.messages().known(one.key));
-    TRY(known ? met_again(one, events, accepted) : accept(one, events, accepted));
+    TRY(known ? met_again(one, tx, accepted) : accept(one, tx, accepted));
     const bool consumed = handlers::may_mark(context_.standing, accepted.ours);
     const auto disposal = consumed ? Disposal::consume : Disposal::leave;
     accepted.disposals.push_back(accepted.stays ? Disposal::again : disposal);
   }
   for (const auto& [name, member] : accepted.members)
     TRY(context_.ledger.members().put(member));
+  tx.then([&] {
+    for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
+  });
   if (accepted.full.empty() || full_told_) return Done{};
   TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
-  events.add(Event::inbox_full, {{"team", context_.name},
-                                 {"inbox", accepted.inbox},
-                                 {"count", std::to_string(waiting->all)},
-                                 {"reason", accepted.full + ": further chat stays unread in the inbox"}});
+  tx.log(Event::inbox_full, {{"team", context_.name},
+                             {"inbox", accepted.inbox},
+                             {"count", std::to_string(waiting->all)},
+                             {"reason", accepted.full + ": further chat stays unread in the inbox"}});
   return Done{};
 }
 
-void Intake::apply(Accepted& accepted) {
-  for (const auto& request : accepted.pending) asks_.opened(request);
-  for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
-  for (const auto& [name, worth] : accepted.worth) context_.warn_of(name, worth);
-  for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
-  for (const auto& [inbox, id] : accepted.repeated) outbox_.owed_again(inbox, id);
-  for (const auto& request : accepted.moot) {
+void Intake::close(const std::vector<handlers::AskName>& moot) {
+  for (const auto& name : moot) {
+    const auto* request = asks_.find(name);  // or somebody has answered it meanwhile
+    if (request == nullptr) continue;
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
     answer.by = context_.lead;
     answer.reason = "the worker's turn has ended, so it waits no longer";
-    static_cast<void>(asks_.answer(request, answer, false));
+    static_cast<void>(asks_.answer(*request, answer, false));
   }
 }
 
-Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted) {
+Status Intake::accept(const Taken& taken, Tx& tx, Accepted& accepted) {
   MessageRow row;
   row.team = context_.name;
   row.inbox = accepted.inbox;
@@ -121,7 +118,7 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
     row.type = "bad";
     row.code = decoded.error().code;
     row.reason = decoded.error().message;
-    return record(row, Event::message_bad, events, accepted);
+    return record(row, Event::message_bad, tx, accepted);
   }
   accepted.says_all = decoded->says_all;
   if (!decoded->ignored.empty()) row.reason = decoded->ignored + ignored_ending;
@@ -132,12 +129,12 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
     row.disposition = Disposition::duplicate;
     row.type = "duplicate";
     row.reason = "the same sender, time and text as an earlier entry of this inbox";
-    return record(row, Event::message_duplicate, events, accepted);
+    return record(row, Event::message_duplicate, tx, accepted);
   }
-  return judge(taken, row, events, accepted);
+  return judge(taken, row, tx, accepted);
 }
 
-Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Accepted& accepted) {
+Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& accepted) {
   std::string ignored;
   const auto payload = schema::decode_payload(row.message.text, &ignored);
   if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
@@ -147,7 +144,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
     row.disposition = Disposition::chat;
     row.code = handlers::between_code;
     row.reason = "written to " + row.inbox + "; the team is only watched";
-    return record(row, Event::message_left, events, accepted);
+    return record(row, Event::message_left, tx, accepted);
   }
 
   handlers::AskView known;
@@ -175,20 +172,20 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
     known.same_plan_count = plans;
     if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
-      accepted.worth[row.sender] = known.worth;
+      tx.then([this, name = row.sender, worth = known.worth] { context_.warn_of(name, worth); });
     }
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
-  return std::visit([&](const auto& what) { return apply(what, taken, row, events, accepted); }, outcome);
+  return std::visit([&](const auto& what) { return apply(what, taken, row, tx, accepted); }, outcome);
 }
 
-Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   seen(row, accepted);
   row.disposition = Disposition::chat;
   TRY(const auto arrived, arrival(taken, row));
-  return receive(handlers::receive(what, arrived, context_.view()), row, events, accepted);
+  return receive(handlers::receive(what, arrived, context_.view()), row, tx, accepted);
 }
 
 Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& row) const {
@@ -196,25 +193,25 @@ Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& 
   return handlers::Arrival{row.sender, taken.read, waiting->all, waiting->of(row.sender)};
 }
 
-Status Intake::receive(const handlers::Reception& reception, MessageRow& row, EventBatch& events,
+Status Intake::receive(const handlers::Reception& reception, MessageRow& row, Tx& tx,
                        Accepted& accepted) const {
   using What = handlers::Reception::What;
   switch (reception.what) {
-    case What::left: return leave(row, row.disposition, events, accepted);
+    case What::left: return leave(row, row.disposition, tx, accepted);
     case What::stays:
       accepted.full = reception.reason;
       accepted.stays = true;
       return Done{};
-    case What::already_read: row.reason = reception.reason; return record(row, Event::message_already_read, events, accepted);
+    case What::already_read: row.reason = reception.reason; return record(row, Event::message_already_read, tx, accepted);
     case What::accepted: break;
   }
   if (reception.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
   if (reception.lane == handlers::Lane::digest) row.priority = Priority::digest;
   if (reception.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
-  return record(row, Event::message_accepted, events, accepted);
+  return record(row, Event::message_accepted, tx, accepted);
 }
 
-Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   if (auto* member = seen(row, accepted); member != nullptr) {
     member->state = status.state;
@@ -224,42 +221,42 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
   }
   // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
   for (const auto& request : asks_.open())
-    if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(request);
+    if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(name_of(request));
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
-  return receive(handlers::receive(status, arrived, context_.view()), row, events, accepted);
+  return receive(handlers::receive(status, arrived, context_.view()), row, tx, accepted);
 }
 
-Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   const auto reception = handlers::receive(refused, context_.standing);
-  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, events, accepted);
+  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, accepted);
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = reception.reason;
   // Under no id: what is recorded under the one that was used twice stays the only answer to its ask.
-  TRY(context_.enqueue(refused.posts, "", row.batch));
-  return record(row, Event::message_refused, events, accepted);
+  tx.post(refused.posts, "", row.batch);
+  return record(row, Event::message_refused, tx, accepted);
 }
 
-Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   row.disposition = Disposition::control;
   seen(row, accepted);
   const auto whose = handlers::first_met(asked, taken.read, context_.standing);
   if (whose == handlers::FirstMet::left) {
     if (looked_)
-      events.add(Event::request_lost_race, {{"team", context_.name},
-                                            {"request_id", asked.request.request_id},
-                                            {"from", asked.request.asker},
-                                            {"reason", "the lead had read the ask before we did"}});
-    return leave(row, Disposition::control, events, accepted);
+      tx.log(Event::request_lost_race, {{"team", context_.name},
+                                        {"request_id", asked.request.request_id},
+                                        {"from", asked.request.asker},
+                                        {"reason", "the lead had read the ask before we did"}});
+    return leave(row, Disposition::control, tx, accepted);
   }
   accepted.ours = whose == handlers::FirstMet::ours;
-  TRY(record(row, Event::message_accepted, events, accepted));
+  TRY(record(row, Event::message_accepted, tx, accepted));
   const auto& request = asked.request;
   TRY(context_.ledger.asks().put(context_.name, request));
-  TRY(context_.enqueue(asked.posts, request.request_id, row.batch));
+  tx.post(asked.posts, request.request_id, row.batch);
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
                 {"message_key", row.key.value},
@@ -273,38 +270,38 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
                 {"reason", request.reason}};
   if (handlers::is_open(request.state)) {
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
-    accepted.pending.push_back(request);
-    events.add(Event::request_pending, std::move(fields));
-    return asks_.put_before_lead(request, events);
+    tx.then([this, request] { asks_.opened(request); });
+    tx.log(Event::request_pending, std::move(fields));
+    return asks_.put_before_lead(request, tx);
   }
   fields.emplace_back("latency_ms", "0");
-  events.add(Event::request_decided, std::move(fields));
+  tx.log(Event::request_decided, std::move(fields));
   return Done{};
 }
 
-Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
   TRY(const auto by_rule, beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false));
   const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
-  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, events, accepted);
+  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, accepted);
   if (beside_lead) accepted.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
                    ? "the same ask as before; the recorded answer, if there is one, is written again"
                    : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
-  TRY(record(row, Event::request_repeated, events, accepted));
+  TRY(record(row, Event::request_repeated, tx, accepted));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
   TRY(auto written, context_.ledger.outbox().of_request(context_.name, inbox, row.request_id));
   auto answers = only_answers(std::move(written), row);
   if (answers.empty()) return Done{};
-  accepted.repeated.emplace_back(inbox, row.request_id);
+  tx.then([this, inbox, id = row.request_id] { outbox_.owed_again(inbox, id); });
   return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
-Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   seen(row, accepted);
   TRY(auto found, context_.ledger.shutdowns().find(context_.name, answered.request_id));
@@ -316,25 +313,25 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
-  TRY(record(row, Event::message_accepted, events, accepted));
-  events.add(Event::shutdown_state, {{"team", context_.name},
-                                     {"request_id", shutdown.request_id},
-                                     {"from", shutdown.member},
-                                     {"old", std::string(handlers::to_string(old))},
-                                     {"new", std::string(handlers::to_string(shutdown.state))},
-                                     {"reason", answered.answer}});
-  accepted.answered.push_back(std::move(shutdown));
+  TRY(record(row, Event::message_accepted, tx, accepted));
+  tx.log(Event::shutdown_state, {{"team", context_.name},
+                                 {"request_id", shutdown.request_id},
+                                 {"from", shutdown.member},
+                                 {"old", std::string(handlers::to_string(old))},
+                                 {"new", std::string(handlers::to_string(shutdown.state))},
+                                 {"reason", answered.answer}});
+  tx.then([this, shutdown] { shutdowns_.answered(shutdown); });
   return Done{};
 }
 
-Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& events, Accepted& accepted) const {
+Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Accepted& accepted) const {
   row.disposition = disposition;
   row.code = handlers::left_code;
   row.reason = handlers::left_reason(context_.standing);
-  return record(row, Event::message_left, events, accepted);
+  return record(row, Event::message_left, tx, accepted);
 }
 
-Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accepted) const {
+Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
   TRY(const auto found, context_.ledger.messages().find(taken.key));
   if (!found) return Done{};
@@ -344,13 +341,13 @@ Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accep
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) accepted.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
-  events.add(Event::message_accepted, {{"team", context_.name},
-                                       {"inbox", row.inbox},
-                                       {"from", row.sender},
-                                       {"type", row.type},
-                                       {"message_key", row.key.value},
-                                       {"new", "queued"},
-                                       {"reason", "was left to another lead, which did not read it"}});
+  tx.log(Event::message_accepted, {{"team", context_.name},
+                                   {"inbox", row.inbox},
+                                   {"from", row.sender},
+                                   {"type", row.type},
+                                   {"message_key", row.key.value},
+                                   {"new", "queued"},
+                                   {"reason", "was left to another lead, which did not read it"}});
   return context_.ledger.deliveries().take_over(row);
 }
 
@@ -367,16 +364,16 @@ Result<bool> Intake::answered_by_us(const std::string& request_id, const std::st
   });
 }
 
-Status Intake::record(MessageRow& row, Event event, EventBatch& events, Accepted& accepted) const {
+Status Intake::record(MessageRow& row, Event event, Tx& tx, Accepted& accepted) const {
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
   if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
   TRY(context_.ledger.messages().insert(row));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
-    events.add_told_by_row(event, accepted_fields(row));
+    tx.log_told_by_row(event, accepted_fields(row));
   else
-    events.add(event, accepted_fields(row));
+    tx.log(event, accepted_fields(row));
   return Done{};
 }
 

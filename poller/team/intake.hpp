@@ -44,16 +44,12 @@ class Intake {
   [[nodiscard]] Result<bool> answered(const schema::MessageKey& key) const;
 
  private:
-  struct Accepted {  // of one transaction; applied to memory after its commit
+  struct Accepted {  // of one transaction
     std::string inbox;
     long long batch = 0;
     std::vector<Disposal> disposals;
-    std::vector<handlers::Ask> pending;
-    std::vector<handlers::Shutdown> answered;
-    std::vector<std::pair<std::string, std::string>> repeated;  // inbox and id of asks whose answers are owed again
-    std::vector<handlers::Ask> moot;    // nobody waits for them any more
-    std::map<std::string, MemberRow> members;
-    std::map<std::string, handlers::AnswerWorth> worth;  // of who asked: whether it takes answers of ours
+    std::vector<handlers::AskName> moot;  // nobody waits for them any more
+    std::map<std::string, MemberRow> members;  // as this transaction leaves them
     std::string full;                   // why chat was left in the inbox; empty: none was
     // Of the message at hand:
     bool stays = false;     // in the inbox: there is no room for it
@@ -62,27 +58,27 @@ class Intake {
     std::string_view bytes;
   };
 
-  Status take_all(const std::vector<Taken>&, EventBatch&, Accepted&);
-  /// What was committed, carried into memory.
-  void apply(Accepted&);
-  Status accept(const Taken&, EventBatch&, Accepted&);
-  Status judge(const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::ToLead&, const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::WorkerStatus&, const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::Refused&, const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::Asked&, const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, EventBatch&, Accepted&);
-  Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, EventBatch&, Accepted&);
+  Status take_all(const std::vector<Taken>&, Tx&, Accepted&);
+  /// Closes asks that nobody waits for any more.
+  void close(const std::vector<handlers::AskName>& moot);
+  Status accept(const Taken&, Tx&, Accepted&);
+  Status judge(const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::ToLead&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::WorkerStatus&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::Refused&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::Asked&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, Tx&, Accepted&);
   /// Recorded, and left to the lead that consumes this inbox.
-  Status leave(MessageRow&, Disposition, EventBatch&, Accepted&) const;
+  Status leave(MessageRow&, Disposition, Tx&, Accepted&) const;
   /// A message that the ledger knows already, met for the first time since the start or a change of role.
-  Status met_again(const Taken&, EventBatch&, Accepted&) const;
+  Status met_again(const Taken&, Tx&, Accepted&) const;
   /// True when a rule answered the ask of this id, so that a front may consume it.
   [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id, const std::string& asker) const;
   [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
   /// Records it as decided, or notes that it stays out.
-  Status receive(const handlers::Reception&, MessageRow&, EventBatch&, Accepted&) const;
-  Status record(MessageRow&, Event, EventBatch&, Accepted&) const;
+  Status receive(const handlers::Reception&, MessageRow&, Tx&, Accepted&) const;
+  Status record(MessageRow&, Event, Tx&, Accepted&) const;
   const MemberRow* last_known(const std::string& name, const Accepted&) const;
   MemberRow* seen(const MessageRow&, Accepted&) const;
 

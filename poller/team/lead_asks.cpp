@@ -37,14 +37,13 @@ LeadVerdict LeadAsks::of_preview() {
 
 Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
   auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
-  TRY(context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::lead_permission, {{"team", context_.name},
-                                        {"request_id", request_id_of(call, 1)},
-                                        {"from", context_.lead},
-                                        {"type", call.tool},
-                                        {"new", std::string(config::to_string(verdict.action))},
-                                        {"rule", verdict.rule}});
-    return Done{};
+  TRY(context_.commit([&](Tx& tx) {
+    tx.log(Event::lead_permission, {{"team", context_.name},
+                                    {"request_id", request_id_of(call, 1)},
+                                    {"from", context_.lead},
+                                    {"type", call.tool},
+                                    {"new", std::string(config::to_string(verdict.action))},
+                                    {"rule", verdict.rule}});
   }));
   if (verdict.action == config::Action::deny)
     verdict.reason = "Denied: " + verdict.reason + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
@@ -84,20 +83,20 @@ Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
   request.deadline_ms = request.asked_ms + handlers::traits_of(request.kind).timeout(context_.config).count();
   request.rule = verdict.rule;
   request.reason = verdict.reason;
-  TRY(context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::request_pending, {{"team", context_.name},
-                                        {"request_id", request.request_id},
-                                        {"type", std::string(handlers::to_string(request.kind))},
-                                        {"from", request.asker},
-                                        {"subject", handlers::subject_of(request)},
-                                        {"old", "received"},
-                                        {"new", "pending"},
-                                        {"rule", request.rule},
-                                        {"reason", request.reason},
-                                        {"deadline_ms", std::to_string(request.deadline_ms)}});
-    return context_.ledger.asks().put(context_.name, request);
+  TRY(context_.commit([&](Tx& tx) -> Status {
+    tx.log(Event::request_pending, {{"team", context_.name},
+                                    {"request_id", request.request_id},
+                                    {"type", std::string(handlers::to_string(request.kind))},
+                                    {"from", request.asker},
+                                    {"subject", handlers::subject_of(request)},
+                                    {"old", "received"},
+                                    {"new", "pending"},
+                                    {"rule", request.rule},
+                                    {"reason", request.reason},
+                                    {"deadline_ms", std::to_string(request.deadline_ms)}});
+    tx.then([&] { asks_.opened(request, call.cwd); });
+    return tx.ledger.asks().put(context_.name, request);
   }));
-  asks_.opened(request, call.cwd);
   return request;
 }
 

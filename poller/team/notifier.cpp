@@ -146,15 +146,14 @@ asio::awaitable<Status> Notifier::run(Ask request, bool decided, std::function<b
 
 void Notifier::record(const Ask& request, Event event, const std::string& reason) const {
   // A failing ledger is told by commit(); then a restart may tell once more.
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+  static_cast<void>(context_.commit([&](Tx& tx) {
     Fields fields{{"team", context_.name},
                   {"request_id", request.request_id},
                   {"from", request.asker},
                   {"type", std::string(handlers::to_string(request.kind))},
                   {"new", std::string(handlers::to_string(request.state))}};
     if (!reason.empty()) fields.emplace_back("reason", reason);
-    events.add(event, std::move(fields));
-    return Done{};
+    tx.log(event, std::move(fields));
   }));
 }
 

@@ -25,7 +25,7 @@ Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& m
   for (const auto& member : members)  // all or none: the refusal comes before anything is begun
     TRY(mode_letter(member, mode, "", by));
   std::vector<OrderRow> sent;
-  TRY(commit([&](EventBatch& events) -> Status {
+  TRY(commit([&](Tx& tx) -> Status {
     TRY(const auto batch, context_.ledger.next_batch());
     std::vector<Letter> letters;
     for (const auto& member : members) {
@@ -33,7 +33,7 @@ Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& m
       sent.push_back(letter.row);
       letters.push_back(std::move(letter));
     }
-    return send(letters, batch, events);
+    return send(letters, batch, tx);
   }));
   return sent;
 }
@@ -49,15 +49,16 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
     allowed.is_new = false;
     return allowed;
   }
-  TRY(commit([&](EventBatch& events) -> Status {
+  TRY(commit([&](Tx& tx) -> Status {
     TRY(const auto id, context_.ledger.rules().add(allowed.rule));
     allowed.rule.id = id;
-    events.add(Event::rule_added, {{"team", context_.name},
-                                   {"type", "team"},
-                                   {"new", "allow"},
-                                   {"rule", meant.text},
-                                   {"by", by},
-                                   {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
+    tx.then([&] { context_.apply_rule(allowed.rule); });
+    tx.log(Event::rule_added, {{"team", context_.name},
+                               {"type", "team"},
+                               {"new", "allow"},
+                               {"rule", meant.text},
+                               {"by", by},
+                               {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
     if (audience == Audience::us || !allowed.not_told.empty()) return Done{};
     TRY(const auto batch, context_.ledger.next_batch());
     std::vector<Letter> letters;
@@ -67,9 +68,8 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
       allowed.told.push_back(member.name);
       letters.push_back(std::move(letter));
     }
-    return send(letters, batch, events);
+    return send(letters, batch, tx);
   }));
-  context_.apply_rule(allowed.rule);
   return allowed;
 }
 
@@ -82,26 +82,25 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
                                      context_.config.source + " are taken back there"};
   // The one that workers were told of first: it is what the caller has to tell about.
   std::stable_partition(found.begin(), found.end(), [](const SessionRule& one) { return one.kind == "team"; });
-  TRY(context_.commit([&](EventBatch& events) -> Status {
+  TRY(context_.commit([&](Tx& tx) {
     for (const auto& one : found) {
-      events.add(Event::rule_removed,
-                 {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
-      TRY(context_.ledger.rules().remove(one.id));
+      tx.log(Event::rule_removed,
+             {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
+      tx.keep(tx.ledger.rules().remove(one.id));
+      tx.then([&] { context_.drop_rule(one.id); });
     }
-    return Done{};
   }));
-  for (const auto& one : found) context_.drop_rule(one.id);
   return found.front();
 }
 
 void Orders::settle() {
   // A fault is reported by the commit and tried again next tick. Adoption first: what is sent then supersedes the rest.
   if (const auto changes = seen(); !changes.empty())
-    static_cast<void>(commit([&](EventBatch& events) { return change(changes, events); }));
+    static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));
   if (const auto letters = lacking(); !letters.empty())
-    static_cast<void>(commit([&](EventBatch& events) -> Status {
+    static_cast<void>(commit([&](Tx& tx) -> Status {
       TRY(const auto batch, context_.ledger.next_batch());
-      return send(letters, batch, events);
+      return send(letters, batch, tx);
     }));
 }
 
@@ -205,53 +204,50 @@ std::vector<Orders::Change> Orders::seen() const {
   return changes;
 }
 
-Status Orders::change(const std::vector<Change>& changes, EventBatch& events) {
+Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   for (const auto& [row, state] : changes) {
     TRY(context_.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
     if (state == "adopted")
-      events.add(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
+      tx.log(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
     if (state == "not_adopted")
-      events.add(Event::order_not_adopted,
-                 {{"team", context_.name},
-                  {"from", row.member},
-                  {"new", row.subject},
-                  {"reason",
-                   "the roster does not show the mode that was sent; the newest clients ignore such a message: "
-                   "set it in the worker's own session, or start the worker with it"}});
+      tx.log(Event::order_not_adopted,
+             {{"team", context_.name},
+              {"from", row.member},
+              {"new", row.subject},
+              {"reason",
+               "the roster does not show the mode that was sent; the newest clients ignore such a message: "
+               "set it in the worker's own session, or start the worker with it"}});
   }
   return Done{};
 }
 
-Status Orders::send(const std::vector<Letter>& letters, long long batch, EventBatch& events) {
+Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx) {
   for (const auto& [row, entry] : letters) {
     std::vector<Change> superseded;
     for (const auto& older : rows_)
       if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
         superseded.push_back({older, "superseded"});
-    TRY(change(superseded, events));
+    TRY(change(superseded, tx));
     TRY(const auto added, context_.ledger.orders().add(row));
     if (!added) continue;  // had it already
-    TRY(context_.enqueue({entry}, "", batch));
-    events.add(Event::order_sent, {{"team", context_.name},
-                                   {"message_key", entry.key.value},
-                                   {"from", row.member},
-                                   {"type", row.kind},
-                                   {"new", row.subject},
-                                   {"by", row.by}});
+    tx.post({entry}, "", batch);
+    tx.log(Event::order_sent, {{"team", context_.name},
+                               {"message_key", entry.key.value},
+                               {"from", row.member},
+                               {"type", row.kind},
+                               {"new", row.subject},
+                               {"by", row.by}});
   }
   return Done{};
 }
 
-Status Orders::commit(const std::function<Status(EventBatch&)>& work) {
-  std::vector<OrderRow> fresh;
-  auto committed = context_.commit([&](EventBatch& events) -> Status {
-    TRY(work(events));
-    TRY(auto rows, context_.ledger.orders().of_team(context_.name));
-    fresh = std::move(rows);
+Status Orders::commit(const Work& work) {
+  return context_.commit([&](Tx& tx) -> Status {
+    TRY(work(tx));
+    TRY(auto rows, tx.ledger.orders().of_team(context_.name));
+    tx.then([this, rows = std::move(rows)]() mutable { rows_ = std::move(rows); });
     return Done{};
   });
-  if (committed) rows_ = std::move(fresh);
-  return committed;
 }
 
 }  // namespace inbox_poller::poller

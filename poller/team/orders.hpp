@@ -66,10 +66,10 @@ class Orders {
   [[nodiscard]] std::vector<Letter> lacking() const;
   [[nodiscard]] std::vector<Change> seen() const;
 
-  Status send(const std::vector<Letter>&, long long batch, EventBatch&);
-  Status change(const std::vector<Change>&, EventBatch&);
+  Status send(const std::vector<Letter>&, long long batch, Tx&);
+  Status change(const std::vector<Change>&, Tx&);
   /// context_.commit(), and rows_ as the ledger has them after it.
-  Status commit(const std::function<Status(EventBatch&)>& work);
+  Status commit(const Work& work);
 
   TeamContext& context_;
   std::vector<OrderRow> rows_;

@@ -49,11 +49,12 @@ bool PlanReminders::is_silent(const handlers::Ask& approved) const {
 }
 
 void PlanReminders::remind(const handlers::Ask& approved) {
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+  static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, context_.ledger.next_batch());
-    events.add(Event::request_nudged,
-               {{"team", context_.name}, {"request_id", approved.request_id}, {"from", approved.asker}});
-    return context_.enqueue({handlers::plan_reminder(approved, context_.view())}, approved.request_id, batch);
+    tx.log(Event::request_nudged,
+           {{"team", context_.name}, {"request_id", approved.request_id}, {"from", approved.asker}});
+    tx.post({handlers::plan_reminder(approved, context_.view())}, approved.request_id, batch);
+    return Done{};
   }));
 }
 

@@ -111,15 +111,15 @@ std::optional<Result<Shutdowns::Begun>> Shutdowns::hurry(const Order& order) {
   const auto due = context_.clock.wall_ms() + (order.force ? 0 : order.force_after->count());
   if (shutdown.force_ms == 0 || due < shutdown.force_ms) shutdown.force_ms = due;
   shutdown.timeout_ms = std::max(shutdown.timeout_ms, shutdown.force_ms);
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  const auto committed = context_.commit([&](Tx& tx) -> Status {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("by", order.by);
     fields.emplace_back("reason", "goes on without its consent from " + schema::iso_timestamp(shutdown.force_ms));
-    events.add(Event::shutdown_requested, std::move(fields));
-    return context_.ledger.shutdowns().put(context_.name, shutdown);
+    tx.log(Event::shutdown_requested, std::move(fields));
+    tx.then([&] { answered(shutdown); });
+    return tx.ledger.shutdowns().put(context_.name, shutdown);
   });
   if (!committed) return Result<Begun>(committed.error());
-  answered(shutdown);
   if (order.force) move(shutdown, ShutdownEvent::force_is_due);
   return Result<Begun>(open_.at(shutdown.request_id));
 }
@@ -147,17 +147,17 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   if (auto* refused = std::get_if<NotTaken>(&drafted)) co_return Begun(std::move(*refused));
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
   draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
-  CO_TRY(context_.commit([&](EventBatch& events) -> Status {
+  CO_TRY(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, context_.ledger.next_batch());
     TRY(context_.ledger.shutdowns().put(context_.name, draft.shutdown));
     auto fields = fields_of(context_, draft.shutdown);
     fields.emplace_back("by", draft.shutdown.by);
     fields.emplace_back("reason", draft.shutdown.place.left_alone);
-    events.add(Event::shutdown_requested, std::move(fields));
-    if (!draft.request) return Done{};
-    return context_.enqueue({*draft.request}, draft.shutdown.request_id, batch);
+    tx.log(Event::shutdown_requested, std::move(fields));
+    if (draft.request) tx.post({*draft.request}, draft.shutdown.request_id, batch);
+    tx.then([&] { open_[draft.shutdown.request_id] = draft.shutdown; });
+    return Done{};
   }));
-  open_[draft.shutdown.request_id] = draft.shutdown;
   co_return Begun(draft.shutdown);
 }
 
@@ -210,7 +210,7 @@ bool Shutdowns::record_family(Shutdown& shutdown, std::vector<ProcessRef> roots)
   auto family = family_.of(shutdown, roots);
   if (!family_.has_changed(shutdown.survivors, family)) return true;
   shutdown.survivors = std::move(family);
-  return keep(shutdown, [](EventBatch&) -> Status { return Done{}; });
+  return keep(shutdown, [](Tx&) -> Status { return Done{}; });
 }
 
 bool Shutdowns::follow_family(Shutdown& shutdown) {
@@ -314,23 +314,23 @@ asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
   co_return false;  // the next look says whether it has gone
 }
 
-bool Shutdowns::keep(const Shutdown& shutdown, const std::function<Status(EventBatch&)>& beside) {
-  const auto kept = context_.commit([&](EventBatch& events) -> Status {
-    TRY(context_.ledger.shutdowns().put(context_.name, shutdown));
-    return beside(events);
+bool Shutdowns::keep(const Shutdown& shutdown, const Work& beside) {
+  const auto kept = context_.commit([&](Tx& tx) -> Status {
+    TRY(tx.ledger.shutdowns().put(context_.name, shutdown));
+    tx.then([&] { answered(shutdown); });
+    return beside(tx);
   });
-  if (!kept) return false;  // nothing has changed: the same step comes again
-  answered(shutdown);
-  return true;
+  return kept.ok();  // or nothing has changed: the same step comes again
 }
 
 bool Shutdowns::nudge(Shutdown shutdown) {
   shutdown.nudged_ms = context_.clock.wall_ms();
-  return keep(shutdown, [&](EventBatch& events) -> Status {
-    events.add(Event::shutdown_nudged, fields_of(context_, shutdown));
+  return keep(shutdown, [&](Tx& tx) -> Status {
+    tx.log(Event::shutdown_nudged, fields_of(context_, shutdown));
     TRY(const auto batch, context_.ledger.next_batch());
     const auto words = handlers::nudge_of(shutdown, context_.view(), shutdown.nudged_ms);
-    return context_.enqueue({words}, shutdown.request_id, batch);
+    tx.post({words}, shutdown.request_id, batch);
+    return Done{};
   });
 }
 
@@ -348,13 +348,12 @@ bool Shutdowns::signal(Shutdown shutdown, int number) {
     }
   }
   (number == SIGKILL ? shutdown.kill_ms : shutdown.term_ms) = context_.clock.wall_ms();
-  return keep(shutdown, [&](EventBatch& events) -> Status {
+  return keep(shutdown, [&](Tx& tx) {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("count", std::to_string(count));
     fields.emplace_back("new", number == SIGKILL ? "KILL" : "TERM");
     if (!problem.empty()) fields.emplace_back("reason", problem);
-    events.add(Event::shutdown_signalled, std::move(fields));
-    return Done{};
+    tx.log(Event::shutdown_signalled, std::move(fields));
   });
 }
 
@@ -367,17 +366,17 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
   shutdown.detail = event == ShutdownEvent::time_passes ? handlers::given_up(old) : handlers::waiting_for(shutdown);
   if (const auto there = elsewhere(shutdown)) told_by(*there, event, shutdown);
   if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
-  const bool kept = keep(shutdown, [&](EventBatch& events) -> Status {
+  const bool kept = keep(shutdown, [&](Tx& tx) -> Status {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("old", std::string(to_string(old)));
     fields.emplace_back("new", std::string(to_string(shutdown.state)));
     fields.emplace_back("reason", shutdown.detail);
-    events.add(Event::shutdown_state, std::move(fields));
+    tx.log(Event::shutdown_state, std::move(fields));
     if (shutdown.state == ShutdownState::cleaned) {
       TRY(drop_words(shutdown));
     }
     const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
-    return ended ? tell_lead(shutdown, events) : Status(Done{});
+    return ended ? tell_lead(shutdown, tx) : Status(Done{});
   });
   const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
   if (kept && (seen_to_end || shutdown.state == ShutdownState::cleaned)) ended_.push_back(shutdown);
@@ -404,13 +403,13 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
   return Done{};
 }
 
-Status Shutdowns::tell_lead(const Shutdown& shutdown, EventBatch& events) {
+Status Shutdowns::tell_lead(const Shutdown& shutdown, Tx& tx) {
   if (!context_.may(handlers::Right::tell_lead)) return Done{};  // the leading host does
-  WordToLead word;
+  LeadNotice word;
   word.notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
   if (shutdown.state == ShutdownState::cleaned) word.type = "teammate_terminated";
   word.request_id = shutdown.request_id;
-  const auto told = context_.tell_lead(word, events);
+  const auto told = tx.notify_lead(word);
   return told ? Status(Done{}) : Status(told.error());
 }
 
@@ -443,11 +442,10 @@ bool Shutdowns::stuck(Shutdown shutdown, const Error& why) {
   const bool given_back = open_[shutdown.request_id].tasks != shutdown.tasks;
   if (told == why.code && !given_back) return false;
   shutdown.detail = why.message;
-  const bool kept = keep(shutdown, [&](EventBatch& events) -> Status {
+  const bool kept = keep(shutdown, [&](Tx& tx) {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("reason", why.message);
-    events.add(Event::shutdown_stuck, std::move(fields));
-    return Done{};
+    tx.log(Event::shutdown_stuck, std::move(fields));
   });
   if (kept) told = why.code;
   return false;  // again with the next tick

@@ -103,14 +103,14 @@ class Shutdowns {
   /// The same now and then.
   bool follow_family(handlers::Shutdown&);
   /// Commits the shutdown and what belongs beside it; false when that failed and nothing has changed.
-  bool keep(const handlers::Shutdown&, const std::function<Status(EventBatch&)>& beside);
+  bool keep(const handlers::Shutdown&, const Work& beside);
   /// As it stands when its times run from the moment in which the request could be read; until then none is due.
   [[nodiscard]] Result<handlers::Shutdown> since_it_was_asked(handlers::Shutdown) const;
   /// The request and its reminder are owed no longer.
   Status drop_words(const handlers::Shutdown&);
   /// Marks them read where they stand unread; what hinders that, if anything does.
   std::optional<Error> withdraw_words(const handlers::Shutdown&);
-  Status tell_lead(const handlers::Shutdown&, EventBatch&);
+  Status tell_lead(const handlers::Shutdown&, Tx&);
   /// The leader's words to this worker that stand in its inbox here.
   [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
 

@@ -36,13 +36,12 @@ asio::awaitable<bool> Shutdowns::follow(Ordered ordered) {
   shutdown.timeout_ms = shutdown.requested_ms + std::chrono::milliseconds(follow_for).count();
   shutdown.survivors = family_.of(shutdown, shutdown.place.processes);
   shutdown.detail = handlers::waiting_for(shutdown);
-  co_return keep(shutdown, [&](EventBatch& events) -> Status {
-    events.add(Event::shutdown_requested, {{"team", context_.name},
-                                           {"request_id", shutdown.request_id},
-                                           {"from", shutdown.member},
-                                           {"by", shutdown.by},
-                                           {"reason", shutdown.place.left_alone}});
-    return Done{};
+  co_return keep(shutdown, [&](Tx& tx) {
+    tx.log(Event::shutdown_requested, {{"team", context_.name},
+                                       {"request_id", shutdown.request_id},
+                                       {"from", shutdown.member},
+                                       {"by", shutdown.by},
+                                       {"reason", shutdown.place.left_alone}});
   });
 }
 

@@ -35,16 +35,15 @@ void TaskKeeper::sweep() {
                             {{"team", context_.name}, {"reason", "the task queue: " + handlers::one_line(trouble, 1000)}});
   trouble_ = trouble;
   if (!gone || gone->empty()) return;
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+  static_cast<void>(context_.commit([&](Tx& tx) {
     for (const GivenBack& one : *gone) {
       Fields fields{{"team", context_.name},
                     {"request_id", one.id},
                     {"from", one.holder},
                     {"new", one.dead_reason.empty() ? "open" : "dead"}};
       if (!one.dead_reason.empty()) fields.emplace_back("reason", one.dead_reason);
-      events.add(Event::task_given_back, std::move(fields));
+      tx.log(Event::task_given_back, std::move(fields));
     }
-    return Done{};
   }));
 }
 
@@ -90,9 +89,8 @@ asio::awaitable<bool> TaskKeeper::tell_next(std::function<bool()> given_up) {
   if (end && end->exit_code == 0 && !end->timed_out) {
     tries_ = 0;
     not_before_ = {};
-    const auto recorded = context_.commit([&](EventBatch& events) -> Status {
-      events.add(Event::task_told, std::move(fields));
-      return Done{};
+    const auto recorded = context_.commit([&](Tx& tx) {
+      tx.log(Event::task_told, std::move(fields));
     });
     if (recorded) co_return !finished_.empty();
   } else if (!given_up()) {

@@ -101,7 +101,7 @@ Status Team::restore() {
 asio::awaitable<Team::Polled> Team::poll() {
   // What an earlier poll has committed may be marked by this one without a commit of its own.
   if (const auto there = services_.ledger.still_there(); !there) {
-    static_cast<void>(context_.conclude(there, {}));
+    context_.heard_of_ledger(there);
     co_return Polled::served;
   }
   co_await mailbox_.refresh();
@@ -439,16 +439,16 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   row.inbox = schema::inbox_name(to);
   row.created_ms = now;
   row.next_ms = now;
-  TRY(context_.commit([&](EventBatch&) -> Status {
+  TRY(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, services_.ledger.next_batch());
     row.batch = batch;
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
     message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(batch));
     row.key = schema::make_message_key({context_.name, row.inbox}, message.from, message.timestamp, text, 0);
     row.message = message;
-    return services_.ledger.outbox().enqueue(row);
+    tx.then([&] { context_.told[to] = now; });
+    return tx.ledger.outbox().enqueue(row);
   }));
-  context_.told[to] = now;
   poke();
   return row.key;
 }
@@ -461,9 +461,10 @@ Status Team::heard_of(const std::string& member, const std::string& state, const
   row.detail = task.empty() ? "" : "task " + task;
   if (!task.empty()) row.task = task;
   row.last_seen_ms = services_.clock.wall_ms();
-  const auto committed = context_.commit([&](EventBatch&) { return services_.ledger.members().put(row); });
-  if (committed) known->second = std::move(row);
-  return committed;
+  return context_.commit([&](Tx& tx) {
+    tx.keep(tx.ledger.members().put(row));
+    tx.then([&] { context_.members[member] = row; });
+  });
 }
 
 std::string Team::inbox_path() const { return mailbox_.place_of(context_.lead); }

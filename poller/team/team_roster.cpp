@@ -14,12 +14,13 @@ void Team::keep_roster(const RosterCopy& copy) {
   const auto now = services_.clock.steady();
   roster_adopted_ = false;  // until it is kept it is read at every poll, and this comes again
   if (kept_roster_ && !copy.bytes.empty() && now - roster_kept_ < keep_every) return;
-  const auto kept = context_.commit([&](EventBatch&) {
-    return services_.ledger.rosters().put(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()});
-  });
-  if (!kept) return;
-  kept_roster_ = hash;
-  roster_kept_ = now;
+  static_cast<void>(context_.commit([&](Tx& tx) {  // or with the next look
+    tx.keep(tx.ledger.rosters().put(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()}));
+    tx.then([&] {
+      kept_roster_ = hash;
+      roster_kept_ = now;
+    });
+  }));
 }
 
 void Team::do_without_roster() {

@@ -38,7 +38,7 @@ void Team::heed(const Batch& batch) {
   watched_.consumed += consumed.size();
   for (const auto& one : consumed)
     watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+  static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     for (const auto& one : consumed) {
       TRY(const auto answered, intake_.answered(one.key));
       Fields fields{{"team", context_.name},
@@ -49,7 +49,7 @@ void Team::heed(const Batch& batch) {
         fields.emplace_back("reason",
                             "we had answered it, but the lead took it before our mark; the first answer at "
                             "the worker counts");
-      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+      tx.log(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
     }
     return Done{};
   }));
@@ -172,13 +172,12 @@ Status Team::resume() {
   const auto& live = lead_session_.live();
   if (gave_way && (claim || live)) {
     const auto id = claim ? claim_of(*claim) : claim_of(*live);
-    TRY(context_.commit([&](EventBatch& events) -> Status {
-      events.add(Event::lead_accepted, {{"team", context_.name},
-                                        {"request_id", id},
-                                        {"reason", "a person said resume: we lead, also while this process lives"}});
-      return Done{};
+    TRY(context_.commit([&](Tx& tx) {
+      tx.log(Event::lead_accepted, {{"team", context_.name},
+                                    {"request_id", id},
+                                    {"reason", "a person said resume: we lead, also while this process lives"}});
+      tx.then([&] { lead_claim_ = id; });
     }));
-    lead_claim_ = id;
   }
   stand({configured, {}});
   poke();

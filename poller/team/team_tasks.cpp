@@ -36,9 +36,8 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     case Put::blocked:
     case Put::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
   }
-  TRY(context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
-    return Done{};
+  TRY(context_.commit([&](Tx& tx) {
+    tx.log(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
   }));
   TRY(send(to, told_of(assigned.task, context_.lead, context_.config.team.transport,
                                      services_.clock.wall_ms()), ""));

@@ -93,10 +93,9 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& ta
   std::vector<Finding> findings;
   for (const auto& one : taken) judge(box, one, first_look, findings);
   if (findings.empty()) return true;
-  const auto told = context_.commit([&](EventBatch& events) -> Status {
+  const auto told = context_.commit([&](Tx& tx) {
     for (const auto& finding : findings)
-      if (!finding.is_expected) events.add(finding.event, finding.fields);
-    return Done{};
+      if (!finding.is_expected) tx.log(finding.event, finding.fields);
   });
   if (!told) return false;
   for (const auto& finding : findings) {

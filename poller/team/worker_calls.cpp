@@ -101,18 +101,18 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
       continue;
     }
     if (!decided) return decided;
-    TRY(context_.commit([&](EventBatch& events) -> Status {
-      events.add(Event::request_decided, {{"team", context_.name},
-                                          {"request_id", id},
-                                          {"type", std::string(handlers::to_string(decided->kind))},
-                                          {"from", worker},
-                                          {"subject", handlers::subject_of(*decided)},
-                                          {"old", "received"},
-                                          {"new", std::string(handlers::to_string(decided->state))},
-                                          {"by", decided->decided_by},
-                                          {"rule", decided->rule},
-                                          {"reason", decided->reason},
-                                          {"latency_ms", "0"}});
+    TRY(context_.commit([&](Tx& tx) -> Status {
+      tx.log(Event::request_decided, {{"team", context_.name},
+                                      {"request_id", id},
+                                      {"type", std::string(handlers::to_string(decided->kind))},
+                                      {"from", worker},
+                                      {"subject", handlers::subject_of(*decided)},
+                                      {"old", "received"},
+                                      {"new", std::string(handlers::to_string(decided->state))},
+                                      {"by", decided->decided_by},
+                                      {"rule", decided->rule},
+                                      {"reason", decided->reason},
+                                      {"latency_ms", "0"}});
       return context_.ledger.asks().put(context_.name, *decided);
     }));
     return decided;

@@ -258,16 +258,17 @@ TEST_CASE("what was lent by a commit that failed is lent by nobody") {
   const auto one = taker.fetch();
   REQUIRE(one.size() == 1);
   delivery.unoffer(one, "it went away");
-  REQUIRE_FALSE(world.team->context().commit([&](EventBatch& events) -> Status {
-    REQUIRE(delivery.lend_on_arrival(events));
+  REQUIRE_FALSE(world.team->context().commit([&](Tx& tx) -> Status {
+    delivery.lend_on_arrival(tx);
     return Error{"test.failed", "the rest of it"};
   }));
   CHECK(taker.fetch().empty());
   CHECK_FALSE(delivery.is_lent(one.front().id));
   CHECK(state_of(world, one.front()) == DeliveryState::queued);
-  REQUIRE(world.team->context().commit([&](EventBatch& events) { return delivery.lend_on_arrival(events); }));
-  CHECK(taker.fetch().empty());  // not before it is said to be committed
-  delivery.arrived();
+  REQUIRE(world.team->context().commit([&](Tx& tx) {
+    delivery.lend_on_arrival(tx);
+    CHECK(taker.fetch().empty());  // not before it is committed
+  }));
   const auto again = taker.fetch();
   REQUIRE(texts(again) == std::vector<std::string>{"one"});
   CHECK(again.front().attempts == 1);  // nobody was shown it before

@@ -28,12 +28,12 @@ struct Group {
   }
 
   boost::asio::awaitable<void> put(TeamContext& team, std::function<Status()> then) {
-    std::function<Status(EventBatch&)> work = [&](EventBatch&) -> Status {
-      if (auto done = world.ledger->members().put(member(team.name)); !done) return done;
-      return then();
+    Work work = [&](Tx& tx) {
+      tx.keep(tx.ledger.members().put(member(team.name)));
+      tx.then([&] { applied.push_back(team.name); });
+      tx.keep(then());
     };
-    std::function<void()> note = [&] { applied.push_back(team.name); };
-    auto status = co_await commits.commit(team, std::move(work), std::move(note));
+    auto status = co_await commits.commit(team, std::move(work));
     ended.emplace(team.name, std::move(status));
   }
 

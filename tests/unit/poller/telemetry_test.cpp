@@ -88,14 +88,14 @@ TEST_CASE("events of one transaction are a line each, as if they had come one by
       const auto all = Telemetry::open(settings(together, format));
       REQUIRE((one && all));
       (*all)->set_level(config::LogLevel::warn);
-      EventBatch batch;
+      std::vector<LoggedEvent> batch;
       for (const auto& [event, fields] : events) {
-        batch.add_told_by_row(event, fields);
+        batch.push_back({event, fields});
         if (event_level(event) == config::LogLevel::warn) (*one)->emit(event, fields);
       }
-      for (int i = 0; i < 30; ++i) batch.add_told_by_row(events[3].first, events[3].second);  // more than one write
+      for (int i = 0; i < 30; ++i) batch.push_back({events[3].first, events[3].second});  // more than one write
       for (int i = 0; i < 30; ++i) (*one)->emit(events[3].first, events[3].second);
-      batch.log(**all);
+      (*all)->emit(batch);
     }
     const auto timeless = [](const std::string& line) { return line.substr(line.find(line[0] == '{' ? "warn" : "WARN")); };
     auto expected = lines_of(alone);
