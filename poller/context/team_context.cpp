@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "config/rules.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -23,13 +22,11 @@ TeamContext::TeamContext(std::string team_name, const config::TeamConfig& team_c
       ledger(the_ledger),
       telemetry(the_telemetry),
       clock(the_clock),
-      lead(team_config.team.lead) {
-  rebuild_rules();
-}
+      lead(team_config.team.lead) {}
 
 void TeamContext::reconfigure(const config::TeamConfig& fresh) {
   config = fresh;
-  rebuild_rules();
+  rules.rebuild();
 }
 
 Status TeamContext::restore() {
@@ -38,9 +35,8 @@ Status TeamContext::restore() {
     if (!row.present) former_members_.push_back(row.name);
     members[row.name] = std::move(row);
   }
-  TRY(auto rules, ledger.rules().of_team(name));
-  all_rules_ = std::move(rules);
-  rebuild_rules();
+  TRY(auto all, ledger.rules().of_team(name));
+  rules.restore(std::move(all));
   return Done{};
 }
 
@@ -63,7 +59,7 @@ Status TeamContext::adopt(schema::Roster fresh) {
                      {{"team", name}, {"from", member.name}, {"old", before->mode}, {"new", member.mode}});
   }
   roster = std::move(fresh);
-  if (new_session) rebuild_rules();  // a person's word holds for the session it was given in
+  if (new_session) rules.rebuild();  // a person's word holds for the session it was given in
   std::vector<MemberRow> changed;
   for (const auto& member : roster.members) {
     absent_since_.erase(member.name);
@@ -138,46 +134,8 @@ void TeamContext::warn_of(const std::string& member, const handlers::AnswerWorth
                   {"reason", handlers::verifies(member, worth) + ". " + handlers::answered_instead(member)}});
 }
 
-bool TeamContext::has_rule(const SessionRule& rule) const {
-  const auto rules = session_rules();
-  return std::any_of(rules.begin(), rules.end(), [&](const SessionRule& other) {
-    return other.kind == rule.kind && other.action == rule.action && other.rule == rule.rule;
-  });
-}
-
-std::vector<SessionRule> TeamContext::session_rules() const {
-  auto rules = all_rules_;
-  std::erase_if(rules, [&](const SessionRule& rule) { return rule.session != roster.lead_session_id; });
-  return rules;
-}
-
-void TeamContext::apply_rule(SessionRule rule) {
-  all_rules_.push_back(std::move(rule));
-  rebuild_rules();
-}
-
-void TeamContext::drop_rule(long long id) {
-  std::erase_if(all_rules_, [id](const SessionRule& rule) { return rule.id == id; });
-  rebuild_rules();
-}
-
-void TeamContext::rebuild_rules() {
-  ++rules_version_;
-  rules_ = config.permissions.rules;
-  hosts_ = config.sandbox.hosts;
-  for (const auto& session : session_rules()) {
-    const bool allow = session.action == "allow";
-    if (session.kind == "permission" || session.kind == "team") {
-      if (auto rule = config::parse_permission_rule(session.rule))
-        (allow ? rules_.allow : rules_.deny).push_back(std::move(*rule));
-    } else if (auto pattern = config::parse_host_pattern(session.rule)) {
-      (allow ? hosts_.allow : hosts_.deny).push_back(std::move(*pattern));
-    }
-  }
-}
-
 handlers::TeamView TeamContext::view() const {
-  return {config, roster, name, lead, rules_, hosts_, former_members_, home, standing};
+  return {config, roster, name, lead, rules.permissions(), rules.hosts(), former_members_, home, standing};
 }
 
 Status TeamContext::commit(Work work, CommitAs as) {

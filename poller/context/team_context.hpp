@@ -14,6 +14,7 @@
 #include "handlers/outgoing.hpp"
 #include "poller/changes.hpp"
 #include "poller/clock.hpp"
+#include "poller/context/team_rules.hpp"
 #include "poller/context/telemetry.hpp"
 #include "poller/context/tx.hpp"
 #include "poller/ledger/ledger.hpp"
@@ -36,6 +37,7 @@ class TeamContext {
   const Clock& clock;
 
   schema::Roster roster;
+  TeamRules rules{config, roster};
   std::string lead;
   std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
   std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
@@ -73,16 +75,6 @@ class TeamContext {
   /// What the processes of this user tell of it.
   [[nodiscard]] WorkerProcesses::Sight sight_of(const std::string& member) const;
 
-  /// True when the session already has this rule.
-  [[nodiscard]] bool has_rule(const SessionRule&) const;
-  /// Makes a rule effective, or ends it; to be called once that is committed.
-  void apply_rule(SessionRule);
-  void drop_rule(long long id);
-  /// The rules of the lead's present session.
-  [[nodiscard]] std::vector<SessionRule> session_rules() const;
-  /// Another number once other rules hold than before.
-  [[nodiscard]] std::uint64_t rules_version() const { return rules_version_; }
-
   [[nodiscard]] handlers::TeamView view() const;
 
   /// One unit of work in a transaction of its own: tx.hpp.
@@ -99,12 +91,6 @@ class TeamContext {
   Result<std::vector<std::pair<std::string, handlers::Ask>>> recent_decisions();
 
  private:
-  void rebuild_rules();
-
-  std::uint64_t rules_version_ = 0;
-  std::vector<SessionRule> all_rules_;
-  config::PermissionRules rules_;
-  config::HostRules hosts_;
   std::vector<std::string> former_members_;
   std::map<std::string, SteadyTime> absent_since_;
   std::string ledger_fault_;

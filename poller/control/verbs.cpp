@@ -152,7 +152,7 @@ Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& 
   if (!is_of_team) return nullptr;
   const bool by_event = verb.by_event && request.contains("event");
   auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
-  if (team && verb.deed.right && !team->standing().may(*verb.deed.right))
+  if (team && verb.deed.right && !team->context().standing.may(*verb.deed.right))
     problem = not_leader(*team, std::string(verb.deed.name));
   return team;
 }
@@ -176,7 +176,7 @@ json::object Verbs::as_the_lead(const Verb& verb, Object& request) const {
 
 json::object Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
-  const auto& standing = team.standing();
+  const auto& standing = team.context().standing;
   if (standing.stance == handlers::Stance::stopped)
     return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
   const bool is_elsewhere = standing.stance == handlers::Stance::satellite || standing.stance == handlers::Stance::standby;

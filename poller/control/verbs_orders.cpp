@@ -132,7 +132,7 @@ json::object Verbs::assign(Team& team, const Object& request) {
 json::object Verbs::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
   const auto audience =
-      team.standing().may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
+      team.context().standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
   const auto allowed =
       team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"), audience);
   if (!allowed) return refuse(allowed.error());
@@ -145,7 +145,7 @@ json::object Verbs::allow(Team& team, const Object& request) {
           {"told", list_of(allowed->told)},
           {"not_told", allowed->not_told},
           {"answered", std::move(answered)},
-          {"role", to_string(team.standing().stance)}};
+          {"role", to_string(team.context().standing.stance)}};
 }
 
 json::object Verbs::revoke(Team& team, const Object& request) {
@@ -160,7 +160,7 @@ json::object Verbs::rules(Team& team, const Object&) {
   add_rules(configured, "permission", context.config.permissions.rules);
   add_rules(configured, "host", context.config.sandbox.hosts);
   json::array session;
-  for (const auto& rule : context.session_rules()) {
+  for (const auto& rule : context.rules.of_session()) {
     auto view = session_rule_view(rule);
     view["told"] = list_of(team.orders().told(rule.id));
     if (rule.kind == "team") view["not_told"] = team.orders().why_not_told(rule.rule);
@@ -175,7 +175,7 @@ json::object Verbs::rules(Team& team, const Object&) {
 
 json::object Verbs::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
-  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing().stance)}};
+  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.context().standing.stance)}};
 }
 
 }  // namespace inbox_poller::poller

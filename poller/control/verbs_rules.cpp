@@ -66,7 +66,7 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
           {"reason", schema::make_parsable(trial.verdict.reason)},
           {"parts", std::move(parts)},
           {"answerer", config::to_string(answerer)},
-          {"role", to_string(team.standing().stance)},
+          {"role", to_string(team.context().standing.stance)},
           {"source", context.config.source}};
 }
 

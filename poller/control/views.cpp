@@ -128,7 +128,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
 
 /// What is special about our part in this team: who else is there, what does not get on.
 void add_oddities(json::object& view, Team& team) {
-  const auto& standing = team.standing();
+  const auto& standing = team.context().standing;
   view["role"] = to_string(standing.stance);
   view["role_reason"] = clean(standing.reason);
   json::array shutdowns;
@@ -278,7 +278,7 @@ Result<json::object> team_view(Team& team, Services& services) {
   TRY(const auto quarantined, services.ledger.messages().quarantined_count(context.name));
 
   json::array rules;
-  for (const auto& rule : context.session_rules()) rules.push_back(session_rule_view(rule));
+  for (const auto& rule : context.rules.of_session()) rules.push_back(session_rule_view(rule));
   const auto open = team.asks().shown();
   const auto& locks = team.contention();
   const auto& inbox = team.inbox_report();

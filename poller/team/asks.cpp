@@ -62,9 +62,9 @@ boost::json::object Asks::view_of(const handlers::Ask& ask) {
   const auto found = open_.find(name_of(ask));
   if (found == open_.end()) return made();
   auto& seen = found->second.seen;
-  if (!seen || seen->rules != context_.rules_version() || seen->folder != folder || seen->asked_ms != ask.asked_ms ||
+  if (!seen || seen->rules != context_.rules.version() || seen->folder != folder || seen->asked_ms != ask.asked_ms ||
       seen->deadline_ms != ask.deadline_ms)
-    seen = {context_.rules_version(), folder, ask.asked_ms, ask.deadline_ms, made()};
+    seen = {context_.rules.version(), folder, ask.asked_ms, ask.deadline_ms, made()};
   return seen->view;
 }
 
@@ -197,6 +197,19 @@ const handlers::Ask* Asks::find(const handlers::AskName& name) const {
   return found == open_.end() ? nullptr : &found->second.request;
 }
 
+Result<bool> Asks::answered_by_rule(const std::string& request_id, const std::string& asker) const {
+  if (request_id.empty()) return false;
+  TRY(const auto requests, context_.ledger.asks().by_id(request_id));
+  return std::any_of(requests.begin(), requests.end(), [&](const auto& item) {
+    return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
+  });
+}
+
+Result<bool> Asks::answered_by_rule(const schema::MessageKey& key) const {
+  TRY(const auto row, context_.ledger.messages().find(key));
+  return row ? answered_by_rule(row->request_id, row->sender) : Result<bool>(false);
+}
+
 std::vector<handlers::Ask> Asks::judge_again() {
   std::vector<Wanted> ruled;
   for (const auto* request : oldest_first()) {
@@ -301,7 +314,7 @@ void Asks::close(const Decision& decision) {
   const auto& decided = decision.made.request;
   open_.erase(name_of(decided));
   unanswered_.erase(name_of(decided));
-  if (decision.rule) context_.apply_rule(*decision.rule);
+  if (decision.rule) context_.rules.apply(*decision.rule);
   notifier_.decided(decided);
   if (decided.kind == AskKind::stop && decided.state == handlers::AskState::approved) granted_stops_.push_back(decided);
 }
@@ -323,7 +336,7 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
   rule.rule = wanted->text;
   rule.by = answer.by;
   rule.at_ms = context_.clock.wall_ms();
-  if (context_.has_rule(rule)) return std::nullopt;
+  if (context_.rules.has(rule)) return std::nullopt;
   return rule;
 }
 

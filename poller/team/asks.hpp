@@ -86,6 +86,10 @@ class Asks {
   /// The open ask of this name, or null; valid until the next call that may close one.
   [[nodiscard]] const handlers::Ask* find(const handlers::AskName&) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
+  /// True when a rule of ours answered the ask of this id, so that a front may consume its message; or the ask that this
+  /// message brought.
+  [[nodiscard]] Result<bool> answered_by_rule(const std::string& request_id, const std::string& asker) const;
+  [[nodiscard]] Result<bool> answered_by_rule(const schema::MessageKey&) const;
 
  private:
   struct Open {

@@ -283,7 +283,7 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
                      Accepted& accepted) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
-  TRY(const auto by_rule, beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false));
+  TRY(const auto by_rule, beside_lead ? asks_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));
   const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
   if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, accepted);
   if (beside_lead) accepted.ours = true;
@@ -336,7 +336,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
   TRY(const auto found, context_.ledger.messages().find(taken.key));
   if (!found) return Done{};
   const auto& row = *found;
-  TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender));
+  TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : asks_.answered_by_rule(row.request_id, row.sender));
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) accepted.ours = true;
@@ -349,19 +349,6 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
                                    {"new", "queued"},
                                    {"reason", "was left to another lead, which did not read it"}});
   return context_.ledger.deliveries().take_over(row);
-}
-
-Result<bool> Intake::answered(const schema::MessageKey& key) const {
-  TRY(const auto row, context_.ledger.messages().find(key));
-  return row ? answered_by_us(row->request_id, row->sender) : Result<bool>(false);
-}
-
-Result<bool> Intake::answered_by_us(const std::string& request_id, const std::string& asker) const {
-  if (request_id.empty()) return false;
-  TRY(const auto requests, context_.ledger.asks().by_id(request_id));
-  return std::any_of(requests.begin(), requests.end(), [&](const auto& item) {
-    return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
-  });
 }
 
 Status Intake::record(MessageRow& row, Event event, Tx& tx, Accepted& accepted) const {

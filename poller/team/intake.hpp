@@ -40,9 +40,6 @@ class Intake {
   /// True when something had to stay out: the inbox must be taken in again although it does not change.
   [[nodiscard]] bool left_out() const { return left_out_; }
 
-  /// True for an ask that a rule of ours answered.
-  [[nodiscard]] Result<bool> answered(const schema::MessageKey& key) const;
-
  private:
   struct Accepted {  // of one transaction
     std::string inbox;
@@ -73,8 +70,6 @@ class Intake {
   Status leave(MessageRow&, Disposition, Tx&, Accepted&) const;
   /// A message that the ledger knows already, met for the first time since the start or a change of role.
   Status met_again(const Taken&, Tx&, Accepted&) const;
-  /// True when a rule answered the ask of this id, so that a front may consume it.
-  [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id, const std::string& asker) const;
   [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
   /// Records it as decided, or notes that it stays out.
   Status receive(const handlers::Reception&, MessageRow&, Tx&, Accepted&) const;

@@ -45,14 +45,14 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
   allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant.text,
                   by, context_.clock.wall_ms()};
   allowed.not_told = why_not_told(meant.text);
-  if (context_.has_rule(allowed.rule)) {
+  if (context_.rules.has(allowed.rule)) {
     allowed.is_new = false;
     return allowed;
   }
   TRY(commit([&](Tx& tx) -> Status {
     TRY(const auto id, context_.ledger.rules().add(allowed.rule));
     allowed.rule.id = id;
-    tx.then([&] { context_.apply_rule(allowed.rule); });
+    tx.then([&] { context_.rules.apply(allowed.rule); });
     tx.log(Event::rule_added, {{"team", context_.name},
                                {"type", "team"},
                                {"new", "allow"},
@@ -74,7 +74,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
 }
 
 Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& by) {
-  auto found = context_.session_rules();
+  auto found = context_.rules.of_session();
   std::erase_if(found, [&](const SessionRule& other) { return other.rule != rule; });
   if (found.empty())
     return Error{"rule.unknown", "this session has no rule \"" + rule +
@@ -87,7 +87,7 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
       tx.log(Event::rule_removed,
              {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
       tx.keep(tx.ledger.rules().remove(one.id));
-      tx.then([&] { context_.drop_rule(one.id); });
+      tx.then([&] { context_.rules.drop(one.id); });
     }
   }));
   return found.front();
@@ -177,7 +177,7 @@ Result<Orders::Letter> Orders::rule_letter(const std::string& member, const Sess
 std::vector<Orders::Letter> Orders::lacking() const {
   std::vector<handlers::Given> given;
   for (const auto& row : rows_) given.push_back({row.member, row.joined_ms, row.kind, row.origin});
-  auto rules = context_.session_rules();
+  auto rules = context_.rules.of_session();
   std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != "team"; });
   std::vector<handlers::SharedRule> shared;
   for (const auto& rule : rules) shared.push_back({origin_of(rule), rule.rule});

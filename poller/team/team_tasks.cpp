@@ -26,7 +26,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     const auto* member = context_.roster.find(schema::bare_name(owner));
     return member != nullptr && member->status != schema::ended_status;
   };
-  const TaskAssigned assigned = members_.assign_task(task, to, is_there);
+  const TaskAssigned assigned = members().assign_task(task, to, is_there);
   switch (assigned.put) {
     case Put::done: break;
     case Put::already: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};

@@ -65,7 +65,7 @@ asio::awaitable<bool> WorkerCalls::lives_in(HookClient client, std::string pane)
     known = seen_panes_.end();
   }
   if (known == seen_panes_.end()) {
-    const auto found = co_await find_pane_(pane);
+    const auto found = co_await panes_.find(pane);
     if (!found || !*found) co_return false;
     known = seen_panes_.insert_or_assign(pane, **found).first;
   }

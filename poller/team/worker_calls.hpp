@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,10 +29,8 @@ std::optional<HookClient> client_of(Processes&, long long hook);
 
 class WorkerCalls {
  public:
-  using FindPane = std::function<boost::asio::awaitable<Result<std::optional<Pane>>>(std::string id)>;
-
-  WorkerCalls(TeamContext& context, FindPane find_pane, Processes& processes)
-      : context_(context), find_pane_(std::move(find_pane)), processes_(processes) {}
+  WorkerCalls(TeamContext& context, Panes& panes, Processes& processes)
+      : context_(context), panes_(panes), processes_(processes) {}
 
   /// The worker whose session this is; empty when it is none of this team. `pane`: where the hook says it runs.
   boost::asio::awaitable<std::string> worker_of(HookClient client, std::string session, std::string pane);
@@ -48,7 +45,7 @@ class WorkerCalls {
   boost::asio::awaitable<bool> lives_in(HookClient client, std::string pane);
 
   TeamContext& context_;
-  FindPane find_pane_;
+  Panes& panes_;
   Processes& processes_;
   std::map<std::string, Pane> seen_panes_;  // by id; each as long as its first process lives
 };

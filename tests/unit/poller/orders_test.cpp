@@ -318,7 +318,7 @@ TEST_CASE("the same rule again changes nothing and is sent to nobody") {
   CHECK_FALSE(again->is_new);
   CHECK(again->told.empty());
   CHECK(world.sent().empty());
-  CHECK(world.context->session_rules().size() == 1);
+  CHECK(world.context->rules.of_session().size() == 1);
 }
 
 TEST_CASE("beside another lead the rule holds for us alone") {
@@ -336,7 +336,7 @@ TEST_CASE("a rule that means nothing, or would never allow, is refused before an
   CHECK(code_of(world.orders->allow("mcp__*", "", "mona", Audience::workers)) == "rule.never_allows");
   CHECK(code_of(world.orders->allow("Edit", "repo", "mona", Audience::workers)) == "rule.directory");
   CHECK(world.sent().empty());
-  CHECK(world.context->session_rules().empty());
+  CHECK(world.context->rules.of_session().empty());
 }
 
 TEST_CASE("a rule of another session is neither in force nor sent to its workers") {
@@ -364,7 +364,7 @@ TEST_CASE("a revoked rule no longer holds for us, goes to no joiner, and its kee
   world.tick();
   CHECK(world.sent().empty());
   world.restart();
-  CHECK(world.context->session_rules().empty());
+  CHECK(world.context->rules.of_session().empty());
   CHECK(code_of(world.orders->revoke("Bash(make test)", "nina")) == "rule.unknown");
 
   const auto again = world.orders->allow("Bash(make test)", "", "mona", Audience::workers);
@@ -377,13 +377,13 @@ TEST_CASE("revoke takes back every rule of that text, whoever gave it in which w
   for (const char* kind : {"permission", "host"}) {
     SessionRule rule{0, "t", "s", kind, "allow", "example.org", "mona", 1};
     rule.id = *world.ledger->rules().add(rule);
-    world.context->apply_rule(rule);
+    world.context->rules.apply(rule);
   }
   const auto told = world.orders->allow("WebFetch(domain:example.org)", "", "mona", Audience::us);
   REQUIRE(told);
   REQUIRE(world.orders->revoke("example.org", "nina"));
-  REQUIRE(world.context->session_rules().size() == 1);
-  CHECK(world.context->session_rules()[0].id == told->rule.id);
+  REQUIRE(world.context->rules.of_session().size() == 1);
+  CHECK(world.context->rules.of_session()[0].id == told->rule.id);
   CHECK(world.ledger->rules().of_team("t")->size() == 1);
 }
 

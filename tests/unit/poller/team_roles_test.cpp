@@ -164,12 +164,12 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   const auto third = World::entry("w1", "three", 3);
   world.write_lead({first});
   world.poll();
-  CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
   world.write_lead({first, second});
   world.poll();
-  CHECK(world.team->standing().stance == handlers::Stance::stopped);
-  CHECK(to_string(world.team->standing().stance) == "stopped");
-  CHECK_FALSE(world.team->standing().reason.empty());
+  CHECK(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK(to_string(world.team->context().standing.stance) == "stopped");
+  CHECK_FALSE(world.team->context().standing.reason.empty());
 
   world.write_lead({first, second, third});
   world.poll();
@@ -197,7 +197,7 @@ std::string process(long long pid, long long claimed_at = 0) {
   return "\"pid\": " + std::to_string(pid) + ", \"claimedAt\": " + std::to_string(claimed_at);
 }
 
-std::string standing(World& world) { return std::string(to_string(world.team->standing().stance)); }
+std::string standing(World& world) { return std::string(to_string(world.team->context().standing.stance)); }
 
 constexpr long long nobody = 0x7ffffff0;  // beyond any pid_max
 const auto far_future = std::numeric_limits<long long>::max() / 2;
@@ -212,7 +212,7 @@ TEST_CASE("beside a lead that lives a leader takes nothing from its first poll o
   world.poll();
   world.poll();
   CHECK(standing(world) == "stopped");
-  CHECK(world.team->standing().reason.find("process " + std::to_string(::getpid())) != std::string::npos);
+  CHECK(world.team->context().standing.reason.find("process " + std::to_string(::getpid())) != std::string::npos);
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK(world.inbox("w1").empty());
   const auto log = world.log();
@@ -310,7 +310,7 @@ TEST_CASE("beside a client that made the team and lives a leader takes nothing, 
   world.poll();
   CHECK(standing(world) == "stopped");
   for (const auto* word : {"client 2.1.220", "has the lead's session", "inbox-poller resume"})
-    CHECK(world.team->standing().reason.find(word) != std::string::npos);
+    CHECK(world.team->context().standing.reason.find(word) != std::string::npos);
   CHECK(world.receive().empty());
   world.restart();
   world.poll();
@@ -353,7 +353,7 @@ TEST_CASE("two signs far apart are no other consumer") {
     world.poll();
     world.clock.advance(std::chrono::minutes(11));
   }
-  CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
@@ -362,11 +362,11 @@ TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
     CHECK(world.all_read());
-    CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
+    CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
     world.write_lead({});
     world.poll();
   }
-  CHECK(world.team->standing().stance == handlers::Stance::stopped);
+  CHECK(world.team->context().standing.stance == handlers::Stance::stopped);
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
@@ -379,7 +379,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   world.poll();
   world.write_lead({first, second});
   world.poll();
-  CHECK(to_string(world.team->standing().stance) == "observer");
+  CHECK(to_string(world.team->context().standing.stance) == "observer");
 
   const auto left = World::entry("w1", "three", 3);
   const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 4);
@@ -408,7 +408,7 @@ TEST_CASE("a leader that shall ignore it only says so") {
     world.write_lead(entries);
     world.poll();
   }
-  CHECK(to_string(world.team->standing().stance) == "leader");
+  CHECK(to_string(world.team->context().standing.stance) == "leader");
   CHECK(world.logged("inbox.foreign_consumer"));
 }
 

@@ -188,13 +188,13 @@ TEST_CASE("a rule given in one session of the lead does not hold in the next") {
   yes.event = handlers::AskEvent::person_approves;
   yes.by = "ann";
   REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, true)));
-  CHECK(world.team->context().session_rules().size() == 1);
+  CHECK(world.team->context().rules.of_session().size() == 1);
   std::string roster = kRoster;
   roster.replace(roster.find("\"leadSessionId\": \"s\""), 20, "\"leadSessionId\": \"u\"");
   test::spill(world.scratch.path("teams/t/config.json"), roster);
   world.write_lead({World::entry("w2", World::ask("perm-2", "make install", "w2"), 3)});
   world.poll();
-  CHECK(world.team->context().session_rules().empty());
+  CHECK(world.team->context().rules.of_session().empty());
   CHECK(world.team->asks().open().size() == 1);
 }
 

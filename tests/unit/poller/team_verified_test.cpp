@@ -103,7 +103,7 @@ TEST_CASE("no person's answer is taken for it, and the end of its turn closes it
     REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
     CHECK(std::get<Asks::Refusal>(outcome).code == "worker.verifies");
   }
-  CHECK(world.team->context().session_rules().empty());
+  CHECK(world.team->context().rules.of_session().empty());
   world.write_lead({World::entry("w1", idle(), 3)});
   world.poll();
   CHECK(world.team->asks().open().empty());

@@ -188,7 +188,7 @@ Outcome day(int failing) {
   outcome.boxes = named(outcome.boxes);
   for (const auto& ask : team.asks().open()) outcome.memory += "open " + ask.request_id + "\n";
   for (const auto& [name, row] : team.context().members) outcome.memory += name + " " + row.state + " " + row.task + "\n";
-  for (const auto& rule : team.context().session_rules()) outcome.memory += rule.rule + "\n";
+  for (const auto& rule : team.context().rules.of_session()) outcome.memory += rule.rule + "\n";
   return outcome;
 }
 

@@ -1,20 +1,33 @@
-// Whether we consume the lead's inbox alone, and what we are in the team when we do not.
+#include "poller/team/standing_keeper.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "handlers/other_consumer.hpp"
 #include "poller/lead_process.hpp"
-#include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
-bool Team::is_alone() const {
-  if (retired_ || !context_.may(handlers::Right::compact)) return false;
-  const auto now = services_.clock.steady();
-  return std::none_of(foreign_signs_.begin(), foreign_signs_.end(),
+
+StandingKeeper::StandingKeeper(TeamContext& context, const Mailbox& mailbox, HostService* hosts, const Asks& asks,
+                               Delivery& delivery, FileSystem& files, Processes& processes)
+    : context_(context),
+      mailbox_(mailbox),
+      hosts_(hosts),
+      asks_(asks),
+      delivery_(delivery),
+      processes_(processes),
+      session_(files, processes, context.clock, context.config.team.session_folder()) {
+  if (hosts_ != nullptr) context_.standing = hosts_->standing();
+}
+
+bool StandingKeeper::is_alone() const {
+  if (!context_.may(handlers::Right::compact)) return false;
+  const auto now = context_.clock.steady();
+  return std::none_of(signs_.begin(), signs_.end(),
                       [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
-void Team::heed(const Batch& batch) {
+void StandingKeeper::heed(const Batch& batch) {
   using What = Sign::What;
   watched_.waiting = batch.size.unread;
   watched_.oldest_waiting_ms = batch.size.oldest_unread_ms;
@@ -22,7 +35,7 @@ void Team::heed(const Batch& batch) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
     const auto flipped = std::count_if(batch.signs.begin(), batch.signs.end(), [&](const Sign& sign) {
       if (sign.what != What::flipped) return false;
-      const auto known = services_.ledger.messages().known(sign.key);
+      const auto known = context_.ledger.messages().known(sign.key);
       return known && !*known;
     });
     const bool swept = std::any_of(batch.signs.begin(), batch.signs.end(),
@@ -35,12 +48,14 @@ void Team::heed(const Batch& batch) {
   for (const auto& sign : batch.signs)
     if (sign.what == What::consumed) consumed.push_back(sign);
   if (consumed.empty()) return;
-  watched_.consumed += consumed.size();
-  for (const auto& one : consumed)
-    watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
   static_cast<void>(context_.commit([&](Tx& tx) -> Status {
+    tx.then([&] {
+      watched_.consumed += consumed.size();
+      for (const auto& one : consumed)
+        watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
+    });
     for (const auto& one : consumed) {
-      TRY(const auto answered, intake_.answered(one.key));
+      TRY(const auto answered, asks_.answered_by_rule(one.key));
       Fields fields{{"team", context_.name},
                     {"inbox", context_.lead},
                     {"message_key", one.key.value},
@@ -55,12 +70,17 @@ void Team::heed(const Batch& batch) {
   }));
 }
 
-void Team::foreign_consumer(std::string code, std::size_t count) {
-  const auto now = services_.clock.steady();
-  foreign_signs_.push_back(now);
+void StandingKeeper::heed_no_inbox() {
+  watched_.waiting = 0;
+  watched_.oldest_waiting_ms = 0;
+}
+
+void StandingKeeper::foreign_consumer(std::string code, std::size_t count) {
+  const auto now = context_.clock.steady();
+  signs_.push_back(now);
   std::vector<config::Duration> ages;
-  for (const auto sign : foreign_signs_) ages.push_back(std::chrono::duration_cast<config::Duration>(now - sign));
-  services_.telemetry.emit(
+  for (const auto sign : signs_) ages.push_back(std::chrono::duration_cast<config::Duration>(now - sign));
+  context_.telemetry.emit(
       Event::inbox_foreign_consumer,
       {{"team", context_.name},
        {"inbox", context_.lead},
@@ -69,23 +89,23 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
        {"reason", code == "flipped"
                       ? "messages were marked read before we saw them; nobody writes them like that"
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
-  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
+  std::erase_if(signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
   if (!handlers::are_believed(ages)) return;
   give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
 }
 
-void Team::heed_lead_process() {
+void StandingKeeper::heed_lead_process() {
   const auto& claim = context_.roster.lead_process;
   if (!claim || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*claim);
-  if (id == lead_claim_) return;
-  const auto state = handlers::state_of(look_at(*claim, services_.processes));
+  if (id == claim_) return;
+  const auto state = handlers::state_of(look_at(*claim, processes_));
   if (state == handlers::LeadProcessState::gone) return;
-  lead_claim_ = id;
+  claim_ = id;
   const std::string who =
       "process " + std::to_string(claim->pid) + " says in the roster that it leads this team (leadProcess)";
   if (state == handlers::LeadProcessState::elsewhere) {
-    services_.telemetry.emit(Event::daemon_warning,
+    context_.telemetry.emit(Event::daemon_warning,
                              {{"team", context_.name},
                               {"reason", who + " and is not to be seen from here, in " + claim->pid_space +
                                              ": if it lives, it reads the lead's inbox itself, and messages reach only "
@@ -96,31 +116,31 @@ void Team::heed_lead_process() {
   give_way_to_lead("lead_process", who);
 }
 
-bool Team::is_accepted(const std::string& claim) const {
-  const auto said = services_.ledger.history().of_request(context_.name, claim);
+bool StandingKeeper::is_accepted(const std::string& claim) const {
+  const auto said = context_.ledger.history().of_request(context_.name, claim);
   return said && std::any_of(said->begin(), said->end(),
                              [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); });
 }
 
-void Team::heed_lead_session() {
-  const bool changed = lead_session_.look(context_.roster.lead_session_id);
-  const auto& live = lead_session_.live();
+void StandingKeeper::heed_lead_session() {
+  const bool changed = session_.look(context_.roster.lead_session_id);
+  const auto& live = session_.live();
   if (changed) {
     context_.changed(only(Area::teams));
     delivery_.session_says(live ? live->said.status : std::string_view());
   }
   if (!live || context_.roster.lead_process || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*live);
-  if (id == lead_claim_ || !handlers::reads_inbox(sight_of(*live, context_.roster))) return;
-  lead_claim_ = id;
+  if (id == claim_ || !handlers::reads_inbox(sight_of(*live, context_.roster))) return;
+  claim_ = id;
   if (is_accepted(id)) return;
   give_way_to_lead("lead_session", words_of(*live) + " has the lead's session, made this team");
 }
 
-void Team::give_way_to_lead(std::string_view code, const std::string& who) {
+void StandingKeeper::give_way_to_lead(std::string_view code, const std::string& who) {
   const std::string reason =
       who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
-  services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
+  context_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
                                                            {"code", std::string(code)},
                                                            {"count", "1"},
@@ -128,11 +148,11 @@ void Team::give_way_to_lead(std::string_view code, const std::string& who) {
   give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
 }
 
-void Team::give_way(const std::string& reason) {
+void StandingKeeper::give_way(const std::string& reason) {
   if (const auto stance = handlers::stance_beside(context_.config.team.foreign_consumer)) stand({*stance, reason});
 }
 
-void Team::stand(handlers::Standing standing) {
+void StandingKeeper::stand(handlers::Standing standing) {
   const auto old = context_.standing.stance;
   context_.standing = std::move(standing);
   context_.changed(all_areas);  // what is ours to answer, too
@@ -140,47 +160,45 @@ void Team::stand(handlers::Standing standing) {
   const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
   if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
     delivery_.serve_anew();
-    mailbox_.rewind(context_.lead);
-    for (auto& [box, intake] : alias_intakes_) mailbox_.rewind(box);
+    ++times_changed_;
   }
-  foreign_signs_.clear();
-  must_read_ = true;
+  signs_.clear();
+  ++times_stood_;
   if (now == old) return;
-  services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
+  context_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
                                                {"inbox", context_.lead},
                                                {"old", std::string(to_string(old))},
                                                {"new", std::string(to_string(now))},
                                                {"reason", context_.standing.reason}});
 }
 
-void Team::heed_hosts() {
-  if (!hosts_) return;
+void StandingKeeper::heed_hosts(bool retired) {
+  if (hosts_ == nullptr) return;
   using handlers::Stance;
   const auto stance = context_.standing.stance;
   const bool by_hosts = stance == Stance::leader || stance == Stance::standby || stance == Stance::satellite;
-  hosts_->want_to_lead(by_hosts && !retired_);
+  hosts_->want_to_lead(by_hosts && !retired);
   if (!by_hosts) return;  // another consumer was met here
   auto standing = hosts_->standing();
   if (standing.stance != stance) return stand(std::move(standing));
   if (std::exchange(context_.standing.reason, standing.reason) != standing.reason) context_.changed(only(Area::teams));
 }
 
-Status Team::resume() {
+Status StandingKeeper::resume() {
   const auto configured = handlers::stance_of(context_.config.team.role);
   const bool gave_way = configured == handlers::Stance::leader && context_.standing.stance != configured;
   const auto& claim = context_.roster.lead_process;
-  const auto& live = lead_session_.live();
+  const auto& live = session_.live();
   if (gave_way && (claim || live)) {
     const auto id = claim ? claim_of(*claim) : claim_of(*live);
     TRY(context_.commit([&](Tx& tx) {
       tx.log(Event::lead_accepted, {{"team", context_.name},
                                     {"request_id", id},
                                     {"reason", "a person said resume: we lead, also while this process lives"}});
-      tx.then([&] { lead_claim_ = id; });
+      tx.then([&] { claim_ = id; });
     }));
   }
   stand({configured, {}});
-  poke();
   return Done{};
 }
 

@@ -1,0 +1,47 @@
+// The rules that hold for a team now: those of its configuration, and those that persons added for the lead's present
+// session.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config/config.hpp"
+#include "poller/ledger/members.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::poller {
+
+class TeamRules {
+ public:
+  /// Both stay where they are. Whoever changes them says so: rebuild().
+  TeamRules(const config::TeamConfig& config, const schema::Roster& roster) : config_(config), roster_(roster) {
+    rebuild();
+  }
+
+  /// What the ledger has of all sessions.
+  void restore(std::vector<SessionRule> all);
+  void rebuild();
+
+  /// True when the session already has this rule.
+  [[nodiscard]] bool has(const SessionRule&) const;
+  /// Makes a rule effective, or ends it; to be called once that is committed.
+  void apply(SessionRule);
+  void drop(long long id);
+  /// The rules of the lead's present session.
+  [[nodiscard]] std::vector<SessionRule> of_session() const;
+  /// Another number once other rules hold than before.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+
+  [[nodiscard]] const config::PermissionRules& permissions() const { return permissions_; }
+  [[nodiscard]] const config::HostRules& hosts() const { return hosts_; }
+
+ private:
+  const config::TeamConfig& config_;
+  const schema::Roster& roster_;
+  std::vector<SessionRule> all_;
+  config::PermissionRules permissions_;
+  config::HostRules hosts_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,205 @@
+#include "poller/team/lead_boxes.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+using handlers::Right;
+
+namespace {
+
+// Messages in one transaction. Where many wait, each wait for the disk costs more than what it holds up for others.
+constexpr std::size_t taken_at_once = 500;
+constexpr std::size_t taken_of_many = 2000;
+
+const News* find_box(std::span<const News> boxes, const std::string& name) {
+  const auto found = std::find_if(boxes.begin(), boxes.end(), [&](const News& one) { return one.box == name; });
+  return found == boxes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+LeadBoxes::LeadBoxes(Services& services, TeamContext& context, Mailbox& mailbox, TeamParts& parts,
+                     StandingKeeper& standing, Signal& chat)
+    : services_(services),
+      context_(context),
+      mailbox_(mailbox),
+      parts_(parts),
+      standing_(standing),
+      chat_(chat),
+      intake_(context, mailbox, services.commits, parts.asks, parts.shutdowns, parts.outbox, parts.delivery,
+              handlers::Place::lead),
+      between_(context, mailbox, services.commits, parts.asks, parts.shutdowns, parts.outbox, parts.delivery,
+               handlers::Place::worker) {}
+
+void LeadBoxes::follow_standing() {
+  if (std::exchange(stood_, standing_.times_stood()) != standing_.times_stood()) must_read_ = true;
+  if (std::exchange(changed_, standing_.times_changed()) == standing_.times_changed()) return;
+  mailbox_.rewind(context_.lead);
+  for (const auto& [box, intake] : others_) mailbox_.rewind(box);
+}
+
+asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
+  follow_standing();
+  if (std::exchange(lead_, context_.lead) != context_.lead) must_read_ = true;  // seen by the one before in passing
+  const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
+  if (boxes && lead == nullptr) {
+    report(BoxState::missing, "");
+    standing_.heed_no_inbox();
+    intake_.missing();
+    co_return;
+  }
+  if (lead != nullptr && !lead->changed && !must_read_) co_return;
+  must_read_ = false;
+  const bool all = co_await take_in(context_.lead, intake_);
+  must_read_ = must_read_ || !all || intake_.left_out();
+}
+
+Intake& LeadBoxes::intake_of(const std::string& box, handlers::Place place) {
+  return others_
+      .try_emplace(box, context_, mailbox_, services_.commits, parts_.asks, parts_.shutdowns, parts_.outbox, parts_.delivery,
+                   place)
+      .first->second;
+}
+
+asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
+  for (const std::string& box : parts_.worker_boxes.aliases()) {
+    const News* alias = boxes ? find_box(*boxes, box) : nullptr;
+    if (alias == nullptr || (others_.contains(box) && !alias->changed)) continue;
+    static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::alias)));
+  }
+}
+
+asio::awaitable<void> LeadBoxes::look_at_letters(HostService& hosts) {
+  for (const auto& box : hosts.lead_boxes()) static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::lead)));
+}
+
+asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
+  for (const auto& box : parts_.worker_boxes.changed(boxes)) {
+    for (bool more = true; more;) {
+      const auto batch = co_await mailbox_.take(box, Reader::passer_by, taken_at_once);
+      more = parts_.worker_boxes.take(box, batch);
+      if (!more) break;
+      std::vector<Disposal> seen(batch.taken.size(), Disposal::leave);
+      if (watches_all()) {
+        std::vector<Disposal> recorded;
+        const auto taken = co_await between_.take(box, batch, recorded);
+        if (!taken) break;  // shown again
+      }
+      more = batch.more;
+      static_cast<void>(co_await mailbox_.settle(box, std::move(seen)));
+    }
+  }
+}
+
+/// Where agents share their mail nobody's mail is more the team's than another's.
+bool LeadBoxes::watches_all() const {
+  return context_.standing.stance == handlers::Stance::observer &&
+         context_.config.team.carries_letters_only();
+}
+
+Reader LeadBoxes::reader() const {
+  if (context_.may(Right::take)) return Reader::owner;
+  return context_.may(Right::mark_answered) ? Reader::beside : Reader::observer;
+}
+
+asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
+  const bool is_lead = box == context_.lead;
+  for (bool all = true, first = is_lead, goes_on = false;; first = false, goes_on = true) {
+    follow_standing();
+    const auto as = reader();
+    const auto looked = services_.clock.steady();
+    const auto batch = co_await mailbox_.take(box, as, goes_on ? taken_of_many : taken_at_once);
+    if (first && !co_await begin_look(batch)) co_return false;
+    if (reader() != as) continue;  // what was found made us another reader
+    if (batch.state != BoxState::open) co_return false;
+    std::vector<Disposal> disposals;
+    const auto taken = co_await intake.take(box, batch, disposals);
+    if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
+    if (!batch.taken.empty())
+      services_.telemetry.tally(context_.name)
+          .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
+    if (std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
+      // Committed: who hands it over goes first, the flags can wait their turn.
+      chat_.raise();
+      co_await asio::post(services_.executor, asio::use_awaitable);
+      // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+      if (as == Reader::beside) co_await parts_.outbox.run();
+    }
+    all = co_await settle(box, std::move(disposals)) && all;
+    if (!batch.more) co_return all;
+  }
+}
+
+asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
+  report(batch.state, batch.detail);
+  if (batch.state == BoxState::torn && batch.damaged_looks == context_.config.limits.torn_polls &&
+      context_.may(Right::set_torn_aside))
+    co_await set_torn_aside(batch);
+  if (batch.state != BoxState::open) co_return false;
+  parts_.housekeeping.saw(batch.size);
+  standing_.heed(batch);
+  co_return context_.may(Right::read_inbox);
+}
+
+asio::awaitable<bool> LeadBoxes::settle(std::string box, std::vector<Disposal> disposals) {
+  const auto settled = co_await mailbox_.settle(box, std::move(disposals));
+  // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
+  if (!settled.detail.empty() && settle_detail_ != settled.detail)
+    services_.telemetry.emit(Event::inbox_lock_foreign,
+                             {{"team", context_.name}, {"inbox", box}, {"reason", settled.detail}});
+  if (!settled.detail.empty() || settled.consumed > 0) settle_detail_ = settled.detail;
+  if (settled.consumed > 0)
+    services_.telemetry.emit(Event::message_marked,
+                             {{"team", context_.name}, {"inbox", box}, {"count", std::to_string(settled.consumed)}});
+  co_return settled.put == Put::done;
+}
+
+asio::awaitable<void> LeadBoxes::set_torn_aside(const Batch& batch) {
+  const auto kept = services_.quarantine.keep(context_.name, context_.lead, batch.damaged);
+  if (kept)
+    services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
+                                                        {"inbox", context_.lead},
+                                                        {"path", *kept},
+                                                        {"reason", batch.detail},
+                                                        {"count", std::to_string(batch.taken.size())}});
+  else
+    services_.telemetry.emit(Event::daemon_fault,
+                             {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
+  // The box stays as it is; what stands complete before the damage is taken in. Nothing in it is consumed.
+  std::vector<Disposal> not_settled;
+  static_cast<void>(co_await intake_.take(context_.lead, batch, not_settled));
+}
+
+void LeadBoxes::report(BoxState now, const std::string& detail) {
+  const std::string state(to_string(now));
+  if (state == report_.state) {
+    if (now == BoxState::open && detail != report_.detail) tell_worry(detail);
+    report_.detail = detail;
+    return;
+  }
+  const bool fine = now == BoxState::open || now == BoxState::missing || now == BoxState::empty;
+  const bool first_and_fine = report_.state == InboxReport().state && now == BoxState::open;
+  if (!first_and_fine)
+    services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},
+                                                                                   {"inbox", context_.lead},
+                                                                                   {"path", mailbox_.place_of(context_.lead)},
+                                                                                   {"old", report_.state},
+                                                                                   {"new", state},
+                                                                                   {"reason", detail}});
+  if (now == BoxState::open) tell_worry(detail);
+  report_ = {state, detail};
+  context_.changed(only(Area::teams));
+}
+
+/// What is said of a box that can be read.
+void LeadBoxes::tell_worry(const std::string& detail) {
+  if (detail.empty()) return;
+  services_.telemetry.emit(Event::daemon_warning,
+                           {{"team", context_.name}, {"inbox", context_.lead}, {"reason", detail}});
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,64 @@
+#include "poller/team/pace.hpp"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+// From one hinted poll to the next: half as much again as the last one took. A burst is a few big polls, a flood of
+// hints no busy loop, and what is written during a poll does not wait for long behind it.
+constexpr std::chrono::milliseconds shortest_hinted_interval{1};
+constexpr std::chrono::milliseconds longest_hinted_interval{50};
+constexpr std::chrono::seconds whole_poll_every{5};  // where nothing changes but the time
+constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
+
+}  // namespace
+
+asio::awaitable<void> Pace::wait(config::Duration interval) {
+  using Timer = asio::steady_timer;
+  const auto due = in_step(interval);
+  const auto took = Timer::clock_type::now() - polled_at_;
+  const auto hinted =
+      polled_at_ + std::clamp<Timer::duration>(took + took / 2, shortest_hinted_interval, longest_hinted_interval);
+  for (;;) {
+    const auto until = is_hinted_ ? std::min(due, hinted) : due;
+    if (is_poked_ || Timer::clock_type::now() >= until) break;
+    timer_.expires_at(until);
+    boost::system::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  is_poked_ = false;
+  is_hinted_ = false;
+  polled_at_ = Timer::clock_type::now();
+}
+
+void Pace::poke() {
+  is_poked_ = true;
+  is_stirred_ = true;
+  timer_.cancel();
+}
+
+void Pace::hint() {
+  is_hinted_ = true;
+  is_stirred_ = true;
+  timer_.cancel();
+}
+
+bool Pace::takes_all_boxes() {
+  return std::exchange(is_stirred_, false) || !hears_changes_ || clock_.steady() - began_ < all_at_first;
+}
+
+bool Pace::is_whole(bool rests) {
+  const auto now = clock_.steady();
+  const bool whole = !rests || now >= whole_at_;
+  if (whole) whole_at_ = now + whole_poll_every;
+  return whole;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,177 @@
+// A poll: what it does, in which order, and who may do it.
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "poller/team/team.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+
+/// One step of a poll.
+struct Team::Stage {
+  enum When {
+    each,     // poll
+    changed,  // or a poll that looks at the whole: not where nothing has changed but the time
+  };
+  std::string_view name;
+  std::uint32_t rights;  // one of them is needed; none: nobody is kept from it
+  When when;
+  std::variant<void (*)(Team&, const Look&), asio::awaitable<void> (*)(Team&, const Look&)> run;
+
+  [[nodiscard]] bool is_due(const Look& look, const handlers::Standing& standing) const {
+    if (when == changed && look.rests) return false;
+    if (rights == 0) return true;
+    for (int right = 0; right < handlers::right_count; ++right)
+      if ((rights >> right & 1U) != 0 && standing.may(static_cast<handlers::Right>(right))) return true;
+    return false;
+  }
+};
+
+namespace {
+
+template <class... Rights>
+constexpr std::uint32_t any_of(Rights... rights) {
+  static_assert(handlers::right_count <= 32);
+  return ((1U << static_cast<unsigned>(rights)) | ...);
+}
+
+constexpr std::uint32_t anybody = 0;
+using enum handlers::Right;
+
+}  // namespace
+
+/// What the stages do.
+struct Team::Stages {
+  static void hand_over(Team& team, const Look&) {
+    if (team.between_hosts_) team.between_hosts_->handover.settle();
+  }
+
+  static asio::awaitable<void> settle_ends(Team& team, const Look&) {
+    if (team.between_hosts_) co_await team.between_hosts_->ends.settle();
+  }
+
+  static asio::awaitable<void> carry(Team& team, const Look& look) {
+    if (team.hosts_ && look.boxes) co_await team.hosts_->carry(team.between_hosts_->handover.owes_chat());
+  }
+
+  static asio::awaitable<void> read_letters(Team& team, const Look&) {
+    if (team.hosts_) co_await team.lead_boxes_.look_at_letters(*team.hosts_);
+  }
+
+  static asio::awaitable<void> read_lead(Team& team, const Look& look) {
+    // What was taken out of the box while another host led comes back as letters, and goes first.
+    if (team.hosts_ && team.hosts_->letters_to_lead_wait())
+      team.lead_boxes_.read_again();
+    else
+      co_await team.lead_boxes_.look_at_lead(look.boxes);
+  }
+
+  static asio::awaitable<void> read_workers(Team& team, const Look& look) {
+    if (look.boxes) co_await team.lead_boxes_.look_at_workers(*look.boxes);  // otherwise the lead's inbox tells why
+  }
+
+  static void settle_asks(Team& team, const Look&) { team.parts_.asks.settle(); }
+
+  static void settle_delivery(Team& team, const Look&) { team.parts_.delivery.settle(); }
+
+  static asio::awaitable<void> read_aliases(Team& team, const Look& look) { return team.lead_boxes_.look_at_aliases(look.boxes); }
+
+  static void settle_orders(Team& team, const Look&) { team.parts_.orders.settle(); }
+
+  static void settle_plans(Team& team, const Look&) { team.parts_.plan_reminders.settle(); }
+
+  static asio::awaitable<void> grant_stops(Team& team, const Look&) { return team.parts_.stops.settle(); }
+
+  static asio::awaitable<void> settle_shutdowns(Team& team, const Look& look) {
+    auto& shutdowns = team.parts_.shutdowns;
+    if (look.rests && !shutdowns.under_way()) co_return;
+    co_await shutdowns.settle();
+    for (const auto& one : shutdowns.take_ended())
+      if (team.context_.may(answer_by_time))
+        team.parts_.asks.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
+  }
+
+  static void settle_tasks(Team& team, const Look&) { team.parts_.tasks.settle(); }
+
+  /// Also while another host leads: what we had decided before is owed, and the other host's word for it is refused.
+  static asio::awaitable<void> carry_out(Team& team, const Look&) { return team.parts_.outbox.run(); }
+
+  /// What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
+  static void tell_of_chat(Team& team, const Look&) {
+    if (std::exchange(team.changes_, team.services_.ledger.changes()) != team.services_.ledger.changes()) team.chat_.raise();
+  }
+
+  /// Only with the whole inbox in view is it known which messages may come back.
+  static void prune(Team& team, const Look&) {
+    if (team.lead_boxes_.has_all()) team.parts_.housekeeping.prune_now_and_then();
+  }
+
+  /// Likewise which entries may go.
+  static asio::awaitable<void> compact(Team& team, const Look&) {
+    if (!team.lead_boxes_.has_all()) co_return;
+    std::function<bool()> may_write = [&team] { return !team.retired_ && team.standing_.is_alone(); };
+    if (co_await team.parts_.housekeeping.compact_now_and_then(std::move(may_write))) team.lead_boxes_.read_again();
+  }
+};
+
+// The order is part of what is promised: asks before orders, letters before the lead's box, effects after decisions.
+const Team::Stage Team::stages[] = {
+    {"hand over to another host", anybody, Stage::each, Stages::hand_over},
+    {"ends told by hosts", anybody, Stage::each, Stages::settle_ends},
+    {"carry between hosts", any_of(carry), Stage::each, Stages::carry},
+    {"letters to the lead", any_of(read_inbox), Stage::changed, Stages::read_letters},
+    {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
+    {"workers' boxes", anybody, Stage::changed, Stages::read_workers},
+    {"asks that are due", anybody, Stage::each, Stages::settle_asks},
+    {"loans that are due", anybody, Stage::each, Stages::settle_delivery},
+    {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},
+    {"orders", any_of(order), Stage::changed, Stages::settle_orders},
+    {"reminders of plans", any_of(order), Stage::changed, Stages::settle_plans},
+    {"wishes to stop", any_of(shut_down), Stage::changed, Stages::grant_stops},
+    {"shutdowns", any_of(shut_down, end_here), Stage::each, Stages::settle_shutdowns},
+    {"tasks", any_of(write), Stage::each, Stages::settle_tasks},
+    {"effects", any_of(write, carry), Stage::each, Stages::carry_out},
+    {"word to whoever hands over", anybody, Stage::each, Stages::tell_of_chat},
+    {"old rows", anybody, Stage::changed, Stages::prune},
+    {"old entries of the lead's box", anybody, Stage::changed, Stages::compact},
+};
+
+asio::awaitable<Team::Polled> Team::poll() {
+  // What an earlier poll has committed may be marked by this one without a commit of its own.
+  if (const auto there = services_.ledger.still_there(); !there) {
+    context_.heard_of_ledger(there);
+    co_return Polled::served;
+  }
+  co_await mailbox().refresh();
+  Look look;
+  if (const auto end = begin(look)) co_return *end;
+  for (const auto& stage : stages) {
+    if (!stage.is_due(look, context_.standing)) continue;
+    if (const auto* at_once = std::get_if<0>(&stage.run))
+      (*at_once)(*this, look);
+    else
+      co_await std::get<1>(stage.run)(*this, look);
+  }
+  co_return Polled::served;
+}
+
+std::optional<Team::Polled> Team::begin(Look& look) {
+  const bool all = pace_.takes_all_boxes();
+  mailbox().rely_on_hints(!all);
+  const auto seen = roster_.look();
+  if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
+  if (seen != RosterKeeper::Seen::as_before) standing_.heed_lead_process();
+  if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
+  if (seen == RosterKeeper::Seen::unreadable) return Polled::served;
+  standing_.heed_hosts(retired_);
+  standing_.heed_lead_session();
+  lead_boxes_.follow_standing();
+  look.boxes = mailbox().news();
+  const bool rests = !all && seen == RosterKeeper::Seen::as_before && look.boxes && mailbox().rests() &&
+                     !lead_boxes_.must_read() && changes_ == services_.ledger.changes();
+  look.rests = !pace_.is_whole(rests);
+  return std::nullopt;
+}
+
+}  // namespace inbox_poller::poller

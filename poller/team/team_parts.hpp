@@ -1,0 +1,81 @@
+// What a team's service is made of. Each part knows only what stands before it.
+#pragma once
+
+#include "poller/changes.hpp"
+#include "poller/context/group_commit.hpp"
+#include "poller/context/team_context.hpp"
+#include "poller/delivery/delivery.hpp"
+#include "poller/effects/outbox.hpp"
+#include "poller/exchange/exchange.hpp"
+#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/members.hpp"
+#include "poller/systems/transport.hpp"
+#include "poller/team/asks.hpp"
+#include "poller/team/housekeeping.hpp"
+#include "poller/team/notifier.hpp"
+#include "poller/team/orders.hpp"
+#include "poller/team/plan_reminders.hpp"
+#include "poller/team/quarantine.hpp"
+#include "poller/team/shutdowns.hpp"
+#include "poller/team/stops.hpp"
+#include "poller/team/task_keeper.hpp"
+#include "poller/team/worker_boxes.hpp"
+#include "poller/team/worker_calls.hpp"
+
+namespace inbox_poller::poller {
+
+/// What all teams share. Outlives every Team.
+struct Services {
+  FileSystem& files;
+  Ledger& ledger;
+  Telemetry& telemetry;
+  const Clock& clock;
+  GroupCommit& commits;
+  Quarantine& quarantine;
+  Processes& processes;
+  boost::asio::any_io_executor executor;  // the decision thread
+  boost::asio::thread_pool& pool;         // for reads of big files
+  std::string home;
+  std::string state_dir = {};  // of the ledger, and of what a mailbox system keeps beside it
+  Changes changes{clock.wall_ms()};
+  WorkerProcesses workers{processes, clock};
+  /// The way to other hosts, for a team with [hosts]. An error says why there is none.
+  std::function<Result<std::unique_ptr<Exchange>>(const config::TeamConfig&)> open_exchange = {};
+};
+
+struct TeamParts {
+  TeamParts(Services& services, TeamContext& context, Mailbox& mailbox, Members& members, Coordination* queue)
+      : notifier(context),
+        asks(context, notifier),
+        outbox(context, mailbox, services.commits),
+        panes(context.config.shutdown.tmux, services.processes),
+        lead_panes(context.config.delivery.tmux.command, services.processes),
+        delivery(context, services.files, lead_panes),
+        shutdowns(context, mailbox, members, panes, services.processes),
+        worker_calls(context, panes, services.processes),
+        stops(context, asks, shutdowns),
+        orders(context),
+        plan_reminders(context),
+        tasks(context, queue),
+        worker_boxes(context, mailbox, asks, outbox),
+        housekeeping(context, mailbox, asks, shutdowns, services.executor) {}
+
+  Status restore();
+
+  Notifier notifier;
+  Asks asks;
+  Outbox outbox;
+  TmuxPanes panes;       // where workers live
+  TmuxPanes lead_panes;  // where the lead lives
+  Delivery delivery;
+  Shutdowns shutdowns;
+  WorkerCalls worker_calls;
+  Stops stops;
+  Orders orders;
+  PlanReminders plan_reminders;
+  TaskKeeper tasks;
+  WorkerBoxes worker_boxes;
+  Housekeeping housekeeping;
+};
+
+}  // namespace inbox_poller::poller
