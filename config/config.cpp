@@ -1,17 +1,20 @@
 #include "config/config.hpp"
 
+#include <iterator>
+
 #include "config/text.hpp"
 
 namespace inbox_poller::config {
 
-std::string_view noun_of(Transport transport) {
-  switch (transport) {
-    case Transport::jsonl: return "JSONL team";
-    case Transport::maildir: return "maildir";
-    case Transport::redis: return "Redis team";
-    case Transport::claude: break;
-  }
-  return "team";
+const TransportFacts& facts_of(Transport transport) {
+  static constexpr TransportFacts facts[] = {
+      // noun        asks   obeys  force  verify tasks  folds  short
+      {"team",       true,  true,  true,  true,  true,  true,  false},  // claude
+      {"JSONL team", true,  false, false, false, false, false, true},
+      {"maildir",    false, false, false, false, false, false, false},
+      {"Redis team", false, false, false, false, false, false, false}};
+  static_assert(std::size(facts) == static_cast<std::size_t>(Transport::redis) + 1);
+  return facts[static_cast<std::size_t>(transport)];
 }
 
 bool TeamSettings::claims(std::string_view team) const {

@@ -41,8 +41,19 @@ inline std::string_view to_string(Role role) { return schema::name_of(role); }
 /// What a leader does when somebody else turns out to consume the same inbox.
 BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
 BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl, maildir, redis)
-/// For people: what a team of it is.
-std::string_view noun_of(Transport);
+/// What is so in every team of one mailbox system, where something is decided by it. Whoever decides asks for the fact and
+/// never for the system's name.
+struct TransportFacts {
+  std::string_view noun;     // for people: what a team of it is
+  bool asks;                 // workers ask and answer; elsewhere there are letters and tasks, and nothing else
+  bool obeys;                // workers obey modes and rules
+  bool ends_by_force;        // a worker has a process of its own
+  bool verifies;             // a worker may look whether its lead wrote the answer
+  bool reads_task_messages;  // a task is given in a message of its own type, and not in words
+  bool folds_names;          // old clients look a team up under a simpler spelling of its name
+  bool short_ids;            // ids of what the lead asks have eight characters
+};
+const TransportFacts& facts_of(Transport);
 inline std::string_view to_string(Transport transport) { return schema::name_of(transport); }
 
 /// Who is asked what no rule decides.
@@ -77,8 +88,7 @@ struct TeamSettings {
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
-  /// Letters and tasks, and nothing else: nobody there asks or obeys.
-  [[nodiscard]] bool carries_letters_only() const { return transport == Transport::maildir || transport == Transport::redis; }
+  [[nodiscard]] const TransportFacts& facts() const { return facts_of(transport); }
   /// The folder of the team of this name; empty where there are no files.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// The folder in which its inboxes change.

@@ -395,7 +395,7 @@ struct TeamReader {
   void read_tasks() {
     Section tasks = section("tasks");
     TaskQueueSettings& to = out.config.tasks;
-    if (!tasks.keys().empty() && !out.config.team.carries_letters_only())
+    if (!tasks.keys().empty() && out.config.team.facts().asks)
       warn("[tasks] has no effect: only a maildir and a Redis team (team.transport) have a task queue that we keep in order");
     only_a_leader(!tasks.keys().empty(), "[tasks]");
     tasks.count("max_attempts", to.max_attempts, 1, 1000);

@@ -17,7 +17,7 @@ void read_members(Section& team, TeamSettings& to) {
 }
 
 void read_folder(Section& team, TeamSettings& to) {
-  const std::string kind(noun_of(to.transport));
+  const std::string kind(to.facts().noun);
   while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
   if (to.folder.empty()) team.reject("folder", "is missing; write the folder of the " + kind);
   if (to.is_glob())
@@ -60,8 +60,8 @@ void load_transport(Section& team, std::string_view home, TeamSettings& to) {
     team.reject("members", "is for transport = \"jsonl\", \"maildir\" or \"redis\" only");
   if (has_folder) read_folder(team, to);
   if (to.transport == Transport::redis) read_engine(team, engine, to);
-  if (!to.carries_letters_only()) return;
-  const std::string kind = "a " + std::string(noun_of(to.transport));
+  if (to.facts().asks) return;
+  const std::string kind = "a " + std::string(to.facts().noun);
   if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
     team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " nobody leads by himself");
   if (to.role == Role::front)
@@ -73,8 +73,8 @@ void tell_what_is_not_carried(const toml::table& document, Complaints& complaint
   const Transport transport = out.config.team.transport;
   if (transport == Transport::claude) return;
   const auto section = [&](const char* name) { return Section(document, name, complaints, out.settings); };
-  const bool letters = out.config.team.carries_letters_only();
-  const std::string kind = letters ? "a " + std::string(noun_of(transport)) + " (team.transport) knows" : "JSONL teams (team.transport) know";
+  const bool letters = !facts_of(transport).asks;
+  const std::string kind = letters ? "a " + std::string(facts_of(transport).noun) + " (team.transport) knows" : "JSONL teams (team.transport) know";
   const std::string here = " has no effect with team.transport = \"" + std::string(schema::name_of(transport)) + "\": ";
   const auto warn = [&](const std::string& what, const std::string& why) {
     warnings.push_back(complaints.file + ": " + what + here + why);

@@ -66,9 +66,9 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
 }
 
 std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& view) {
-  const auto transport = view.config.team.transport;
-  if (transport == config::Transport::claude) return std::nullopt;
-  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(noun_of(transport)) +
+  const auto& facts = view.config.team.facts();
+  if (facts.obeys) return std::nullopt;
+  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(facts.noun) +
                                            " (team.transport), and " + std::string(what) +
                                            " do not exist there: its workers would not obey"};
 }

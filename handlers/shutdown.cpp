@@ -128,11 +128,12 @@ NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const c
 
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(order.member, view)) return *std::move(problem);
-  if (view.config.team.carries_letters_only()) return *why_not_carried("orders to end", view);
+  const auto& facts = view.config.team.facts();
+  if (!facts.asks) return *why_not_carried("orders to end", view);
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
   shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);
-  if (view.config.team.transport == config::Transport::jsonl)
+  if (facts.short_ids)
     shutdown.request_id = digest_of({view.team, shutdown.request_id}).substr(0, 8);
   shutdown.member = order.member;
   shutdown.agent_id = view.roster.find(order.member)->agent_id;
@@ -143,8 +144,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
     shutdown.force_ms = now_ms;
   } else {
     if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
-    const bool can_be_forced = view.config.team.transport != config::Transport::jsonl;
-    if (order.force_after && can_be_forced) shutdown.force_ms = after(*order.force_after);
+    if (order.force_after && facts.ends_by_force) shutdown.force_ms = after(*order.force_after);
   }
   // Who configured force later than the timeout still means force.
   shutdown.timeout_ms = std::max(after(view.config.shutdown.timeout), shutdown.force_ms);

@@ -38,6 +38,9 @@ RULES = [
     ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/transport\.cpp|cli/|ledger/take_over\.cpp).*",
      r'#\s*include\s*"poller/mailbox/arrays/|\b(WriteOutcome|ReadOutcome|ReadFlag|AppendReceipt|LockDirectory|InboxDocument|InboxEntry|KeySet)\b', None,
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
+    # The table of facts, the loader, and who opens or examines boxes; what a person reads may name the system.
+    ("decisions ask for facts of a mailbox system", r"handlers/.*|poller/(context|effects|delivery|team|run|control|hosts)/.*",
+     r"\bTransport::", None, "if (team.transport == config::Transport::jsonl) return;"),
     ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),
     ("waits are timers, never sleeps", r".*", r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|[^_\w.]sleep\s*\(", None,
      "std::this_thread::sleep_for(1s);"),

@@ -119,7 +119,7 @@ WorkerProcesses::Sight TeamContext::sight_of(const std::string& member) const {
 handlers::AnswerWorth TeamContext::worth(const std::string& member) const {
   if (member == lead) return {};  // its own prompts are answered where they are asked
   if (!roster.own_lead_only.empty()) return {handlers::Answers::verified, roster.own_lead_only};
-  if (workers == nullptr || config.team.transport != config::Transport::claude) return {};
+  if (workers == nullptr || !config.team.facts().verifies) return {};
   return handlers::worth_of(sight_of(member).process, roster.lead_process.has_value());
 }
 

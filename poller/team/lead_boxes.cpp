@@ -97,8 +97,7 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
 
 /// Where agents share their mail nobody's mail is more the team's than another's.
 bool LeadBoxes::watches_all() const {
-  return context_.standing.stance == handlers::Stance::observer &&
-         context_.config.team.carries_letters_only();
+  return context_.standing.stance == handlers::Stance::observer && !context_.config.team.facts().asks;
 }
 
 Reader LeadBoxes::reader() const {

@@ -6,8 +6,9 @@ namespace inbox_poller::poller {
 namespace {
 
 /// As a lead's own client tells of it; where workers know no such message, in words.
-std::string told_of(const schema::Task& task, const std::string& lead, config::Transport transport, EpochMs now_ms) {
-  if (transport != config::Transport::claude)
+std::string told_of(const schema::Task& task, const std::string& lead, const config::TransportFacts& facts,
+                    EpochMs now_ms) {
+  if (!facts.reads_task_messages)
     return "Task " + task.id + " is yours: " + task.subject +
            (task.description.empty() ? std::string() : "\n" + task.description);
   const auto quoted = [](const std::string& text) { return schema::quote(text); };
@@ -39,8 +40,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
   TRY(context_.commit([&](Tx& tx) {
     tx.log(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
   }));
-  TRY(send(to, told_of(assigned.task, context_.lead, context_.config.team.transport,
-                                     services_.clock.wall_ms()), ""));
+  TRY(send(to, told_of(assigned.task, context_.lead, context_.config.team.facts(), services_.clock.wall_ms()), ""));
   return assigned.task;
 }
 

@@ -109,7 +109,7 @@ MUTATIONS = [
              "poller/team/stages.cpp",
              "    if (rights == 0) return true;",
              "    return true;",
-             Unit("poller", "a leader stops at the second sign of another consumer, and goes on when told so")),
+             Unit("poller", "an observer orders nothing, whatever modes are configured")),
     Mutation("inbox-size", "a file over the limit is not read",
              "poller/mailbox/arrays/inbox_file.cpp",
              "if (file->stat.size > limit) {",

@@ -128,6 +128,15 @@ TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose 
   CHECK(request->state == handlers::AskState::answered_elsewhere);
 }
 
+TEST_CASE("an observer orders nothing, whatever modes are configured") {
+  World world([](config::TeamConfig& config) {
+    config.team.role = config::Role::observer;
+    config.modes.on_join = config::PermissionMode::plan;
+  });
+  world.poll();
+  CHECK(world.ledger->orders().of_team("t")->empty());
+}
+
 TEST_CASE("an observer says once when nobody answers an ask, and never answers it itself") {
   World world(as(config::Role::observer));
   world.write_lead({World::entry("w1", World::ask("perm-1", "make install"), 1)});
