@@ -92,7 +92,7 @@ std::vector<TableText> described_tables() {
           view_of("sent",
                   "id, " + key_column("key") +
                       " AS key, team, batch, inbox, request_id, state, attempts, created_ms,\n  next_ms, last_problem, "
-                      "from_id, timestamp, summary, text, raw",
+                      "from_id, timestamp, summary, text",
                   "outbox"),
           view_of("told",
                   "id, at_ms, team, " + key_column("message_key") + " AS message_key, request_id,\n  event, detail",
