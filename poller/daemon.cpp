@@ -81,12 +81,14 @@ std::string summary(const ReloadReport& report) {
 }
 
 Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_ledger, Telemetry& telemetry) {
+  const auto tell = [&](const std::string& aside, const std::string& why) {
+    telemetry.emit(Event::ledger_set_aside,
+                   {{"path", aside},
+                    {"reason", path + ", its -wal and its -shm were renamed to this name, because " + why +
+                                   "; a new ledger begins"}});
+  };
   auto ledger = Ledger::open(path);
-  if (const auto* taken = ledger && (*ledger)->taken_over() ? &*(*ledger)->taken_over() : nullptr)
-    telemetry.emit(Event::ledger_taken_over,
-                   {{"path", taken->copy},
-                    {"old", "format " + std::to_string(taken->format)},
-                    {"reason", "a copy of the ledger as it was; delete it once you are sure of the new program"}});
+  if (ledger && (*ledger)->older()) tell((*ledger)->older()->path, (*ledger)->older()->why);
   if (ledger && (*ledger)->was_saved())
     telemetry.emit(Event::ledger_saved, {{"path", path},
                                          {"reason",
@@ -95,8 +97,8 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_le
   if (ledger || !new_ledger || (ledger.error().code != "ledger.damaged" && ledger.error().code != "ledger.saved"))
     return ledger;
   TRY(auto aside, Ledger::set_aside(path, SystemClock().wall_ms()));
-  telemetry.emit(Event::daemon_warning,
-                 {{"path", aside}, {"reason", "the damaged ledger was set aside; starting with a new one"}});
+  tell(aside, ledger.error().code == "ledger.damaged" ? "it is damaged and --new-ledger was given"
+                                                      : "it has a saved ledger beside it and --new-ledger was given");
   return Ledger::open(path);
 }
 

@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 3910, "config": 6710, "handlers": 3525, "poller": 31150, "poller/cli": 14500}  # docs/adr/0006-size.md
+MAX_ROOM_LINES = {"schema": 3910, "config": 6710, "handlers": 3525, "poller": 30630, "poller/cli": 14500}  # docs/adr/0006-size.md
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "exchange", "systems", "ledger", "context", "hosts", "effects", "delivery", "team", "run", "control", "daemon", "cli")
@@ -34,8 +34,8 @@ RULES = [
     ("SQLite stays in poller/ledger", r".*", r"#\s*include\s*<sqlite3\.h>", r"poller/ledger/.*", "#include <sqlite3.h>"),
     ("Redis and TLS stay in poller/exchange", r".*", r"#\s*include\s*<(hiredis/|boost/asio/ssl|openssl/ssl)", r"poller/exchange/.*",
      "#include <hiredis/hiredis.h>"),
-    # A person's commands for one file (cli/) and what an older ledger holds know the spelling; who opens a team knows the system.
-    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/transport\.cpp|cli/|ledger/take_over\.cpp).*",
+    # A person's commands for one file (cli/) know the spelling; who opens a team knows the system.
+    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/transport\.cpp|cli/).*",
      r'#\s*include\s*"poller/mailbox/arrays/|\b(WriteOutcome|ReadOutcome|ReadFlag|AppendReceipt|LockDirectory|InboxDocument|InboxEntry|KeySet)\b', None,
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
     # The table of facts, the loader, and who opens or examines boxes; what a person reads may name the system.

@@ -83,7 +83,6 @@ def jobs():
         part = shard[0]
         listed.append(process_test("fault-every-call-" + part, "fault/test_call_errors.py", FAULT_POINTS="all", SHARD=shard))
         listed.append(process_test("kill-before-every-call-" + part, "crash/test_every_call.py", CRASH_POINTS="all", SHARD=shard))
-    listed.append(Job("take-over", [str(DEV / "unit_poller"), "--filenames-as-tags", "[#ledger_migration]"], {"LONG": "1"}))
     listed.append(process_test("power-loss", "power/test_power_loss.py", POWER_STATES="all"))
     for folder in ("crash", "fault", "hostile", "locks", "power"):
         done = {job.command[-1] for job in listed}

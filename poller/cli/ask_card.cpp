@@ -14,11 +14,6 @@ namespace json = boost::json;
 
 namespace {
 
-/// The tool's name, or the plan's file; an older daemon has both in the subject.
-std::string named(const json::object& ask, std::string_view field) {
-  return ask.contains(field) ? text_of(ask, field) : text_of(ask, "subject");
-}
-
 std::string claim(std::string_view title, const std::string& text) {
   return text.empty() ? "" : "  " + std::string(title) + ":\n" + printable_block(text, "    | ");
 }
@@ -28,8 +23,8 @@ std::string what_is_asked(const json::object& ask, const std::string& asker) {
   const std::string body = raw_text_of(ask, "body");
   if (kind == "permission") {
     const std::string folder = text_of(ask, "folder");
-    return "  " + asker + " asks to use " + named(ask, "tool") + " with\n" +
-           handlers::input_text(named(ask, "tool"), body, "    ", "    | ") +
+    return "  " + asker + " asks to use " + text_of(ask, "tool") + " with\n" +
+           handlers::input_text(text_of(ask, "tool"), body, "    ", "    | ") +
            (folder.empty() ? "" : "  its folder: " + folder + '\n');
   }
   if (kind == "sandbox")
@@ -38,7 +33,7 @@ std::string what_is_asked(const json::object& ask, const std::string& asker) {
   if (kind == "stop")
     return "  " + asker + " asks to stop; approving ends its process and takes it out of the team\n" +
            claim("its reason", body);
-  const std::string file = named(ask, "file");
+  const std::string file = text_of(ask, "file");
   return "  " + asker + " asks for approval of a plan" + (file.empty() ? "" : " (" + file + ")") + "\n" +
          printable_block(body, "    | ");
 }
@@ -131,7 +126,7 @@ json::object with_values(json::object answer, std::string_view list) {
 }
 
 bool can_be_answered(const json::object& ask) {
-  const std::string answers = raw_text_of(ask, "answers");  // an older daemon does not say
+  const std::string answers = raw_text_of(ask, "answers");  // of an open ask only
   return answers.empty() || answers == "count";
 }
 

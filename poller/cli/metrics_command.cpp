@@ -151,9 +151,8 @@ void put_spread(Samples& to, const std::string& family, const std::string& team,
   to.put(family + "_count", team, count_of(spread, "count"));
 }
 
-/// What was counted since the start; a daemon of an earlier version does not say.
+/// What was counted since the start.
 void add_counted(Samples& to, const std::string& team, const json::object& counted) {
-  if (counted.empty()) return;
   for (const json::object* one : objects_of(counted, "decisions")) {
     std::string labels = team;
     for (const char* name : {"kind", "outcome", "by"}) labels += ',' + label(name, raw_text_of(*one, name));

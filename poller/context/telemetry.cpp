@@ -115,7 +115,7 @@ constexpr std::array events{
     EventInfo{Event::ledger_gone, "ledger.gone", LogLevel::error},
     EventInfo{Event::ledger_saved, "ledger.saved", LogLevel::warn},
     EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},
-    EventInfo{Event::ledger_taken_over, "ledger.taken_over", LogLevel::info},
+    EventInfo{Event::ledger_set_aside, "ledger.set_aside", LogLevel::warn},
     EventInfo{Event::ledger_pruned, "ledger.pruned", LogLevel::info},
     EventInfo{Event::hosts_leader, "hosts.leader", LogLevel::warn},
     EventInfo{Event::hosts_trouble, "hosts.trouble", LogLevel::warn},

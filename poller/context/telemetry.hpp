@@ -109,7 +109,7 @@ enum class Event {
   ledger_gone,
   ledger_saved,
   ledger_recovered,
-  ledger_taken_over,
+  ledger_set_aside,
   ledger_pruned,
   hosts_leader,
   hosts_trouble,

@@ -32,7 +32,7 @@ json::object effect_view(const OutboxRow& row) {
           {"last_problem", clean(row.last_problem)},
           {"message_key", row.key.value},
           {"request_id", row.request_id},
-          {"entry", clean(entry_text(row.message, row.raw))}};
+          {"entry", clean(entry_text(row.message, ""))}};
 }
 
 json::array numbers_of(const std::vector<handlers::ProcessRef>& processes) {

@@ -136,7 +136,6 @@ Result<std::vector<OutboxRow>> Outbox::due() {
 /// Those of one inbox stand together.
 void Outbox::post(std::span<Attempt> attempts) {
   std::vector<schema::Message> messages;
-  std::vector<Attempt*> readable;
   const Attempt* before = nullptr;
   for (std::size_t i = 0; i < attempts.size();) {
     const std::string& inbox = attempts[i].row.inbox;
@@ -145,22 +144,16 @@ void Outbox::post(std::span<Attempt> attempts) {
       continue;
     }
     messages.clear();
-    readable.clear();
+    const std::size_t first = i;
     for (std::size_t bytes = 0; i < attempts.size() && attempts[i].row.inbox == inbox; ++i) {
-      const auto& row = attempts[i].row;
-      bytes += row.message.text.size() + row.raw.size();
+      const schema::Message& message = attempts[i].row.message;
+      bytes += message.text.size();
       if (!messages.empty() && bytes > bytes_together) break;
-      // With bytes of its own: of an earlier version, or by somebody else.
-      auto message = row.raw.empty() ? Result<Decoded>(Decoded{row.message}) : mailbox_.decode(row.raw);
-      attempts[i].result = message ? PutResult{} : PutResult{Put::refused, message.error().message};
-      if (!message) continue;
-      messages.push_back(std::move(message->message));
-      readable.push_back(&attempts[i]);
+      messages.push_back(message);
     }
-    if (messages.empty()) continue;
     auto results = mailbox_.post(inbox, messages);
-    for (std::size_t n = 0; n < readable.size(); ++n) readable[n]->result = std::move(results[n]);
-    before = readable.back();
+    for (std::size_t n = 0; n < messages.size(); ++n) attempts[first + n].result = std::move(results[n]);
+    before = &attempts[i - 1];
   }
 }
 

@@ -17,7 +17,7 @@ struct LedgerReport {
 /// An error, "ledger.saved" or "ledger.unsafe", when a ledger that was taken away from its daemon waits beside the path.
 Status told_if_saved(const std::string& path);
 
-/// Errors are those of told_if_saved() and ledger_exists(), and "ledger.foreign", "ledger.newer", "ledger.io". A missing
+/// Errors are those of told_if_saved() and ledger_exists(), and "ledger.foreign", "ledger.newer", "ledger.older", "ledger.io". A missing
 /// ledger is none.
 Result<LedgerReport> inspect_ledger(const std::string& path);
 

@@ -92,7 +92,7 @@ std::vector<TableText> described_tables() {
           view_of("sent",
                   "id, " + key_column("key") +
                       " AS key, team, batch, inbox, request_id, state, attempts, created_ms,\n  next_ms, last_problem, "
-                      "from_id, timestamp, summary, text, raw",
+                      "from_id, timestamp, summary, text",
                   "outbox"),
           view_of("told",
                   "id, at_ms, team, " + key_column("message_key") + " AS message_key, request_id,\n  event, detail",
@@ -110,8 +110,6 @@ std::string json_list(const std::vector<long long>& ids) {
 
 Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Ledger::~Ledger() = default;
-
-const std::optional<TakenOver>& Ledger::taken_over() const { return impl_->taken_over; }
 
 MessageTable& Ledger::messages() { return impl_->messages; }
 DeliveryTable& Ledger::deliveries() { return impl_->deliveries; }
@@ -142,6 +140,7 @@ Result<SavedLedger> Ledger::save() {
 
 bool Ledger::is_new() const { return impl_->is_new; }
 bool Ledger::was_saved() const { return impl_->was_saved; }
+const std::optional<SetAsideLedger>& Ledger::older() const { return impl_->older; }
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
 long long Ledger::chat_changes() const { return impl_->database->chat_changes(); }

@@ -26,10 +26,10 @@
 
 namespace inbox_poller::poller {
 
-/// A ledger of an earlier format became one of today's when it was opened.
-struct TakenOver {
-  int format = 0;    // what it was
-  std::string copy;  // of it as it was; a person may delete it
+/// A ledger of an older format that was renamed when the ledger at its path was opened.
+struct SetAsideLedger {
+  std::string path;  // its name now, and the beginning of its companions' names
+  std::string why;   // "it has format 5, …"
 };
 
 /// Where what was committed is, after the ledger was taken away.
@@ -40,11 +40,11 @@ struct SavedLedger {
 
 class Ledger {
  public:
-  /// Opens or creates the file (0600), checks it, and takes it over when an earlier program wrote it. ":memory:" is allowed for tests. Errors:
-  /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.unreleased
-  /// (of a format that no release wrote), ledger.foreign (not a ledger), ledger.unsafe (a link, another owner, writable
-  /// for others), ledger.saved (one ledger is at the path, another one was saved beside it), ledger.gone, ledger.io,
-  /// ledger.full.
+  /// Opens or creates the file (0600) and checks it. A ledger of an older format is renamed to `<path>.format-N`, and a
+  /// new one begins. ":memory:" is allowed for tests. Errors: ledger.damaged, ledger.in_use (another daemon has it),
+  /// ledger.newer (written by a later program), ledger.foreign (not a ledger), ledger.unsafe (a link, another owner,
+  /// writable for others), ledger.saved (one ledger is at the path, another one was saved beside it), ledger.gone,
+  /// ledger.io, ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
   /// True when there was none at the path, and an empty one was made.
   [[nodiscard]] bool is_new() const;
@@ -53,9 +53,9 @@ class Ledger {
   /// Renames a damaged ledger and all that belongs to it to `<path>.damaged-<time>` and returns that name, or an empty
   /// one when there was no ledger. Only ever called because a person asked for it (`run --new-ledger`).
   static Result<std::string> set_aside(const std::string& path, EpochMs now_ms);
+  /// The ledger of an older format that was at the path before; nothing when there was none.
+  [[nodiscard]] const std::optional<SetAsideLedger>& older() const;
   ~Ledger();
-
-  [[nodiscard]] const std::optional<TakenOver>& taken_over() const;
 
   /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
   /// (which goes on to the caller). After an error the ledger stays usable, except after "ledger.gone". Nesting is a

@@ -188,10 +188,7 @@ Status rename_durably(const std::string& from, const std::string& to) {
   return sync_directory_of(to);
 }
 
-Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
-  TRY(auto path, resolved_path(given));
-  TRY(const auto lock, LedgerLock::take(path));
-  const std::string wanted = path + ".damaged-" + compact_time(now_ms);
+Result<std::string> rename_ledger(const std::string& path, const std::string& wanted) {
   std::string name = wanted;
   for (int i = 2; there(name) || there(name + "-wal") || there(name + ".saved"); ++i)
     name = wanted + "-" + std::to_string(i);
@@ -204,6 +201,12 @@ Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
     moved = true;
   }
   return moved ? name : std::string();
+}
+
+Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
+  TRY(auto path, resolved_path(given));
+  TRY(const auto lock, LedgerLock::take(path));
+  return rename_ledger(path, path + ".damaged-" + compact_time(now_ms));
 }
 
 }  // namespace inbox_poller::poller

@@ -53,8 +53,13 @@ Status sync_file(const std::string& path);
 /// Renames and makes the renaming durable.
 Status rename_durably(const std::string& from, const std::string& to);
 
-/// Renames the ledger, its write-ahead log, its index and a saved one together to `<path>.damaged-<time>…`; returns that name, or
-/// nothing when there was no ledger. Refused ("ledger.in_use") while a daemon has it.
+/// Renames the ledger and then its companions (`-wal`, `-shm`, `-journal`, `.saved`) to `wanted`, or to `wanted-2` and so
+/// on when a set-aside ledger has that name. Every renaming is durable. Returns the ledger's new name, or an empty one when
+/// nothing was there. The caller has the ledger's lock, and no connection is open.
+Result<std::string> rename_ledger(const std::string& path, const std::string& wanted);
+
+/// Sets a damaged ledger aside: takes its lock and renames it to `<path>.damaged-<time>` (rename_ledger()). Error
+/// "ledger.in_use": a daemon has the ledger.
 Result<std::string> set_ledger_aside(const std::string& path, EpochMs now_ms);
 
 }  // namespace inbox_poller::poller

@@ -16,7 +16,7 @@ struct Ledger::Impl {
 
   LedgerLock lock;  // let go only after the connection is closed
   std::unique_ptr<Database> database;
-  std::optional<TakenOver> taken_over;
+  std::optional<SetAsideLedger> older;
   bool is_new = false;
   bool was_saved = false;
   DeliveryTable deliveries{*database};

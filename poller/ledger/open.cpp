@@ -1,12 +1,11 @@
-// How a ledger comes to be open: owned, private, whole, ours, and of our version.
+// How a ledger comes to be open: owned, private, whole, ours, and of our format.
 #include <sqlite3.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "poller/ledger/ledger_impl.hpp"
-#include "poller/ledger/old_formats.hpp"
 #include "poller/ledger/tables.hpp"
-#include "poller/ledger/take_over.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -50,16 +49,35 @@ Status create(const std::string& path) {
   return rename_durably(draft, path);
 }
 
-// The columns' names have no sum and no index: each must be there under the name that its format gave it. More may be
-// there.
-Status examine_columns(Database& database, int version) {
+constexpr const char* all_columns =
+    "SELECT t.name || '.' || c.name AS value FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
+
+/// The columns of this format, as a JSON list of `table.column`.
+Result<std::string> columns_of_format() {
   TRY(auto model, Database::open(":memory:"));
-  TRY(version == ledger_format ? make_tables(*model) : make_old_tables(*model, version));
-  const std::string columns = "FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
-  TRY(auto wanted, model->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns));
+  TRY(make_tables(*model));
+  return model->value<std::string>("SELECT json_group_array(value) FROM (" + std::string(all_columns) + ")");
+}
+
+// The columns' names have no sum and no index: each must be there under the name that the format gave it. More may be
+// there.
+Status examine_columns(Database& database) {
+  TRY(const auto wanted, columns_of_format());
   TRY(auto missing, database.value<std::string>(
-      "SELECT value FROM json_each(?1) WHERE value NOT IN (SELECT t.name || '.' || c.name " + columns + ")", wanted));
+      "SELECT value FROM json_each(?1) WHERE value NOT IN (" + std::string(all_columns) + ")", wanted));
   return missing.empty() ? Status(Done{}) : database.damaged("it has no column " + missing);
+}
+
+// A flipped bit in the number alone must not take a ledger out of use: its tables are another witness.
+Status examine_older(Database& database, int format) {
+  TRY(const auto ours, columns_of_format());
+  TRY(const auto differs, database.value<bool>(
+      "WITH ours AS (SELECT value FROM json_each(?1)), theirs(value) AS (" + std::string(all_columns) + ") "
+      "SELECT EXISTS (SELECT 1 FROM ours WHERE value NOT IN theirs) OR EXISTS (SELECT 1 FROM theirs WHERE value NOT IN "
+      "ours AND substr(value, 1, instr(value, '.')) IN (SELECT substr(value, 1, instr(value, '.')) FROM ours))", ours));
+  if (differs) return Done{};
+  return database.damaged("its number says format " + std::to_string(format) + ", and its tables are of format " +
+                          std::to_string(ledger_format));
 }
 
 /// The fault that kept integrity_check from reading a page, which it tells as if the page were damaged; 0: it read all.
@@ -72,9 +90,9 @@ int unreadable(std::string_view finding) {
   return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? 0 : code;
 }
 
-// Is it ours, may we touch it, is it whole. integrity_check rather than quick_check: a damaged index would hide a known
-// message, and a message that is not known is judged again.
-Status examine(Database& database) {
+// Is it ours, may we touch it, is it whole; returns its format. integrity_check rather than quick_check: a damaged index
+// would hide a known message, and a message that is not known is judged again.
+Result<int> examine(Database& database) {
   TRY(auto id, database.value<int>("PRAGMA application_id"));
   if (id != ledger_application_id) {
     return Error{"ledger.foreign",
@@ -86,23 +104,37 @@ Status examine(Database& database) {
                                      ", this inbox-poller knows up to " + std::to_string(ledger_format) +
                                      "; install the newer inbox-poller again"};
   }
-  if (version > static_cast<int>(old_formats.size()) && version < ledger_format) {
-    return Error{"ledger.unreleased", database.path() + ": has format " + std::to_string(version) +
-                                          ", which no release ever wrote and this inbox-poller does not read; start it "
-                                          "with --new-ledger, which sets that one aside"};
-  }
   TRY(auto finding, database.value<std::string>("PRAGMA integrity_check(1)"));
   if (version < 1) return database.damaged("its format is " + std::to_string(version));
   if (const int code = unreadable(finding); code != 0) return database.fault(code);
   if (finding != "ok") return database.damaged(finding);
-  return examine_columns(database, version);
+  TRY(version == ledger_format ? examine_columns(database) : examine_older(database, version));
+  return version;
 }
 
 Status use_write_ahead_log(Database& database) {
   TRY(auto mode, database.value<std::string>("PRAGMA journal_mode = WAL"));
-  if (mode == "wal") return Done{};
+  // SQLite makes the log and its index at the next reading, and they must be there to be remembered (LedgerPlace).
+  if (mode == "wal") return database.run("PRAGMA user_version");
   return Error{"ledger.io", database.path() + ": this file system does not support a write-ahead log (got \"" + mode +
                                 "\"); put the ledger on a local disk"};
+}
+
+Result<std::unique_ptr<Database>> open_file(const std::string& path) {
+  TRY(auto database, Database::open(path));
+  TRY(database->script(settings));
+  return database;
+}
+
+// Returns the ledger's new name. The bytes stay as they were: SQLite removes the log that it made itself, an empty one,
+// and keeps a log with commits in it.
+Result<std::string> set_older_aside(std::unique_ptr<Database> database, int format) {
+  const std::string path = database->path();
+  std::error_code none;
+  const auto log_bytes = std::filesystem::file_size(path + "-wal", none);
+  if (!none && log_bytes > 0) database->leave_log_at_end();
+  database.reset();
+  return rename_ledger(path, path + ".format-" + std::to_string(format));
 }
 
 }  // namespace
@@ -128,26 +160,31 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
       TRY(create(path));
     }
   }
-  TRY(auto opened, Database::open(path));
-  auto impl = std::make_unique<Impl>(std::move(lock), std::move(opened));
-  Database& database = *impl->database;
-  TRY(database.script(settings));
+  TRY(auto database, open_file(path));
+  std::optional<SetAsideLedger> older;
   if (!in_memory) {
-    TRY(examine(database));
-    TRY(use_write_ahead_log(database));
+    TRY(const int format, examine(*database));
+    if (format != ledger_format) {
+      TRY(auto aside, set_older_aside(std::move(database), format));
+      if (auto made = create(path); !made)
+        return in_context("after the ledger of format " + std::to_string(format) + " was renamed to " + aside,
+                          made.error());
+      TRY(auto begun, open_file(path));
+      database = std::move(begun);
+      older = SetAsideLedger{std::move(aside), "it has format " + std::to_string(format) + ", and this inbox-poller uses format " +
+                                                  std::to_string(ledger_format)};
+    }
+    TRY(use_write_ahead_log(*database));
+  } else {
+    TRY(make_tables(*database));
   }
-  TRY(const auto version, database.value<int>("PRAGMA user_version"));
-  if (in_memory) {
-    TRY(make_tables(database));
-  } else if (version < ledger_format) {
-    TRY(auto taken, take_over(database, version));
-    impl->taken_over = TakenOver{version, std::move(taken)};
-  }
-  impl->is_new = is_new;
-  impl->was_saved = was_saved;
+  auto impl = std::make_unique<Impl>(std::move(lock), std::move(database));
+  impl->is_new = is_new || older;
+  impl->was_saved = was_saved && !older;
+  impl->older = std::move(older);
   if (!in_memory) {
     TRY(auto place, LedgerPlace::remember(path));
-    TRY(database.keep_to(std::move(place)));
+    TRY(impl->database->keep_to(std::move(place)));
   }
   return std::unique_ptr<Ledger>(new Ledger(std::move(impl)));
 }

@@ -67,9 +67,8 @@ struct OutboxRow {
   long long batch = 0;
   std::string inbox;
   schema::MessageKey key;
-  schema::Message message;
-  std::string raw;         // the bytes to be written; empty: as `message` is encoded
-  std::string request_id;  // empty for `send`
+  schema::Message message;  // its color is not kept: nothing sets one
+  std::string request_id;   // empty for `send`
   EffectState state = EffectState::pending;
   int attempts = 0;
   EpochMs created_ms = 0;

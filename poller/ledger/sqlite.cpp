@@ -120,8 +120,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
 Database::~Database() {
   cache_.clear();
   // Otherwise SQLite would move the log into a file that is not at its path, and remove another one's log.
-  if (gone_ && (place_.is_cut() || !place_.has_main_file()))
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (gone_ && (place_.is_cut() || !place_.has_main_file())) leave_log_at_end();
   sqlite3_close(handle_);
 }
 
@@ -269,6 +268,8 @@ Status Database::copy_to(const std::string& path) {
   if (!made) clear();
   return made;
 }
+
+void Database::leave_log_at_end() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
 // what changes
 

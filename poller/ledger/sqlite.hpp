@@ -57,10 +57,6 @@ class Statement {
   /// A value that must not be bound: next() fails, "ledger.sql".
   void refuse(std::string_view why);
   [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-  [[nodiscard]] bool is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
-  [[nodiscard]] bool is_number(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
-  [[nodiscard]] int width() const { return sqlite3_column_count(statement_); }
-  [[nodiscard]] std::string name(int column) const { return sqlite3_column_name(statement_, column); }
   void get(int column, long long& value) const { value = sqlite3_column_int64(statement_, column); }
   void get(int column, int& value) const { value = sqlite3_column_int(statement_, column); }
   void get(int column, bool& value) const { value = sqlite3_column_int(statement_, column) != 0; }
@@ -133,6 +129,9 @@ class Database {
   Result<std::string> save();
   /// Writes the whole database to a new file of its own, durably; a left-over of an earlier try goes.
   Status copy_to(const std::string& path);
+
+  /// Makes the end of the connection leave the write-ahead log as it is, instead of moving it into the database.
+  void leave_log_at_end();
 
   /// From now on each transaction that is committed tells the tables' sorts of change.
   void tell(std::function<void(Areas)> told);

@@ -104,7 +104,7 @@ struct KeyCell {
   static bool read(const Statement& from, int column, std::string& value) {
     std::string bytes;
     from.get(column, bytes);
-    auto text = from.is_text(column) && key_bytes(bytes) ? bytes : key_text(bytes);  // a text: in an earlier format
+    auto text = key_text(bytes);
     if (text) value = std::move(*text);
     return text.has_value();
   }
@@ -251,8 +251,6 @@ class Table {
   }
 
   [[nodiscard]] TableText text() const { return {name_, create_}; }
-  /// The columns in their order, the sum last.
-  [[nodiscard]] const std::string& names() const { return names_; }
   /// "SELECT … FROM name ", to be followed by a condition.
   [[nodiscard]] const std::string& select() const { return select_; }
   /// The columns, each behind "alias.".
@@ -266,25 +264,21 @@ class Table {
 
   /// The number that SQLite gave it.
   Result<long long> insert(Database& database, const Row& row) const {
-    TRY(database.run(filled(database, insert_, row, false, true)));
+    TRY(database.run(filled(database, insert_, row, false)));
     return database.last_id();
   }
   /// Likewise; nothing happens, and Database::changes() says so, when there is a row with the same key.
   Result<long long> insert_new(Database& database, const Row& row) const {
-    TRY(database.run(filled(database, insert_new_, row, false, true)));
+    TRY(database.run(filled(database, insert_new_, row, false)));
     return database.last_id();
-  }
-  /// As it was elsewhere, with its number. Not `sound`: with a sum that it does not have, so that it stays unreadable.
-  Status restore(Database& database, const Row& row, bool sound) const {
-    return database.run(filled(database, insert_, row, true, sound));
   }
   /// Inserts, or writes what changes of the row with the same key.
   Status put(Database& database, const Row& row) const {
-    return database.run(filled(database, put_, row, false, true));
+    return database.run(filled(database, put_, row, false));
   }
   /// Writes what changes of the row with this number.
   Status move(Database& database, const Row& row) const {
-    return database.run(filled(database, move_, row, true, true));
+    return database.run(filled(database, move_, row, true));
   }
 
   [[nodiscard]] long long sum_of(const Row& row) const {
@@ -296,17 +290,13 @@ class Table {
 
   /// The row at hand, its columns from `first` on: as it was written, or "ledger.damaged".
   Status read_into(const Database& database, const Statement& from, Row& row, int first = 0) const {
-    const bool sound = read_columns(from, row, first);
+    bool sound = true;
+    int index = first;
+    for (const auto& one : columns_) sound = one.read(from, index++, row) && sound;
     long long sum = 0;
     if (has_sum_) from.get(first + values_ - 1, sum);
     if (sound && (!has_sum_ || sum == sum_of(row))) return Done{};
     return database.damaged(told_(row) + " is not as it was written");
-  }
-  /// Without its sum; false when a value is none that the column takes.
-  [[nodiscard]] bool read_columns(const Statement& from, Row& row, int first = 0) const {
-    bool sound = true;
-    for (const auto& one : columns_) sound = one.read(from, first++, row) && sound;
-    return sound;
   }
   [[nodiscard]] auto reader() const {
     return [this](const Database& database, const Statement& from) -> Result<Row> {
@@ -323,7 +313,7 @@ class Table {
   }
 
  private:
-  Statement filled(Database& database, const std::string& sql, const Row& row, bool with_number, bool sound) const {
+  Statement filled(Database& database, const std::string& sql, const Row& row, bool with_number) const {
     Statement statement = database.query(sql);
     const bool moving = &sql == &move_;
     int index = 0;
@@ -332,7 +322,7 @@ class Table {
       const bool wanted = one.part == Part::number ? with_number : !moving || one.part == Part::changing;
       if (wanted) one.bind(statement, index, row);
     }
-    if (has_sum_) statement.bind(++index, sound ? sum_of(row) : sum_of(row) ^ 1);
+    if (has_sum_) statement.bind(++index, sum_of(row));
     return statement;
   }
 

@@ -1,4 +1,4 @@
-// The tables of format 6, each described in the file of its aggregate, and the format as a whole.
+// The tables of the format, each described in the file of its aggregate, and the format as a whole.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace inbox_poller::poller {
 /// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
 inline constexpr int ledger_application_id = 0x496e506f;
 /// `PRAGMA user_version` of what this program writes.
-inline constexpr int ledger_format = 6;
+inline constexpr int ledger_format = 7;
 
 using handlers::AskKind;
 using handlers::AskState;

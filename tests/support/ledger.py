@@ -22,8 +22,8 @@ def rows(database, name):
             raise
         return []
     for row in found:
-        if "raw" in row:
-            row["entry"] = bytes(row["raw"]) or entry(row)
+        if "text" in row:
+            row["entry"] = bytes(row.get("raw", b"")) or entry(row)
     return found
 
 

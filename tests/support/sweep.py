@@ -77,11 +77,11 @@ class Scenario:
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, wrapper=(), polls=POLLS, seconds=LIMIT_S, is_patient=True):
+    def run(self, wrapper=(), polls=POLLS, seconds=LIMIT_S, is_patient=True, more=()):
         """Runs the daemon to its end, or to its death; the exit code as a shell tells it. Who is not patient kills it after that time, as
         a watchdog does; otherwise to last longer is an error."""
         log = self.folder / ("run-%d.log" % len(self.world.runs))
-        self.daemon.extra = ["--polls", str(polls)]
+        self.daemon.extra = ["--polls", str(polls), *more]
         with open(log, "wb") as out:
             process = subprocess.Popen([*wrapper, *self.daemon.command()], env=self.daemon.env, stdin=subprocess.DEVNULL,
                                        stdout=out, stderr=out, start_new_session=True)

@@ -67,9 +67,12 @@ Findings judge_access(const std::string& path, const FileStat& stat, unsigned ui
 
 Findings judge_ledger(const std::string& path, const Result<LedgerReport>& report) {
   if (!report) {
-    const bool damaged = report.error().code == "ledger.damaged";
-    return {{Severity::error, report.error().code, report.error().message, path,
-             damaged ? "inbox-poller run --new-ledger" : report.error().code == "ledger.saved" ? "inbox-poller run" : ""}};
+    const std::string& code = report.error().code;
+    const bool is_older = code == "ledger.older";
+    return {{is_older ? Severity::warning : Severity::error, code, report.error().message, path,
+             code == "ledger.damaged"              ? "inbox-poller run --new-ledger"
+             : is_older || code == "ledger.saved" ? "inbox-poller run"
+                                                   : ""}};
   }
   if (!report->exists)
     return {

@@ -38,6 +38,8 @@ Result<schema::Message> decode(std::string_view entry, const Spans& members, std
   return message;
 }
 
+/// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
+/// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
 bool says_more(std::string_view entry, const Spans& members, const schema::Message& message) {
   constexpr std::string_view type = "\"type\"", version = "\"msgV\"";
   constexpr std::array<std::string_view, 9> usual = {"\"from\"", "\"text\"", "\"summary\"", "\"timestamp\"", "\"color\"",
@@ -59,11 +61,6 @@ bool says_more(std::string_view entry, const Spans& members, const schema::Messa
 Result<schema::Message> decode_entry(std::string_view entry) {
   TRY(const auto members, members_of(entry));
   return decode(entry, members);
-}
-
-bool says_more(std::string_view entry, const schema::Message& message) {
-  const auto members = members_of(entry);
-  return !members || says_more(entry, *members, message);
 }
 
 Result<Decoded> decode_whole_entry(std::string_view entry) {

@@ -15,11 +15,7 @@ namespace inbox_poller::poller {
 /// is no object is an error ("entry.…") whose message names the field and what was found: that entry alone is bad.
 Result<schema::Message> decode_entry(std::string_view entry);
 
-/// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
-/// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
-bool says_more(std::string_view entry, const schema::Message&);
-
-/// Both, scanned once.
+/// Reads one entry likewise, and says whether the message has all that the entry says (Decoded::says_all).
 Result<Decoded> decode_whole_entry(std::string_view entry);
 
 /// What we write: the entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the

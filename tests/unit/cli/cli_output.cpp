@@ -32,6 +32,8 @@ json::object ask(json::object changes) {
                    {"request_id", "perm-1"},
                    {"member", "alice"},
                    {"subject", "Bash"},
+                   {"tool", "Bash"},
+                   {"file", ""},
                    {"body", R"({"command":"ls"})"},
                    {"description", ""},
                    {"suggestions", "[]"},
@@ -90,7 +92,7 @@ TEST_CASE("an input with a name twice shows both, one that is no object is shown
 TEST_CASE("a plan is shown whole and cannot pass for a part of the card") {
   const std::string card =
       shown({"pending"},
-            ask({{"kind", "plan"}, {"subject", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
+            ask({{"kind", "plan"}, {"subject", "plan.md"}, {"file", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
   CHECK(has(card, "alice asks for approval of a plan (plan.md)\n    | 1. ok\n"));
   CHECK(has(card, "    |     inbox-poller approve evil\n    | 2. done\n"));
 }

@@ -310,6 +310,7 @@ TEST_CASE("ledger, disk, leftovers and configuration") {
   CHECK(summary(judge_ledger("/l", LedgerReport{})) == "note ledger.none");
   CHECK(summary(judge_ledger("/l", LedgerReport{true, 2, "page 4 is gone"})) == "error ledger.damaged");
   CHECK(summary(judge_ledger("/l", Error{"ledger.unsafe", "others may write"})) == "error ledger.unsafe");
+  CHECK(summary(judge_ledger("/l", Error{"ledger.older", "has format 1"})) == "warning ledger.older");
 
   constexpr std::uint64_t mebibyte = 1 << 20;
   CHECK(judge_space("/d", {1024 * mebibyte, 0, 0}).empty());

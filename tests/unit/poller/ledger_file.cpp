@@ -1,6 +1,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "ledger_support.hpp"
 #include "poller/ledger/tables.hpp"
 
@@ -20,6 +23,39 @@ std::string closed_ledger(const TemporaryDirectory& directory) {
   const std::string path = directory.file("ledger.db");
   must(must(Ledger::open(path))->messages().insert(message_row("k1")));
   return path;
+}
+
+/// A closed ledger of an older format: its outbox has a column that today's has not.
+std::string older_ledger(const TemporaryDirectory& directory, int format) {
+  const std::string path = closed_ledger(directory);
+  REQUIRE(Operator(path).run("ALTER TABLE outbox ADD COLUMN former TEXT; PRAGMA user_version = " +
+                             std::to_string(format)) == SQLITE_OK);
+  return path;
+}
+
+/// The same as a killed daemon leaves it: a second message is in the log only.
+std::string older_with_log(const TemporaryDirectory& directory) {
+  const std::string path = older_ledger(directory, 1);
+  fs::create_directory(directory.file("kept"));
+  const std::string kept = directory.file("kept/ledger.db");
+  {
+    Operator daemon(path);
+    REQUIRE(daemon.run("PRAGMA wal_autocheckpoint = 0; INSERT INTO messages SELECT 2, x'02', team, inbox, sender, type, "
+                       "disposition, code, reason, request_id, received_ms, batch, from_id, timestamp, summary, color, "
+                       "msg_id, text, raw, sum FROM messages") == SQLITE_OK);
+    for (const char* part : {"", "-wal", "-shm"}) fs::copy_file(path + part, kept + part);
+  }
+  for (const char* part : {"", "-wal", "-shm"}) {
+    fs::remove(path + part);
+    fs::rename(kept + part, path + part);
+    REQUIRE(::chmod((path + part).c_str(), 0600) == 0);
+  }
+  return path;
+}
+
+/// The name that a ledger of this format gets.
+std::string aside_of(const TemporaryDirectory& directory, int format) {
+  return fs::canonical(directory.file(".")).string() + "/ledger.db.format-" + std::to_string(format);
 }
 
 std::string message_of(const Result<std::unique_ptr<Ledger>>& result) {
@@ -184,20 +220,106 @@ TEST_CASE("another program's database is told from a damaged ledger") {
   CHECK(code_of(Ledger::open(path)) == "ledger.foreign");
 }
 
-TEST_CASE("a ledger of a format that no release wrote is left alone, with the advice to set it aside") {
+TEST_CASE("open renames a ledger of an older format with its bytes kept and begins a new one") {
+  for (int format = 1; format < ledger_format; ++format) {
+    TemporaryDirectory directory;
+    const std::string path = older_ledger(directory, format);
+    const std::string bytes = read_file(path);
+    {
+      auto ledger = must(Ledger::open(path));
+      REQUIRE(ledger->older().has_value());
+      CHECK(ledger->older()->path == aside_of(directory, format));
+      CHECK(ledger->older()->why == "it has format " + std::to_string(format) + ", and this inbox-poller uses format " +
+                                        std::to_string(ledger_format));
+      CHECK(ledger->is_new());
+      CHECK_FALSE(must(ledger->messages().known(named("k1"))));
+      must(ledger->messages().insert(message_row("k2")));
+    }
+    CHECK(read_file(aside_of(directory, format)) == bytes);
+    CHECK(mode_of(aside_of(directory, format)) == 0600);
+    CHECK_FALSE(fs::exists(aside_of(directory, format) + "-wal"));
+    auto again = must(Ledger::open(path));
+    CHECK_FALSE(again->older().has_value());
+    CHECK(must(again->messages().known(named("k2"))));
+  }
+}
+
+TEST_CASE("open renames the log and the index of an older ledger with it") {
+  TemporaryDirectory directory;
+  const std::string path = older_with_log(directory);
+  const std::string bytes = read_file(path), log = read_file(path + "-wal");
+  const std::string aside = must(Ledger::open(path))->older()->path;
+  CHECK(read_file(aside) == bytes);
+  CHECK(read_file(aside + "-wal") == log);
+  CHECK(fs::exists(aside + "-shm"));
+  CHECK(Operator(aside).number("SELECT count(*) FROM messages") == 2);  // one is in the log only
+}
+
+TEST_CASE("open does not overwrite an older ledger that was set aside before") {
+  TemporaryDirectory directory;
+  const std::string path = older_ledger(directory, 1);
+  const std::string aside = must(Ledger::open(path))->older()->path;
+  const std::string bytes = read_file(aside);
+  for (const char* suffix : {"-2", "-3"}) {
+    fs::remove(path);
+    older_ledger(directory, 1);
+    CHECK(must(Ledger::open(path))->older()->path == aside + suffix);
+  }
+  CHECK(read_file(aside) == bytes);
+}
+
+TEST_CASE("open refuses a ledger whose format alone is older, because its tables are not") {
   TemporaryDirectory directory;
   const std::string path = closed_ledger(directory);
-  REQUIRE(Operator(path).run("PRAGMA user_version = 5") == SQLITE_OK);
-  const auto opened = Ledger::open(path);
-  CHECK(code_of(opened) == "ledger.unreleased");
-  CHECK(message_of(opened).find("--new-ledger") != std::string::npos);
+  for (int format = 0; format < ledger_format; ++format) {
+    REQUIRE(Operator(path).run("PRAGMA user_version = " + std::to_string(format)) == SQLITE_OK);
+    CHECK(code_of(Ledger::open(path)) == "ledger.damaged");
+  }
+  REQUIRE(Operator(path).run("PRAGMA user_version = " + std::to_string(ledger_format)) == SQLITE_OK);
+  CHECK(must(must(Ledger::open(path))->messages().known(named("k1"))));
+}
+
+TEST_CASE("open refuses a damaged ledger of an older format") {
+  TemporaryDirectory directory;
+  const std::string path = older_ledger(directory, 1);
+  std::string bytes = read_file(path);
+  std::fill(bytes.begin() + 8192, bytes.begin() + 16384, '\x5a');
+  write_file(path, bytes);
+  CHECK(code_of(Ledger::open(path)) == "ledger.damaged");
+  CHECK(read_file(path) == bytes);
+}
+
+TEST_CASE("open begins again or refuses when a start died between the renames of an older ledger") {
+  const std::vector<std::string> parts = {"", "-wal", "-shm"};
+  for (std::size_t done = 0; done <= parts.size(); ++done) {
+    INFO(done << " files renamed");
+    TemporaryDirectory directory;
+    const std::string path = older_with_log(directory);
+    const std::string bytes = read_file(path), log = read_file(path + "-wal"), aside = aside_of(directory, 1);
+    for (std::size_t i = 0; i < done; ++i) fs::rename(path + parts[i], aside + parts[i]);
+    auto opened = Ledger::open(path);
+    std::string log_at = aside + "-wal";
+    if (done == 1) {
+      CHECK(message_of(opened).find("run --new-ledger") != std::string::npos);
+      CHECK(read_file(path + "-wal") == log);
+      log_at = must(Ledger::set_aside(path, 0)) + "-wal";
+      opened = Ledger::open(path);
+    }
+    auto ledger = must(std::move(opened));
+    CHECK_FALSE(must(ledger->messages().known(named("k1"))));
+    must(ledger->messages().insert(message_row("k1")));
+    CHECK(read_file(aside) == bytes);
+    CHECK(read_file(log_at) == log);
+  }
 }
 
 TEST_CASE("a ledger of a newer format is left alone, with the advice to upgrade") {
   TemporaryDirectory directory;
   const std::string path = closed_ledger(directory);
   REQUIRE(Operator(path).run("PRAGMA user_version = 999") == SQLITE_OK);
+  const std::string bytes = read_file(path);
   const auto opened = Ledger::open(path);
+  CHECK(read_file(path) == bytes);
   CHECK(code_of(opened) == "ledger.newer");
   CHECK(message_of(opened).find("format 999") != std::string::npos);
   CHECK(message_of(opened).find("newer inbox-poller") != std::string::npos);

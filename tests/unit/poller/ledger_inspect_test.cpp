@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "poller/ledger/ledger.hpp"
+#include "poller/ledger/tables.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -51,6 +52,24 @@ TEST_CASE("a ledger in use is inspected beside its owner, who goes on") {
   REQUIRE(report);
   CHECK(report->finding == "ok");
   CHECK((*ledger)->next_batch());
+}
+
+TEST_CASE("inspect names the format of an older ledger and renames nothing") {
+  const ScratchDir scratch;
+  const std::string path = scratch.path("ledger.sqlite3").string();
+  REQUIRE(Ledger::open(path));
+  std::string bytes = slurp(path);
+  bytes[63] = 1;  // user_version, big-endian in bytes 60 to 63
+  spill(path, bytes);
+  const auto before = names_in(scratch.path());
+  const auto report = inspect_ledger(path);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == "ledger.older");
+  CHECK(report.error().message == path + ": has format 1, and this inbox-poller uses format " +
+                                      std::to_string(ledger_format) +
+                                      "; the daemon sets it aside at its next start and begins a new ledger");
+  CHECK(names_in(scratch.path()) == before);
+  CHECK(slurp(path) == bytes);
 }
 
 TEST_CASE("no ledger is no fault") {

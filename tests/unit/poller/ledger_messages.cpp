@@ -253,4 +253,22 @@ TEST_CASE("the latest messages that fit come oldest first") {
   CHECK(keys(must(ledger->messages().latest({"red", "bob", "text", 3000}, 100))) == Keys{"k4"});
 }
 
+TEST_CASE("the last roster of each team is read as it was written, whatever its bytes") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  const std::string odd_bytes("{\"name\":\"r\xff\0d\"}\n", 16);
+  const std::uint64_t file = ~std::uint64_t{0};
+  {
+    auto ledger = must(Ledger::open(path));
+    must(ledger->rosters().put("red", {"older", 1, 1}));
+    must(ledger->rosters().put("blue", {"other", 2, 2}));
+    must(ledger->rosters().put("red", {odd_bytes, file, 3}));
+    const auto row = must(ledger->rosters().find("red")).value();
+    CHECK((row.bytes == odd_bytes && row.file == file && row.seen_ms == 3));
+    CHECK(must(ledger->rosters().find("blue"))->bytes == "other");
+  }
+  REQUIRE(Operator(path).run("UPDATE rosters SET file = 8 WHERE team = 'red'") == SQLITE_OK);
+  CHECK(code_of(must(Ledger::open(path))->rosters().find("red")) == "ledger.damaged");
+}
+
 }  // namespace inbox_poller::poller::ledger_test::ledger_messages_test
