@@ -19,7 +19,6 @@ BIGGER = {
     "config/argument_reader.hpp: ArgumentReader": "what has been read of one command line, word by word; pure",
     "poller/cli/top/top.hpp: Top": "the whole state of a screen; pure, the screen itself is elsewhere",
     "poller/control/verbs.hpp: Verbs": "one method for each verb of the socket, and nearly no state",
-    "poller/delivery/delivery.hpp: Delivery": "the gate, the loans and the ways; they are to part",
     "poller/hosts/host_state.hpp: HostState": "what four parts of one host's service share",
     "poller/exchange/redis_mailbox.hpp: RedisMailbox": "three ports of one system at once",
     "poller/mailbox/jsonl/jsonl_mailbox.hpp: JsonlMailbox": "two ports of one system at once",

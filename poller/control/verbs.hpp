@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,11 +18,10 @@ namespace inbox_poller::poller {
 
 class AskFinder;
 
-/// What one connection borrowed of a team's messages and has not acknowledged yet, in the order in which it got them.
+/// A connection as a holder of a team's messages.
 struct Borrower {
   std::weak_ptr<Team> team;
-  std::vector<Offered> messages;  // without their texts
-  bool closed = false;            // the connection is gone, and they went back to the queue
+  Leases::Holder holder;
 };
 
 /// The connection of one hook.
@@ -142,7 +140,6 @@ class Verbs {
   config::Sources sources_ = {};
   const EpochMs started_ms_;
   Reload reload_;
-  std::deque<std::shared_ptr<Borrower>> lent_;  // of the open connections and the last closed ones, oldest first
   std::map<std::string, std::weak_ptr<HookTalk>> waiting_;  // by team: the hook that waits for its lead's messages
   std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
 };

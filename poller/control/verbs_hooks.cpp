@@ -122,14 +122,14 @@ class Reaction {
 
  private:
   void report(LeadEvent event) {
-    const bool tells_who = handlers::begins(event_) || delivery_.lead_row().session.empty();
-    static_cast<void>(delivery_.report(event, std::nullopt, tells_who ? &lead_ : nullptr));
-    if (delivery_.lead_state() == LeadState::idle) team_->poke();
+    const bool tells_who = handlers::begins(event_) || delivery_.lead().row().session.empty();
+    static_cast<void>(delivery_.lead().report(event, std::nullopt, tells_who ? &lead_ : nullptr));
+    if (delivery_.lead().state() == LeadState::idle) team_->poke();
   }
 
   void starts() {
     // The client compacts in the middle of a turn too.
-    const bool goes_on = event_.source == "compact" && delivery_.lead_state() == LeadState::busy;
+    const bool goes_on = event_.source == "compact" && delivery_.lead().state() == LeadState::busy;
     report(goes_on ? LeadEvent::tool_used : LeadEvent::session_starts);
     if (!may_speak()) return;
     if (const auto text = backlog(team_->context()); !text.empty()) output_ = schema::hook_context(event_.name, text);
@@ -159,7 +159,7 @@ class Reaction {
     std::string text;
     if (held < most_held && !is_others) {
       // A turn has been running until now, whatever we presumed.
-      if (delivery_.lead_state() != LeadState::busy) report(LeadEvent::tool_used);
+      if (delivery_.lead().state() != LeadState::busy) report(LeadEvent::tool_used);
       text = hand_over(HookWay::stop, true);
     }
     if (text.empty()) {
@@ -187,12 +187,12 @@ class Reaction {
   /// A person interrupted the turn, perhaps: no event tells that.
   void notifies() {
     const bool is_idle = handlers::sign_of(event_) == handlers::HookSign::idle;
-    if (is_idle && delivery_.lead_state() == LeadState::busy) report(LeadEvent::prompt_waits);
+    if (is_idle && delivery_.lead().state() == LeadState::busy) report(LeadEvent::prompt_waits);
   }
 
   /// False where another way, above the hooks, has the lead's messages.
   [[nodiscard]] bool may_speak() const {
-    for (const auto& state : delivery_.ladder()) {
+    for (const auto& state : delivery_.routes().ladder()) {
       if (state.way == config::Way::hook) return true;
       if (state.available) return false;
     }
@@ -239,8 +239,8 @@ class Reaction {
 
 /// A turn that was to go on with messages has ended: its client never got them.
 void turn_ended_after_all(Team& team) {
-  if (team.delivery().lead_row().by == to_string(LeadEvent::turn_continues))
-    static_cast<void>(team.delivery().report(LeadEvent::turn_stops));
+  if (team.delivery().lead().row().by == to_string(LeadEvent::turn_continues))
+    static_cast<void>(team.delivery().lead().report(LeadEvent::turn_stops));
 }
 
 }  // namespace
@@ -260,7 +260,7 @@ Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) cons
   std::vector<TeamPtr> its;
   std::string why;
   for (const auto& team : candidates) {
-    const auto& live = team->delivery().lead_row();
+    const auto& live = team->delivery().lead().row();
     why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
                                   : handlers::why_foreign(*event, pane_of(request), mode_of(request),
                                                           {live.session, live.pane}, team->context().view());
@@ -293,7 +293,7 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
   }
   if (event->agent_id.empty()) {
     auto& delivery = team->delivery();
-    delivery.client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
+    delivery.hook_offers().client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
     const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery);
     delivery.heard(*event, counts);
   }
@@ -366,30 +366,30 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
   auto& delivery = team->delivery();
   auto talk = std::make_shared<HookTalk>();
   talk->team = team;
-  talk->session = delivery.lead_row().session;
+  talk->session = delivery.lead().row().session;
   TRY(const auto event, request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{}));
   auto& holder = waiting_[team->context().name];
-  const auto held_by = delivery.is_attached(config::Way::hook) ? holder.lock() : nullptr;
+  const auto held_by = delivery.routes().is_attached(config::Way::hook) ? holder.lock() : nullptr;
   if (!event.session_id.empty()) {
     talk->session = event.session_id;
-    delivery.client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
+    delivery.hook_offers().client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
     delivery.heard(event, false);  // the other hook of this event tells what it means
-    if (auto why = handlers::why_not_woken(delivery.client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
+    if (auto why = handlers::why_not_woken(delivery.hook_offers().client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }
-  if (delivery.is_attached(config::Way::hook)) {
-    const auto& live = delivery.lead_row().session;
+  if (delivery.routes().is_attached(config::Way::hook)) {
+    const auto& live = delivery.lead().row().session;
     const bool is_newer = held_by && held_by->session != talk->session &&
                           (handlers::begins(event) || talk->session == live || held_by->session != live);
     if (!is_newer)
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
     held_by->replaced = true;
-    delivery.detach(config::Way::hook);
+    delivery.routes().detach(config::Way::hook);
   }
-  if (event.name == "Stop" && delivery.lead_state() == LeadState::busy &&
-      delivery.lead_row().by != to_string(LeadEvent::turn_continues)) {
+  if (event.name == "Stop" && delivery.lead().state() == LeadState::busy &&
+      delivery.lead().row().by != to_string(LeadEvent::turn_continues)) {
     talk->ended = team->context().clock.steady();
-    talk->heard = delivery.reports();
+    talk->heard = delivery.lead().reports();
   }
   holder = talk;
   session->hook = std::move(talk);

@@ -22,8 +22,6 @@ constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_span = std::chrono::hours(24);
 constexpr milliseconds hook_is_late{2000};  // it leaves after a second, and a machine may be slow
 constexpr std::size_t default_max = 20;
-constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
-constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we know what they had
 
 std::string names_of_events() {
   std::string names;
@@ -59,12 +57,12 @@ bool may_be_several(config::Way way) { return way == config::Way::socket || way 
 class WhileWaiting {
  public:
   WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
-    if (team_) team_->delivery().attach(config::Way::mcp);
+    if (team_) team_->delivery().routes().attach(config::Way::mcp);
   }
   WhileWaiting(const WhileWaiting&) = delete;
   WhileWaiting& operator=(const WhileWaiting&) = delete;
   ~WhileWaiting() {
-    if (team_) team_->delivery().detach(config::Way::mcp);
+    if (team_) team_->delivery().routes().detach(config::Way::mcp);
   }
 
  private:
@@ -75,10 +73,10 @@ class WhileWaiting {
 void hear_of_end(Team& team, HookTalk& talk) {
   auto& delivery = team.delivery();
   if (!talk.ended) return;
-  const bool is_news = delivery.reports() != talk.heard || delivery.lead_state() != LeadState::busy;
+  const bool is_news = delivery.lead().reports() != talk.heard || delivery.lead().state() != LeadState::busy;
   if (!is_news && team.context().clock.steady() - *talk.ended < hook_is_late) return;
   talk.ended.reset();
-  if (!is_news) static_cast<void>(delivery.report(LeadEvent::turn_stops));
+  if (!is_news) static_cast<void>(delivery.lead().report(LeadEvent::turn_stops));
 }
 
 }  // namespace
@@ -94,24 +92,24 @@ asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, Sessio
     co_return refuse("request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
                                                    std::string(config::to_string(*way)) +
                                                    "\", so nothing goes this way: add it there");
-  } else if (!may_be_several(*way) && team->delivery().is_attached(*way)) {
+  } else if (!may_be_several(*way) && team->delivery().routes().is_attached(*way)) {
     co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
                                           " in team " + team->context().name + "; there can be one");
   }
   session->way = config::to_string(*way);
-  if (way != config::Way::mcp) team->delivery().attach(*way);  // that one while a recv waits
+  if (way != config::Way::mcp) team->delivery().routes().attach(*way);  // that one while a recv waits
   session->on_close.push_back([team, way = *way, talk = session->hook] {
-    if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().detach(way);
+    if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
     // Its end would have been told; a host that dies takes the lead's standard input with it.
-    if (way == config::Way::stdin_stream && team->delivery().lead_state() != LeadState::gone)
-      static_cast<void>(team->delivery().report(LeadEvent::disconnects));
+    if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::gone)
+      static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->poke();
   co_return Object{{"ok", true},
                    {"team", team->context().name},
                    {"lead", team->context().lead},
                    {"rung", session->way},
-                   {"lead_state", to_string(team->delivery().lead_state())},
+                   {"lead_state", to_string(team->delivery().lead().state())},
                    {"permissions", team->context().config.lead.permissions}};
 }
 
@@ -155,7 +153,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
   else if (!messages.empty() && !take.lease)
     lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && !may_be_several(take.way))
-    static_cast<void>(team->delivery().report(LeadEvent::batch_pushed));
+    static_cast<void>(team->delivery().lead().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
   json::array list;
@@ -163,52 +161,29 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
   Object reply{{"ok", true},
                {"messages", std::move(list)},
                {"held", *held},
-               {"lead_state", to_string(team->delivery().lead_state())}};
+               {"lead_state", to_string(team->delivery().lead().state())}};
   const auto* wants_block = request.if_contains("block");
   if (wants_block == nullptr || *wants_block != json::value(false)) reply["block"] = block(messages);
   co_return reply;
 }
 
 void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
+  auto& leases = team->delivery().leases();
   if (!session->lent || session->lent->team.lock() != team) {
-    auto lent = std::make_shared<Borrower>();
-    lent->team = team;
-    lent_.push_back(lent);
-    session->lent = lent;
-    session->on_close.push_back([team, lent] {
-      team->delivery().give_back(lent->messages);
-      lent->closed = true;
-    });
-    auto former = std::count_if(lent_.begin(), lent_.end(), [](const auto& one) { return one->closed; });
-    std::erase_if(lent_, [&](const auto& one) { return one->closed && former-- > former_most; });
+    const auto holder = leases.enter();
+    session->lent = std::make_shared<Borrower>(Borrower{team, holder});
+    session->on_close.push_back(
+        [team, holder] { team->delivery().give_back(team->delivery().leases().leave(holder)); });
   }
-  auto& kept = session->lent->messages;
-  if (kept.size() > tidy_above)
-    std::erase_if(kept, [&](const auto& message) { return !team->delivery().is_lent(message.id); });
-  for (const auto& message : messages) {
-    Offered known;
-    known.id = message.id;
-    known.key = message.key;
-    known.from = message.from;
-    kept.push_back(std::move(known));
-  }
+  leases.hold(session->lent->holder, messages);
 }
 
 std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const std::string& key) const {
-  std::vector<std::string> keys;
-  if (key.empty()) return keys;
+  if (key.empty()) return {};
+  const auto& leases = team.delivery().leases();
   // Several may follow: what one of them took says nothing of the others.
-  if (take.way != config::Way::socket || take.by_hand) return team.delivery().taken_up_to(take.sink, key);
-  for (const auto& lent : lent_) {
-    if (lent->team.lock().get() != &team) continue;
-    const auto& had = lent->messages;
-    const auto found = std::find_if(had.begin(), had.end(), [&](const auto& one) { return one.key.value == key; });
-    if (found == had.end()) continue;
-    keys.clear();  // handed out again since: who had it last
-    for (auto one = had.begin(); one != found; ++one) keys.push_back(one->key.value);
-  }
-  keys.push_back(key);
-  return keys;
+  const bool several = take.way == config::Way::socket && !take.by_hand;
+  return several ? leases.taken_by_holder(key) : leases.taken_by_sink(take.sink, key);
 }
 
 json::object Verbs::acknowledge(const Object& request) {
@@ -242,7 +217,7 @@ json::object Verbs::lead(Team& team, const Object& request) {
     if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
       limit = std::min<milliseconds>(milliseconds(*ms), longest_span);
     const LeadSession session{text(request, "session"), {}};
-    if (auto reported = team.delivery().report(*event, limit, &session); !reported) return refuse(reported.error());
+    if (auto reported = team.delivery().lead().report(*event, limit, &session); !reported) return refuse(reported.error());
     team.poke();
   }
   auto view = lead_view(team);

@@ -246,10 +246,10 @@ json::object letter_view(const HostMailRow& row) {
 }
 
 json::object lead_view(Team& team) {
-  const auto& row = team.delivery().lead_row();
+  const auto& row = team.delivery().lead().row();
   json::object view{{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
           {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
-          {"pane", clean(row.pane)},     {"not_woken", clean(team.delivery().why_not_woken())}};
+          {"pane", clean(row.pane)},     {"not_woken", clean(team.delivery().routes().why_not_woken(team.delivery().hook_offers().client()))}};
   if (const auto& live = team.lead_session())
     view["session_file"] = json::object{{"pid", live->process.pid},
                                         {"client", live->said.version},
@@ -261,14 +261,14 @@ json::object lead_view(Team& team) {
 /// The ways to the lead, in the order in which they are tried.
 json::object delivery_view(Team& team) {
   json::array ways;
-  const auto states = team.delivery().ladder();
+  const auto states = team.delivery().routes().ladder();
   const auto chosen = choose(states);
   for (const auto& state : states)
     ways.push_back(json::object{{"rung", config::to_string(state.way)},
                                  {"available", state.available},
                                  {"chosen", chosen == state.way},
                                  {"reason", clean(state.reason)}});
-  return {{"via", std::move(ways)}, {"last_sink", team.delivery().last_sink()}};
+  return {{"via", std::move(ways)}, {"last_sink", team.delivery().routes().last_sink()}};
 }
 
 Result<json::object> team_view(Team& team, Services& services) {

@@ -27,24 +27,23 @@ asio::awaitable<void> Delivery::push() {
 }
 
 asio::awaitable<bool> Delivery::push_batch() {
-  const auto way = chosen();
+  const auto way = routes_.chosen();
   if (!way || !handlers::is_pushed(*way)) co_return false;
   if (*way == Way::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
   take.way = *way;
   take.sink = config::to_string(*way);
   take.max = context_.config.delivery.batch;
-  if (*way == Way::tmux && !co_await may_paste(take)) co_return backoff_.contains(*way);
+  if (*way == Way::tmux && !co_await may_paste(take)) co_return routes_.rests(*way);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
   if (auto sent = co_await deliver(*way, *offered); !sent) {
-    failed(*way, sent.error());
+    routes_.failed(*way, sent.error());
     give_back(*offered, "the way " + take.sink + " failed");
     co_return true;  // this way rests now: the next one, if there is one, gets them, labelled
   }
-  backoff_.erase(*way);
-  tell_fall(*way);
-  last_sink_ = take.sink;
+  routes_.works(*way);
+  routes_.went(*way, take.sink);
   co_return pushed(*way, *offered);
 }
 
@@ -52,8 +51,8 @@ asio::awaitable<bool> Delivery::push_batch() {
 asio::awaitable<bool> Delivery::may_paste(Take take) {
   const auto waiting = offerable(take);
   if (!waiting || (waiting->rows.empty() && !waiting->digest_due)) co_return false;
-  auto ready = co_await tmux_.ready(row_.pane);
-  if (!ready) failed(Way::tmux, ready.error());
+  auto ready = co_await tmux_.ready(lead_.row().pane);
+  if (!ready) routes_.failed(Way::tmux, ready.error());
   co_return ready.ok();
 }
 
@@ -62,7 +61,7 @@ asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& m
   if (way == Way::tmux) {
     auto text = tmux_.text_for(messages);
     pasted_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
-    co_return co_await tmux_.paste(row_.pane, std::move(text));
+    co_return co_await tmux_.paste(lead_.row().pane, std::move(text));
   }
   const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
   co_return co_await deliver_exec(exec, context_.name, block(messages));
@@ -71,15 +70,11 @@ asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& m
 bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
                                         [](const Offered& message) { return message.attempts >= most_pastes; });
-  if (way == Way::tmux && !row_.session.empty() && !pasted_often) {
+  if (way == Way::tmux && lead_.has_session() && !pasted_often) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
     bool awaited = false;
-    for (const auto& message : messages) {
-      const auto lent = lent_.find(message.id);
-      if (lent == lent_.end()) continue;
-      lent->second.until = context_.clock.steady() + context_.config.delivery.presumed_busy;
-      awaited = true;
-    }
+    const auto until = context_.clock.steady() + context_.config.delivery.presumed_busy;
+    for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
     if (!awaited) return true;  // they have told already, of its turn too
   } else if (auto taken = acknowledge(keys_of(messages),
                                       way == Way::exec ? Confirmation::acknowledged : Confirmation::assumed);
@@ -87,26 +82,26 @@ bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
     give_back(messages);
     return false;
   }
-  if (way != Way::file) static_cast<void>(report(LeadEvent::batch_pushed));  // nobody looks into the file at once
+  if (way != Way::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // nobody looks into the file at once
   return true;
 }
 
 asio::awaitable<bool> Delivery::point() {
   const auto now = context_.clock.steady();
-  if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
+  if (!is_open(lead_.state()) || (pointed_ && now - *pointed_ < point_again)) co_return false;
   const auto counts = context_.ledger.deliveries().counts(context_.name);
   const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
   if (waiting == 0) co_return false;
   auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
-  auto sent = co_await tmux_.paste(row_.pane, std::move(text));
+  auto sent = co_await tmux_.paste(lead_.row().pane, std::move(text));
   if (!sent) {
-    failed(Way::tmux, sent.error());
+    routes_.failed(Way::tmux, sent.error());
     co_return false;
   }
-  backoff_.erase(Way::tmux);
+  routes_.works(Way::tmux);
   pointed_ = now;
-  tell_fall(Way::tmux);
-  static_cast<void>(report(LeadEvent::batch_pushed));
+  routes_.went(Way::tmux);
+  static_cast<void>(lead_.report(LeadEvent::batch_pushed));
   co_return false;
 }
 

@@ -41,7 +41,17 @@ class HookOffers {
   std::uint64_t place();
   /// The client's version: its transcript's word, before that has one what the client says to its hooks; empty: not known.
   std::string version();
-  void told_version(std::string version) { told_ = std::move(version); }
+  /// What the lead's client said of itself to a hook of its session.
+  void client_says(schema::ClientMode mode, std::string version, bool attended) {
+    told_ = std::move(version);
+    client_.mode = mode;
+    client_.attended = attended;
+  }
+  /// All that is known of it.
+  const handlers::ClientSight& client() {
+    client_.version = version();
+    return client_;
+  }
 
   /// It was printed.
   void add(HookOffer offer);
@@ -76,6 +86,7 @@ class HookOffers {
   const Clock& clock_;
   std::string session_;
   std::string told_;  // by its hooks' environment; an outer client's word may have come along with it
+  handlers::ClientSight client_;
   std::unique_ptr<Transcript> transcript_;
   bool readable_ = false;
   std::vector<Open> open_;

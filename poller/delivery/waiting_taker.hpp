@@ -12,21 +12,17 @@ namespace inbox_poller::poller {
 class WaitingTaker {
  public:
   /// Waits until this goes.
-  WaitingTaker(Delivery& delivery, Take take) : delivery_(delivery), take_(std::move(take)) {
-    delivery_.waiting_.push_back(this);
-  }
-  ~WaitingTaker() { std::erase(delivery_.waiting_, this); }
+  WaitingTaker(Delivery& delivery, Take take) : delivery_(delivery), waits_{std::move(take)} { delivery_.wait_for(waits_); }
+  ~WaitingTaker() { delivery_.stop_waiting(waits_); }
   WaitingTaker(const WaitingTaker&) = delete;
   WaitingTaker& operator=(const WaitingTaker&) = delete;
 
   /// What was lent meanwhile; nothing most often. Whoever does not want it any more puts it back: Delivery::unoffer().
-  [[nodiscard]] std::vector<Offered> fetch() { return std::exchange(lent_, {}); }
+  [[nodiscard]] std::vector<Offered> fetch() { return std::exchange(waits_.lent, {}); }
 
  private:
-  friend class Delivery;
   Delivery& delivery_;
-  const Take take_;
-  std::vector<Offered> lent_;
+  WaitingFor waits_;
 };
 
 }  // namespace inbox_poller::poller

@@ -127,7 +127,7 @@ void StandingKeeper::heed_lead_session() {
   const auto& live = session_.live();
   if (changed) {
     context_.changed(only(Area::teams));
-    delivery_.session_says(live ? live->said.status : std::string_view());
+    delivery_.lead().session_says(live ? live->said.status : std::string_view());
   }
   if (!live || context_.roster.lead_process || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*live);

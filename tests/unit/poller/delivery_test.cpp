@@ -81,9 +81,9 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
   World world(pastes_whole_texts);
   EagerPane pane;
   Delivery delivery(world.team->context(), world.files, pane);
-  REQUIRE(delivery.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
+  REQUIRE(delivery.lead().report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   pane.submitted = [&](const std::string& text) {
-    REQUIRE(delivery.report(LeadEvent::prompt_submitted));
+    REQUIRE(delivery.lead().report(LeadEvent::prompt_submitted));
     delivery.prompt_seen(text);
   };
   world.write_lead({World::entry("w1", "hello\tlead")});
@@ -101,7 +101,7 @@ TEST_CASE("a text that no hook confirms is pasted three times, and is assumed th
   World world(pastes_whole_texts);
   EagerPane pane;
   Delivery delivery(world.team->context(), world.files, pane);
-  REQUIRE(delivery.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
+  REQUIRE(delivery.lead().report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   int pastes = 0;
   pane.submitted = [&](const std::string&) { ++pastes; };
   world.write_lead({World::entry("w1", "hello")});
@@ -122,7 +122,7 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   world.poll();
   const auto lent = world.receive();
   REQUIRE(texts(lent) == std::vector<std::string>{"handed out"});
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy, std::chrono::hours(1)));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_busy, std::chrono::hours(1)));
   world.write_lead({World::entry("w1", "handed out", 1), World::entry("w1", "waits", 2)});
   world.poll();
   world.clock.advance(std::chrono::minutes(10) - std::chrono::seconds(1));
@@ -137,7 +137,7 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   CHECK(state_of(world, lent[0]) == DeliveryState::queued);
   world.poll();
   CHECK(state_of(world, lent[0]) == DeliveryState::expired);
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_idle));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_idle));
   CHECK(world.receive().empty());
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("what was taken is noted with what is offered instead, and stays noted
   sqlite3_close(other);
   CHECK_FALSE(unreadable);
   CHECK(state_of(world, first[0]) == DeliveryState::delivered);
-  CHECK_FALSE(delivery.is_lent(first[0].id));
+  CHECK_FALSE(delivery.leases().has(first[0].id));
   CHECK(world.logged("delivery.delivered"));
 
   const auto second = *delivery.offer(one, {first[0].key.value});  // said once more: nothing is delivered twice
@@ -175,12 +175,12 @@ TEST_CASE("a lead that has gone gets nothing, however long it waited and however
     config.delivery.urgent_max_wait = std::chrono::seconds(0);
     config.delivery.urgent = {"w2"};
   });
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_gone));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_gone));
   world.write_lead({World::entry("w1", "chat", 1), World::entry("w2", "urgent", 2)});
   world.poll();
   world.clock.advance(std::chrono::hours(1));
   CHECK(world.receive().empty());
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_busy));
   CHECK(texts(world.receive()) == std::vector<std::string>{"urgent", "chat"});
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("what arrives is lent by the commit that accepts it, to the first who 
   const auto lent = first.fetch();
   CHECK(texts(lent) == std::vector<std::string>{"one", "two"});
   for (const auto& message : lent) {
-    CHECK(delivery.is_lent(message.id));
+    CHECK(delivery.leases().has(message.id));
     CHECK(message.attempts == 1);
     CHECK(state_of(world, message) == DeliveryState::offered);
   }
@@ -234,7 +234,7 @@ TEST_CASE("what arrives is lent by the commit that accepts it, to the first who 
 TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for") {
   World world;
   Delivery& delivery = world.team->delivery();
-  REQUIRE(delivery.report(LeadEvent::reports_busy));
+  REQUIRE(delivery.lead().report(LeadEvent::reports_busy));
   Take take = World::by_hand();
   SECTION("the lead is busy") { take.even_busy = false; }
   SECTION("another way is chosen") {
@@ -263,7 +263,7 @@ TEST_CASE("what was lent by a commit that failed is lent by nobody") {
     return Error{"test.failed", "the rest of it"};
   }));
   CHECK(taker.fetch().empty());
-  CHECK_FALSE(delivery.is_lent(one.front().id));
+  CHECK_FALSE(delivery.leases().has(one.front().id));
   CHECK(state_of(world, one.front()) == DeliveryState::queued);
   REQUIRE(world.team->context().commit([&](Tx& tx) {
     delivery.lend_on_arrival(tx);

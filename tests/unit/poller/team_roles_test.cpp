@@ -338,17 +338,17 @@ TEST_CASE("a client that came to its session later, and a headless one, stop nob
   live_session(world, "busy", 1000);
   world.poll();
   CHECK(standing(world) == "leader");
-  CHECK(world.team->delivery().lead_state() == LeadState::busy);
+  CHECK(world.team->delivery().lead().state() == LeadState::busy);
   live_session(world, "idle", 1000);
   world.poll();
-  CHECK(world.team->delivery().lead_state() == LeadState::idle);
+  CHECK(world.team->delivery().lead().state() == LeadState::idle);
   live_session(world, "waiting", far_future, "sdk-cli");
   world.poll();
   CHECK(standing(world) == "leader");
-  CHECK(world.team->delivery().lead_state() == LeadState::busy);
+  CHECK(world.team->delivery().lead().state() == LeadState::busy);
   fs::remove_all(world.scratch.path("sessions"));
   world.poll();
-  CHECK(world.team->delivery().lead_state() == LeadState::idle);
+  CHECK(world.team->delivery().lead().state() == LeadState::idle);
 }
 
 TEST_CASE("two signs far apart are no other consumer") {

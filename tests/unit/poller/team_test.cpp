@@ -63,12 +63,12 @@ TEST_CASE("a long inbox is marked in two polls, whatever keeps single flags from
 
 TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
   World world;
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_busy));
   world.write_lead({World::entry("w1", "first", 1), World::entry("w2", "second", 2)});
   world.poll();
   CHECK(world.all_read());
   CHECK(world.receive().empty());
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_idle));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_idle));
   const auto messages = world.receive();
   REQUIRE(messages.size() == 2);
   CHECK(messages[0].text == "first");
@@ -80,7 +80,7 @@ TEST_CASE("chat waits while the lead is busy and comes in order when it is idle"
 TEST_CASE("a busy report runs out on the monotonic clock") {
   World world;
   world.write_lead({World::entry("w1", "hello")});
-  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy, std::chrono::seconds(60)));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_busy, std::chrono::seconds(60)));
   world.poll();
   world.clock.jump_wall(std::chrono::hours(24));
   world.poll();

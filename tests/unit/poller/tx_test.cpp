@@ -155,8 +155,8 @@ Outcome day(int failing) {
                     R"({"nothing":1})"});
   poll();
   take();
-  until_done([&] { return team.delivery().report(LeadEvent::reports_busy).ok(); });
-  until_done([&] { return team.delivery().report(LeadEvent::reports_idle).ok(); });
+  until_done([&] { return team.delivery().lead().report(LeadEvent::reports_busy).ok(); });
+  until_done([&] { return team.delivery().lead().report(LeadEvent::reports_idle).ok(); });
   handlers::Answer answer;
   answer.event = handlers::AskEvent::person_approves;
   answer.by = "ann";

@@ -1,0 +1,87 @@
+#include "poller/delivery/routes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+using config::Way;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// After the end of a turn, on a machine that has more to do.
+constexpr std::chrono::milliseconds wait_comes_within{10'000};
+
+}  // namespace
+
+bool Routes::is_attached(Way way) const {
+  const auto found = attached_.find(way);
+  return found != attached_.end() && found->second > 0;
+}
+
+WayState Routes::state_of(Way way) const {
+  handlers::WaySight sight;
+  if (const auto waits = backoff_.find(way); waits != backoff_.end() && waits->second.until > context_.clock.steady())
+    sight.failed = waits->second.why;
+  sight.held = is_attached(way);
+  sight.heard_session = !lead_.row().session.empty();
+  sight.lead = lead_.state();
+  if (way == Way::tmux) sight.no_pane = tmux_.unavailable(lead_.row().pane);
+  return handlers::state_of(way, sight, context_.config.delivery);
+}
+
+std::vector<WayState> Routes::ladder() const {
+  std::vector<WayState> states;
+  for (const auto way : context_.config.delivery.via) states.push_back(state_of(way));
+  return states;
+}
+
+std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
+  const auto& via = context_.config.delivery.via;
+  if (!lead_.has_session() || is_attached(Way::hook) || std::find(via.begin(), via.end(), Way::hook) == via.end())
+    return {};
+  const bool was_heard = client.mode != schema::ClientMode::unknown || !client.version.empty();
+  if (was_heard)
+    if (auto why = handlers::why_not_woken(client); !why.empty()) return why;
+  // One comes with the session's start and with each end of a turn.
+  if (lead_.state() != LeadState::idle || context_.clock.wall_ms() - lead_.row().since_ms < wait_comes_within.count()) return {};
+  return was_heard ? "no `hook wait` came with its last event: its hooks are those of an older client; write them again, "
+                     "inbox-poller hook install"
+                   : "nothing was heard of it since the daemon's start; it is woken again after its next turn";
+}
+
+void Routes::went(Way way) {
+  if (last_way_ == way) return;
+  std::string reason;
+  for (const auto& state : ladder()) {
+    if (state.way == way) break;
+    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.way)) + ": " + state.reason;
+  }
+  context_.telemetry.emit(Event::delivery_rung,
+                          {{"team", context_.name},
+                           {"old", last_way_ ? std::string(config::to_string(*last_way_)) : "none"},
+                           {"new", std::string(config::to_string(way))},
+                           {"reason", reason.empty() ? "the first of delivery.via" : reason}});
+  last_way_ = way;
+}
+
+void Routes::went(Way way, const std::string& sink) {
+  went(way);
+  last_sink_ = sink;
+}
+
+void Routes::failed(Way way, const Error& why) {
+  auto& backoff = backoff_[way];
+  // A file is looked at for next to nothing, a terminal for little: what is in the way there goes by itself.
+  backoff.failures = std::min(backoff.failures + 1, way == Way::file ? 1 : way == Way::tmux ? 3 : 6);
+  backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
+  if (backoff.why != why.message)  // the same again is no news
+    context_.telemetry.emit(
+        Event::delivery_failed,
+        {{"team", context_.name}, {"sink", std::string(config::to_string(way))}, {"reason", why.message}});
+  backoff.why = why.message;
+}
+
+}  // namespace inbox_poller::poller
