@@ -155,4 +155,8 @@ RuleOfAnswer permission_rule(const Ask& request, const Answer& answer, bool alwa
                       view.config.source};
 }
 
+std::string call_request_id(std::string_view from, std::string_view call, int round) {
+  return std::string(from) + "-" + std::string(call) + (round == 1 ? "" : "+" + std::to_string(round));
+}
+
 }  // namespace inbox_poller::handlers

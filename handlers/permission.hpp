@@ -17,6 +17,11 @@ Ask draft_of(const schema::PermissionRequest&);
 
 config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const AskView&);
 
+/// Our id of an ask that a hook or the lead makes of a tool call: "hook-toolu_1", and "hook-toolu_1+2" the second time that
+/// `from` needs one for it. A decision stands for ever, so another call under the same id, or the same one asked once
+/// more after it was withdrawn, is another ask.
+std::string call_request_id(std::string_view from, std::string_view call, int round);
+
 /// A call that a worker's client is about to make.
 struct Call {
   std::string id;  // tool_use_id: the same call has the same one

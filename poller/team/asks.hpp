@@ -74,6 +74,7 @@ class Asks {
   std::vector<handlers::Ask> judge_again();
 
   /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
+  [[nodiscard]] bool has_granted_stops() const { return !granted_stops_.empty(); }
   std::vector<handlers::Ask> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 
   /// The open asks, the oldest first.

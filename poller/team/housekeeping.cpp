@@ -35,11 +35,13 @@ void Housekeeping::prune_now_and_then() {
     context_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
 }
 
-asio::awaitable<bool> Housekeeping::compact_now_and_then(std::function<bool()> may_write) {
-  const auto& settings = context_.config.compaction;
+bool Housekeeping::is_compaction_due() const {
+  if (context_.clock.steady() < compact_from_) return false;
+  return handlers::is_compaction_due(context_.config.compaction, size_.entries - size_.unread, size_.bytes);
+}
+
+asio::awaitable<bool> Housekeeping::compact(std::function<bool()> may_write) {
   const auto now = context_.clock.steady();
-  const auto read = size_.entries - size_.unread;
-  if (now < compact_from_ || !may_write() || !handlers::is_compaction_due(settings, read, size_.bytes)) co_return false;
   compact_from_ = now + compact_every;
   Rows rows;
   Choose chosen = [&](std::span<const Item> items, std::uint64_t bytes) {
@@ -49,7 +51,7 @@ asio::awaitable<bool> Housekeeping::compact_now_and_then(std::function<bool()> m
   switch (trimmed.put) {
     case Put::busy: compact_from_ = now + when_busy; break;
     case Put::already:  // not enough is old enough; by then more of it is
-      compact_from_ = now + std::clamp<milliseconds>(settings.after / 4, shortest_wait, longest_wait);
+      compact_from_ = now + std::clamp<milliseconds>(context_.config.compaction.after / 4, shortest_wait, longest_wait);
       break;
     case Put::gone: break;
     case Put::blocked:

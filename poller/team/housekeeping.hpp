@@ -32,9 +32,11 @@ class Housekeeping {
   /// Deletes finished rows that are older than `limits.retention`, once an hour.
   void prune_now_and_then();
 
-  /// Takes out of the lead's inbox what may leave it, at most once a minute. `may_write` is asked again right before.
-  /// True when the inbox was looked at: what came into it meanwhile has not been taken in.
-  boost::asio::awaitable<bool> compact_now_and_then(std::function<bool()> may_write);
+  /// True when it is worth while to take read entries out of the lead's inbox; at most once a minute.
+  [[nodiscard]] bool is_compaction_due() const;
+  /// Takes out of it what may leave it. `may_write` is asked again right before. True when the inbox was looked at: what
+  /// came into it meanwhile has not been taken in.
+  boost::asio::awaitable<bool> compact(std::function<bool()> may_write);
 
   /// Since the start, for `status`.
   struct Compacted {

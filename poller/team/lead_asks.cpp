@@ -13,10 +13,7 @@ using handlers::Ask;
 using handlers::AskKind;
 using handlers::AskState;
 
-/// A decision stands for ever, so the same call asked once more after it was withdrawn gets another id.
-std::string request_id_of(const LeadCall& call, int round) {
-  return "lead-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
-}
+std::string request_id_of(const LeadCall& call, int round) { return handlers::call_request_id("lead", call.id, round); }
 
 std::string hash_of(const LeadCall& call) { return handlers::digest_of({call.tool, call.input}); }
 

@@ -20,6 +20,7 @@ class Stops {
 
   /// Begins what was granted, before Shutdowns::settle(). Call once a tick.
   boost::asio::awaitable<void> settle();
+  [[nodiscard]] bool owes() const { return !granted_.empty() || asks_.has_granted_stops(); }
 
  private:
   /// True when there is nothing (more) to begin for it.

@@ -91,7 +91,7 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
   if (call.tool.empty() || !handlers::is_sendable_input(call.input))
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
-    const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
+    const std::string id = handlers::call_request_id("hook", call.id, round);
     TRY(auto known, context_.ledger.asks().find(context_.name, {AskKind::permission, worker, id}));
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (known) {
