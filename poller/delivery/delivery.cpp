@@ -155,8 +155,10 @@ void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take)
   leases_.lend(messages, take.sink, until);
   pointed_.reset();  // somebody read; what comes next is worth a line of its own
   if (handlers::is_pushed(take.way) && !take.by_hand) return;  // whether it goes that way is not known yet
-  if (!take.by_hand) routes_.went(take.way);
-  routes_.lent_by(take.sink);
+  if (take.by_hand)
+    routes_.lent_by(take.sink);
+  else
+    routes_.went(take.way, take.sink);
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

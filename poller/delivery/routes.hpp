@@ -37,9 +37,9 @@ class Routes {
 
   /// A batch went this way; `sink`: how that is recorded. A change of way is logged.
   void went(config::Way way, const std::string& sink);
-  /// As it went, where no sink took a message.
+  /// Only a line that says how to get the messages went this way.
   void went(config::Way way);
-  /// The last batch was lent out by it, and how it goes on is not known yet.
+  /// The last batch was taken by hand, whatever the ladder says.
   void lent_by(const std::string& sink) { last_sink_ = sink; }
   [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
 

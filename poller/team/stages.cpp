@@ -11,8 +11,8 @@ namespace asio = boost::asio;
 /// One step of a poll.
 struct Team::Stage {
   enum When {
-    each,     // poll
-    changed,  // or a poll that looks at the whole: not where nothing has changed but the time
+    each,     // with each poll
+    changed,  // not with a poll that rests: nothing has changed but the time
   };
   std::string_view name;
   std::uint32_t rights;  // one of them is needed; none: nobody is kept from it
@@ -193,8 +193,10 @@ std::optional<Team::Polled> Team::begin(Look& look) {
   mailbox().rely_on_hints(!all);
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
-  if (seen != RosterKeeper::Seen::as_before) standing_.heed_lead_process();
-  if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
+  if (seen != RosterKeeper::Seen::as_before) {
+    standing_.heed_lead_process();
+    if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
+  }
   if (seen == RosterKeeper::Seen::unreadable) return Polled::served;
   standing_.heed_hosts(retired_);
   standing_.heed_lead_session();
