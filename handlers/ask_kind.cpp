@@ -58,4 +58,11 @@ const AskTraits* kind_answered_by(std::string_view type) {
   return type == schema::PlainText::type ? nullptr : kind_where(&AskTraits::answer_type, type);
 }
 
+std::optional<bool> verdict_of(const schema::Payload& payload) {
+  if (const auto* answer = std::get_if<schema::PermissionResponse>(&payload)) return answer->allowed;
+  if (const auto* answer = std::get_if<schema::SandboxPermissionResponse>(&payload)) return answer->allow;
+  if (const auto* answer = std::get_if<schema::PlanApprovalResponse>(&payload)) return answer->approved;
+  return std::nullopt;
+}
+
 }  // namespace inbox_poller::handlers

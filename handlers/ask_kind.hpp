@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "handlers/ask.hpp"
+#include "schema/payload.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -33,5 +34,7 @@ const AskTraits& traits_of(AskKind);
 /// The kind whose asks, or whose answers, are payloads of this type; null when none is. Plain chat answers nothing.
 const AskTraits* kind_asked_by(std::string_view type);
 const AskTraits* kind_answered_by(std::string_view type);
+/// What a well-formed answer says: true allows. Nothing for every other payload.
+std::optional<bool> verdict_of(const schema::Payload&);
 
 }  // namespace inbox_poller::handlers

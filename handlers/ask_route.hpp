@@ -13,4 +13,13 @@ bool asks_lead(const Ask&, const TeamView&);
 /// True when a person is told of this ask.
 bool asks_person(const Ask&, const TeamView&);
 
+/// Which of the two things a person was told of an ask.
+struct Told {
+  bool asked = false;
+  bool decided = false;
+};
+/// True when it is still to be told: that it was asked or, with `of_decision`, what was decided. An ask that was decided
+/// before its turn came is nobody's business any more, and nor is its decision then.
+bool is_to_be_told(const Ask&, const Told&, bool of_decision);
+
 }  // namespace inbox_poller::handlers

@@ -22,4 +22,15 @@ std::optional<Stance> stance_beside(config::ForeignConsumer choice) {
   return std::nullopt;
 }
 
+bool follows_hosts(Stance stance) {
+  return stance == Stance::leader || stance == Stance::standby || stance == Stance::satellite;
+}
+
+bool reads_anew(Stance before, Stance now) {
+  const auto speaks = Right::tell_lead;  // also while stopped: what was taken in stays ours
+  return before != now && !(rights_of(before, speaks) && rights_of(now, speaks));
+}
+
+bool gave_way(config::Role role, Stance now) { return stance_of(role) == Stance::leader && now != Stance::leader; }
+
 }  // namespace inbox_poller::handlers

@@ -62,6 +62,11 @@ bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_
   return type != "idle_notification" || received_ms - decided.decided_ms >= one_breath_ms;
 }
 
+bool is_silent_since(const Ask& decided, const SincePlan& since) {
+  const bool works = since.state != "idle" && since.last_seen_ms > decided.decided_ms;
+  return since.has_answer && !since.was_reminded && !since.shows_going_on && !works;
+}
+
 Post plan_reminder(const Ask& decided, const TeamView& view) {
   const std::string text = "Reminder: your plan (request " + decided.request_id +
                            ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "

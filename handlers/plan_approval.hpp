@@ -25,6 +25,16 @@ std::string plan_card(const Ask&, std::string_view before);
 EpochMs plan_reminder_due(const Ask& decided);
 /// True when a message of the worker tells that it goes on: anything but the end of the turn in which it asked.
 bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms);
+/// What is known of that worker since then.
+struct SincePlan {
+  bool has_answer = false;      // it has taken all that was written under the plan's id
+  bool was_reminded = false;
+  bool shows_going_on = false;  // one of its messages does
+  std::string_view state;       // as it told last, or a hook of its client
+  EpochMs last_seen_ms = 0;     // when
+};
+/// True when it has the approval and said nothing since, so that a reminder helps.
+bool is_silent_since(const Ask& decided, const SincePlan&);
 /// The reminder: plain words, the same for the same plan.
 Post plan_reminder(const Ask& decided, const TeamView&);
 

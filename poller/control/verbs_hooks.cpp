@@ -5,7 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <set>
 
-#include "handlers/hook_proof.hpp"
+#include "handlers/hook_policy.hpp"
 #include "handlers/lead_permission.hpp"
 #include "handlers/lead_session.hpp"
 #include "handlers/text.hpp"
@@ -24,8 +24,6 @@ using handlers::HookWay;
 using schema::HookEvent;
 
 constexpr std::string_view foreign_session = "lead.foreign_session";
-constexpr int most_held = 6;      // Stops in a row; the client overrides the eighth, and what it was told would be lost
-constexpr int most_pointers = 3;  // at the same message, unless a person is there
 constexpr int names_looked_at = 1000;
 
 /// `%3`; anything else counts as not given.
@@ -34,20 +32,17 @@ std::string pane_of(const json::object& request) {
   return schema::is_pane_id(pane) ? pane : std::string();
 }
 
-bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }
-
 /// How its client runs, as the hook's environment tells.
 schema::ClientMode mode_of(const json::object& request) {
   return schema::parse<schema::ClientMode>(text(request, "mode")).value_or(schema::ClientMode::unknown);
 }
 
-/// Why this tells of no worker of the team, in whichever session: a session of the client may be the worker's own.
+/// Whether it tells of a worker of this team, in whichever session: a session of the client may be the worker's own.
 std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_served) {
   const auto& context = team.context();
   const auto known = context.members.find(std::string(schema::bare_name(event.teammate_name)));
-  const bool other = team_is_served && event.team_name != context.name;
-  if (!other && known != context.members.end() && known->second.present && known->first != context.lead) return {};
-  return "\"" + event.teammate_name + "\" is no worker of team " + context.name;
+  const bool present = known != context.members.end() && known->second.present && known->first != context.lead;
+  return handlers::why_no_worker_of(event, context.name, present, team_is_served && event.team_name != context.name);
 }
 
 Result<HookEvent> event_of(const json::object& request) {
@@ -57,23 +52,18 @@ Result<HookEvent> event_of(const json::object& request) {
   return schema::decode_hook_event(event->is_string() ? std::string(event->get_string()) : json::serialize(*event));
 }
 
-/// "2 messages from your team are waiting, from ada, bob. …"; empty when none is.
+/// How much waits, in a line; empty when nothing does.
 std::string backlog(const TeamContext& context) {
   const auto counts = context.ledger.deliveries().counts(context.name);
   const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
   if (!counts || !rows || counts->queued == 0) return {};
-  std::set<std::string> names;
+  std::set<std::string> senders;
   for (const auto& row : *rows)
-    if (row.priority != Priority::digest && schema::is_valid_name(row.sender)) names.insert(row.sender);
-  std::string from;
-  for (const auto& name : names)
-    if (from.size() < 500) from += (from.empty() ? ", from " : ", ") + name;
-  return std::to_string(counts->queued) + (counts->queued == 1 ? " message" : " messages") + " for the lead of team " +
-         schema::printable(context.name) + " waiting in inbox-poller" + from +
-         ". This prints them: inbox-poller recv --even-busy --team " + schema::shell_word(context.name);
+    if (row.priority != Priority::digest && schema::is_valid_name(row.sender)) senders.insert(row.sender);
+  return handlers::backlog_line(context.name, counts->queued, senders);
 }
 
-/// False: an event of a tool may be a subagent's, and nothing in it says so.
+/// False: an event of a tool may be a subagent's, and nothing in it says so. An event may bring the first word of it.
 bool names_subagents(Delivery& delivery) {
   return schema::can(delivery.hook_offers().version(), schema::Ability::names_subagents);
 }
@@ -94,16 +84,26 @@ class Reaction {
   /// The messages in it.
   std::optional<HookOffer>& handed_out() { return handed_out_; }
 
-  /// Events that are not known: nothing.
+  /// Carries out what handlers/hook_policy.hpp says of it.
   void react() {
-    using Work = void (Reaction::*)();
-    static constexpr std::pair<std::string_view, Work> events[] = {
-        {"SessionStart", &Reaction::starts},  {"UserPromptSubmit", &Reaction::prompted},
-        {"PreToolUse", &Reaction::uses_tool}, {"PostToolUse", &Reaction::used_tool},
-        {"Stop", &Reaction::stops},           {"StopFailure", &Reaction::fails},
-        {"SessionEnd", &Reaction::ends},      {"Notification", &Reaction::notifies}};
-    for (const auto& [name, work] : events)
-      if (event_.name == name) (this->*work)();
+    const auto found = held_.find(event_.session_id);
+    const int held = found == held_.end() ? 0 : found->second;
+    const auto plan = handlers::plan_of(
+        event_, {delivery_.lead().state(), held, mode_, names_subagents(delivery_), hook_is_first()});
+    if (plan.lets_go) held_.erase(event_.session_id);
+    report(plan.told);
+    if (plan.confirms_prompt) delivery_.prompt_seen(event_.prompt);
+    auto text = plan.offers ? hand_over(*plan.offers, plan.even_busy) : std::string();
+    report(text.empty() ? plan.nothing_left : plan.handed_over);
+    if (plan.offers == HookWay::stop && !text.empty()) {
+      held_[event_.session_id] = held + 1;
+      output_ = schema::hook_continue(
+          text, schema::can(delivery_.hook_offers().version(), schema::Ability::takes_stop_context));
+      return;
+    }
+    if (plan.nothing_left) held_.erase(event_.session_id);
+    if (plan.backlog) text = backlog(team_->context());
+    if (!text.empty()) output_ = schema::hook_context(event_.name, text);
   }
 
   void permission() {
@@ -121,77 +121,15 @@ class Reaction {
   }
 
  private:
-  void report(LeadEvent event) {
+  void report(const std::optional<LeadEvent>& event) {
+    if (!event) return;
     const bool tells_who = handlers::begins(event_) || delivery_.lead().row().session.empty();
-    static_cast<void>(delivery_.lead().report(event, std::nullopt, tells_who ? &lead_ : nullptr));
+    static_cast<void>(delivery_.lead().report(*event, std::nullopt, tells_who ? &lead_ : nullptr));
     if (delivery_.lead().state() == LeadState::idle) team_->poke();
   }
 
-  void starts() {
-    // The client compacts in the middle of a turn too.
-    const bool goes_on = event_.source == "compact" && delivery_.lead().state() == LeadState::busy;
-    report(goes_on ? LeadEvent::tool_used : LeadEvent::session_starts);
-    if (!may_speak()) return;
-    if (const auto text = backlog(team_->context()); !text.empty()) output_ = schema::hook_context(event_.name, text);
-  }
-
-  void prompted() {
-    held_.erase(event_.session_id);
-    report(LeadEvent::prompt_submitted);
-    delivery_.prompt_seen(event_.prompt);
-    add_context(HookWay::prompt, true);
-  }
-
-  void uses_tool() { report(LeadEvent::tool_used); }
-
-  void used_tool() {
-    report(LeadEvent::tool_used);
-    // A subagent's context is not the lead's.
-    if (names_subagents(delivery_)) add_context(HookWay::tool, false);
-  }
-
-  void stops() {
-    if (handlers::sign_of(event_) == handlers::HookSign::failure) return fails();
-    const auto found = held_.find(event_.session_id);
-    const int held = found == held_.end() ? 0 : found->second;
-    // Held by somebody else, or by us before a restart: how often is not known, so it is let go.
-    const bool is_others = event_.stop_hook_active && held == 0;
-    std::string text;
-    if (held < most_held && !is_others) {
-      // A turn has been running until now, whatever we presumed.
-      if (delivery_.lead().state() != LeadState::busy) report(LeadEvent::tool_used);
-      text = hand_over(HookWay::stop, true);
-    }
-    if (text.empty()) {
-      held_.erase(event_.session_id);
-      report(LeadEvent::turn_stops);
-      return;
-    }
-    held_[event_.session_id] = held + 1;
-    report(LeadEvent::turn_continues);
-    output_ = schema::hook_continue(
-        text, schema::can(delivery_.hook_offers().version(), schema::Ability::takes_stop_context));
-  }
-
-  void fails() {
-    held_.erase(event_.session_id);
-    report(LeadEvent::turn_fails);
-  }
-
-  /// Also with the reasons `clear` and `resume`: what goes on then starts anew in a moment, under another id.
-  void ends() {
-    held_.erase(event_.session_id);
-    report(LeadEvent::session_ends);
-  }
-
-  /// A person interrupted the turn, perhaps: no event tells that.
-  void notifies() {
-    const bool is_idle = handlers::sign_of(event_) == handlers::HookSign::idle;
-    if (is_idle && delivery_.lead().state() == LeadState::busy) report(LeadEvent::prompt_waits);
-  }
-
   /// False where another way, above the hooks, has the lead's messages.
-  [[nodiscard]] bool may_speak() const {
+  [[nodiscard]] bool hook_is_first() const {
     for (const auto& state : delivery_.routes().ladder()) {
       if (state.way == config::Way::hook) return true;
       if (state.available) return false;
@@ -199,14 +137,9 @@ class Reaction {
     return false;
   }
 
-  void add_context(HookWay way, bool even_busy) {
-    if (const auto text = hand_over(way, even_busy); !text.empty()) output_ = schema::hook_context(event_.name, text);
-  }
-
   /// Lends out what may go now, as one text; empty when there is nothing. A ledger's fault is told where it is met.
   std::string hand_over(HookWay way, bool even_busy) {
     const auto& context = team_->context();
-    if (!handlers::reaches_model(way, mode_)) return {};
     Take take;
     take.way = config::Way::hook;
     take.sink = config::to_string(take.way);
@@ -219,8 +152,8 @@ class Reaction {
     if (offer.text.size() > schema::longest_hook_text) {
       const auto& first = messages->front();
       delivery_.give_back(*messages, "too long for a hook");
-      const bool again = first.attempts > most_pointers && event_.name != "UserPromptSubmit";
-      return again ? std::string() : schema::pointer_to(first.from, first.text.size(), context.name);
+      if (!handlers::is_pointed_at(event_, first.attempts)) return {};
+      return schema::pointer_to(first.from, first.text.size(), context.name);
     }
     auto text = offer.text;
     handed_out_ = std::move(offer);
@@ -261,7 +194,7 @@ Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) cons
   std::string why;
   for (const auto& team : candidates) {
     const auto& live = team->delivery().lead().row();
-    why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
+    why = handlers::tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
                                   : handlers::why_foreign(*event, pane_of(request), mode_of(request),
                                                           {live.session, live.pane}, team->context().view());
     if (why.empty()) its.push_back(team);
@@ -284,23 +217,23 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
   }
   const auto event = event_of(request);
   if (!event) return refuse(event.error());
-  if (tells_of_worker(*event)) {
+  if (handlers::tells_of_worker(*event)) {
     const bool idle = event->name == "TeammateIdle";
     const auto task = event->task_subject.empty() ? event->task_id : event->task_id + ": " + event->task_subject;
     const auto heard = team->heard_of(std::string(schema::bare_name(event->teammate_name)), idle ? "idle" : "completed",
                                       idle ? "" : handlers::one_line(task));
     return heard ? answer : refuse(heard.error());
   }
-  if (event->agent_id.empty()) {
+  const bool is_leads_own = event->agent_id.empty();
+  if (is_leads_own) {
     auto& delivery = team->delivery();
     delivery.hook_offers().client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
-    const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery);
-    delivery.heard(*event, counts);
+    delivery.heard(*event, handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery));
   }
   Reaction reaction(team, *event, request, held_stops_);
   if (event->name == "PermissionRequest")
     reaction.permission();
-  else if (event->agent_id.empty())
+  else if (is_leads_own)
     reaction.react();
   else
     answer["ignored"] = "an event of a subagent";
@@ -378,9 +311,7 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
   }
   if (delivery.routes().is_attached(config::Way::hook)) {
     const auto& live = delivery.lead().row().session;
-    const bool is_newer = held_by && held_by->session != talk->session &&
-                          (handlers::begins(event) || talk->session == live || held_by->session != live);
-    if (!is_newer)
+    if (!held_by || !handlers::gives_way(held_by->session, talk->session, event, live))
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
     held_by->replaced = true;

@@ -72,10 +72,11 @@ Status Outbox::restore() {
 }
 
 bool Outbox::owes_nothing() {
-  if (nothing_owed_at_ == context_.ledger.changes()) return true;
+  if (none_pending_.still(context_.ledger.changes())) return true;
   const auto rows = context_.ledger.outbox().due(context_.name, end_of_time, 1);
-  if (rows && rows->empty()) nothing_owed_at_ = context_.ledger.changes();
-  return rows && rows->empty();
+  const bool none = rows && rows->empty();
+  none_pending_.note(none, context_.ledger.changes());
+  return none;
 }
 
 asio::awaitable<void> Outbox::run() {

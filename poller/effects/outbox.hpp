@@ -12,6 +12,7 @@
 
 #include "poller/context/group_commit.hpp"
 #include "poller/context/team_context.hpp"
+#include "poller/ledger/found_empty.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
 namespace inbox_poller::poller {
@@ -61,7 +62,7 @@ class Outbox {
   Mailbox& mailbox_;
   GroupCommit& commits_;
   std::map<std::string, std::vector<Watched>> watched_;  // by inbox
-  long long nothing_owed_at_ = -1;                       // the ledger's changes() when no row of the team was pending
+  FoundEmpty none_pending_;                              // of the team's rows
 };
 
 }  // namespace inbox_poller::poller

@@ -68,11 +68,9 @@ asio::awaitable<void> RedisMailbox::refresh() {
     errands_.remove_if([](const Errand& errand) { return errand.results.has_value(); });
   }
   Wanted wanted;
-  const auto now = clock_.steady();
-  wanted.tasks = now >= tasks_from_;
+  wanted.tasks = look_at_tasks_.take(clock_.steady());
   wanted.sweep = std::exchange(sweep_wanted_, false);
   wanted.finished_since_ms = finished_since_ms_;
-  if (wanted.tasks) tasks_from_ = now + std::chrono::seconds(2);
   std::function<Look()> work = [this, wanted] { return look(wanted); };
   Look found = co_await offload(thread_, std::move(work));
   adopt(std::move(found));

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "poller/clock.hpp"
+#include "poller/every.hpp"
 #include "poller/exchange/redis_box.hpp"
 #include "poller/exchange/redis_caller.hpp"
 #include "poller/exchange/redis_keys.hpp"
@@ -192,7 +193,7 @@ class RedisMailbox final : public Mailbox, public Members, public Coordination {
   RosterCopy copy_;
   std::map<std::string, std::map<schema::MessageKey, Fate>> followed_;  // by inbox
 
-  SteadyTime tasks_from_{};
+  Every look_at_tasks_{std::chrono::seconds(2)};
   bool sweep_wanted_ = false;
   long long finished_since_ms_ = -1;
   std::optional<TaskCounts> counts_;

@@ -149,7 +149,7 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, Tx& tx) {
 }
 
 void Carrier::put_in() {
-  if (changes_ == state_.context.ledger.changes()) return;
+  if (none_to_put_in_.still(state_.context.ledger.changes())) return;
   std::set<std::string> held;  // members: nothing overtakes what could not be put there, and nobody else waits for it
   while (put_some_in(held)) {
   }
@@ -199,7 +199,7 @@ bool Carrier::put_some_in(std::set<std::string>& held) {
   };
   if (!context.commit(put_there, CommitAs::fact)) return false;  // looked for, and found, at the next poll
   const bool all = rows->size() < filed_at_once;
-  if (held.empty() && all) changes_ = context.ledger.changes();
+  none_to_put_in_.note(held.empty() && all, context.ledger.changes());
   return !all && held.size() > held_before;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "poller/hosts/host_state.hpp"
+#include "poller/ledger/found_empty.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
 namespace inbox_poller::poller {
@@ -41,7 +42,7 @@ class Carrier {
   Mailbox& local_;
   std::set<std::string> left_;  // boxes of which something was left
   std::map<std::string, std::vector<Filed>> filed_;  // by inbox: stands there, and was not read
-  long long changes_ = -1;  // the ledger's, when nothing was to be put in
+  FoundEmpty none_to_put_in_;
 };
 
 }  // namespace inbox_poller::poller

@@ -11,7 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::hours prune_every{1};
 constexpr std::chrono::minutes compact_every{1};
 constexpr std::chrono::seconds when_busy{10};
 constexpr milliseconds shortest_wait = std::chrono::seconds(1);
@@ -21,9 +20,7 @@ constexpr std::size_t entries_at_once = 256;  // then others get their turn
 }  // namespace
 
 void Housekeeping::prune_now_and_then() {
-  const auto now = context_.clock.steady();
-  if (pruned_ && now - *pruned_ < prune_every) return;
-  pruned_ = now;
+  if (!prune_.take(context_.clock.steady())) return;
   const auto cutoff = context_.clock.wall_ms() - context_.config.limits.retention.count();
   std::vector<std::function<bool(const schema::MessageKey&)>> boxes{mailbox_.held(context_.lead)};
   for (const auto& alias : context_.config.team.aliases) boxes.push_back(mailbox_.held(alias));

@@ -14,6 +14,7 @@
 
 #include "handlers/compaction.hpp"
 #include "poller/context/team_context.hpp"
+#include "poller/every.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/shutdowns.hpp"
@@ -65,7 +66,7 @@ class Housekeeping {
   const Shutdowns& shutdowns_;
   boost::asio::any_io_executor executor_;
   BoxSize size_;
-  std::optional<SteadyTime> pruned_;
+  Every prune_{std::chrono::hours(1)};
   SteadyTime compact_from_{};  // not before
   std::string problem_;
   Compacted compacted_;

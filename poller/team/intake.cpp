@@ -47,7 +47,6 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
                                             std::vector<Disposal>& disposals) {
   Accepted accepted;
-  if (!std::exchange(goes_on_, false)) left_out_ = false;
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
     Work work = [&](Tx& tx) -> Status {
@@ -58,10 +57,7 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
     CO_TRY(co_await commits_.commit(context_, std::move(work)));
     close(accepted.moot);
   }
-  left_out_ = left_out_ || !accepted.full.empty();
-  full_told_ = batch.more ? full_told_ || left_out_ : left_out_;
-  goes_on_ = batch.more;
-  looked_ = true;
+  full_told_ = full_told_ || !accepted.full.empty();
   disposals = std::move(accepted.disposals);
   co_return Done{};
 }

@@ -34,11 +34,12 @@ class Intake {
   /// now (the queue for the lead is full).
   boost::asio::awaitable<Status> take(const std::string& inbox, const Batch&, std::vector<Disposal>& disposals);
 
-  /// There is no inbox yet: whatever comes into it comes from now on.
-  void missing() { looked_ = true; }
-
-  /// True when something had to stay out: the inbox must be taken in again although it does not change.
-  [[nodiscard]] bool left_out() const { return left_out_; }
+  /// All of the box was taken in, or there is none: whatever comes into it comes from now on. `left_out`: something of
+  /// it was `again`.
+  void end_look(bool left_out) {
+    looked_ = true;
+    full_told_ = left_out;
+  }
 
  private:
   struct Accepted {  // of one transaction
@@ -85,10 +86,8 @@ class Intake {
   Outbox& outbox_;
   Delivery& delivery_;
   handlers::Place place_;
-  bool goes_on_ = false;    // the look has further pieces
-  bool left_out_ = false;
   bool full_told_ = false;  // that something is left out
-  bool looked_ = false;     // at least once, so what is new and read already was read just now
+  bool looked_ = false;     // at all of it, so what is new and read already was read just now
 };
 
 }  // namespace inbox_poller::poller

@@ -5,6 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "handlers/whose_box.hpp"
+
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 using handlers::Right;
@@ -49,13 +51,13 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
     standing_.heed_no_inbox();
-    intake_.missing();
+    intake_.end_look(false);
     co_return;
   }
   if (lead != nullptr && !lead->changed && !must_read_) co_return;
   must_read_ = false;
   const bool all = co_await take_in(context_.lead, intake_);
-  must_read_ = must_read_ || !all || intake_.left_out();
+  must_read_ = must_read_ || !all;
 }
 
 Intake& LeadBoxes::intake_of(const std::string& box, handlers::Place place) {
@@ -84,20 +86,16 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
       more = parts_.worker_boxes.take(box, batch);
       if (!more) break;
       std::vector<Disposal> seen(batch.taken.size(), Disposal::leave);
-      if (watches_all()) {
+      if (handlers::watches_all(context_.standing, context_.config.team.facts())) {
         std::vector<Disposal> recorded;
         const auto taken = co_await between_.take(box, batch, recorded);
         if (!taken) break;  // shown again
       }
       more = batch.more;
+      if (!more) between_.end_look(false);
       static_cast<void>(co_await mailbox_.settle(box, std::move(seen)));
     }
   }
-}
-
-/// Where agents share their mail nobody's mail is more the team's than another's.
-bool LeadBoxes::watches_all() const {
-  return context_.standing.stance == handlers::Stance::observer && !context_.config.team.facts().asks;
 }
 
 Reader LeadBoxes::reader() const {
@@ -107,7 +105,8 @@ Reader LeadBoxes::reader() const {
 
 asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
   const bool is_lead = box == context_.lead;
-  for (bool all = true, first = is_lead, goes_on = false;; first = false, goes_on = true) {
+  bool all = true, left_out = false;
+  for (bool first = is_lead, goes_on = false;; first = false, goes_on = true) {
     follow_standing();
     const auto as = reader();
     const auto looked = services_.clock.steady();
@@ -121,7 +120,9 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     if (!batch.taken.empty())
       services_.telemetry.tally(context_.name)
           .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
-    if (std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
+    const auto has = [&](Disposal one) { return std::find(disposals.begin(), disposals.end(), one) != disposals.end(); };
+    left_out = left_out || has(Disposal::again);
+    if (has(Disposal::consume)) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();
       co_await asio::post(services_.executor, asio::use_awaitable);
@@ -129,7 +130,9 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
       if (as == Reader::beside) co_await parts_.outbox.run();
     }
     all = co_await settle(box, std::move(disposals)) && all;
-    if (!batch.more) co_return all;
+    if (batch.more) continue;
+    intake.end_look(left_out);
+    co_return all && !left_out;
   }
 }
 

@@ -46,7 +46,6 @@ class LeadBoxes {
 
  private:
   Intake& intake_of(const std::string& box, handlers::Place);
-  [[nodiscard]] bool watches_all() const;
   /// As whom we read the lead's inbox.
   [[nodiscard]] Reader reader() const;
   /// All that is new in a box of the lead's. False when something was left undone.

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 
+#include "handlers/ask_route.hpp"
 #include "handlers/text.hpp"
 #include "poller/child.hpp"
 #include "poller/team/ask_view.hpp"
@@ -19,21 +20,15 @@ constexpr std::size_t most_errands = 1000;
 constexpr int most_tries = 3;
 constexpr std::chrono::seconds first_backoff{1};
 
-/// Which of the two things a person was told of this ask.
-struct Told {
-  bool asked = false;
-  bool decided = false;
-};
-
 /// How the lines that record() leaves begin.
 std::string about_of(const handlers::AskName& name) {
   return "from=" + name.asker + "  type=" + std::string(handlers::to_string(name.kind));
 }
 
 /// By the lines that record() leaves.
-Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
+Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
   TRY(const auto history, ledger.history().of_request(team, name.request_id));
-  Told told;
+  handlers::Told told;
   const std::string about = about_of(name) + "  new=";
   for (const auto& row : history) {
     if (row.event != event_name(Event::person_notified) || !row.detail.starts_with(about)) continue;
@@ -66,7 +61,7 @@ Status Notifier::restore() {
   std::reverse(decisions.begin(), decisions.end());  // the oldest first
   for (const auto& [team, request] : decisions) {
     TRY(const auto told, told_of(context_.ledger, team, name_of(request)));
-    if (told.asked && !told.decided) note(request, true);
+    if (handlers::is_to_be_told(request, told, true)) note(request, true);
   }
   return Done{};
 }
@@ -92,10 +87,7 @@ bool Notifier::note(const Ask& request, bool decided) {
 Result<std::optional<Ask>> Notifier::due(const Errand& errand) const {
   TRY(auto request, context_.ledger.asks().find(context_.name, errand.ask));
   TRY(const auto told, told_of(context_.ledger, context_.name, errand.ask));
-  // An ask that was decided before its turn came is nobody's business any more, and nor is its decision then.
-  const bool wanted = request && (errand.decided ? told.asked && !told.decided
-                                                  : handlers::is_open(request->state) && !told.asked);
-  if (!wanted) return std::optional<Ask>();
+  if (!request || !handlers::is_to_be_told(*request, told, errand.decided)) return std::optional<Ask>();
   return request;
 }
 

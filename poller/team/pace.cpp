@@ -15,7 +15,6 @@ namespace {
 // hints no busy loop, and what is written during a poll does not wait for long behind it.
 constexpr std::chrono::milliseconds shortest_hinted_interval{1};
 constexpr std::chrono::milliseconds longest_hinted_interval{50};
-constexpr std::chrono::seconds whole_poll_every{5};  // where nothing changes but the time
 constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
 
 }  // namespace
@@ -56,9 +55,9 @@ bool Pace::takes_all_boxes() {
 
 bool Pace::is_whole(bool rests) {
   const auto now = clock_.steady();
-  const bool whole = !rests || now >= whole_at_;
-  if (whole) whole_at_ = now + whole_poll_every;
-  return whole;
+  if (rests) return whole_.take(now);
+  whole_.done(now);
+  return true;
 }
 
 }  // namespace inbox_poller::poller

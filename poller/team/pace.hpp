@@ -9,6 +9,7 @@
 
 #include "config/config.hpp"
 #include "poller/clock.hpp"
+#include "poller/every.hpp"
 
 namespace inbox_poller::poller {
 
@@ -38,7 +39,7 @@ class Pace {
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   SteadyTime began_;
-  SteadyTime whole_at_{};  // no later
+  Every whole_{std::chrono::seconds(5)};  // where nothing changes but the time
   bool is_poked_ = false;
   bool is_hinted_ = false;
   bool is_stirred_ = true;  // poked or hinted since the last poll began

@@ -8,21 +8,16 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::chrono::seconds remind_every{5};
 constexpr EpochMs looks_back_ms = 600'000;
 constexpr int most_at_once = 100;
 
 }  // namespace
 
 void PlanReminders::settle() {
-  const auto steady = context_.clock.steady();
-  if (looked_ && steady - *looked_ < remind_every) return;
-  looked_ = steady;
-  // None was decided lately, and no row was written since: none is.
-  if (none_ && std::exchange(changes_, context_.ledger.changes()) == context_.ledger.changes()) return;
+  if (!look_.take(context_.clock.steady()) || none_decided_.still(context_.ledger.changes())) return;
   const auto now = context_.clock.wall_ms();
   const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
-  none_ = decisions && decisions->empty();
+  none_decided_.note(decisions && decisions->empty(), context_.ledger.changes());
   if (!decisions) return;  // a failing ledger is told elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);
@@ -36,16 +31,19 @@ bool PlanReminders::is_silent(const handlers::Ask& approved) const {
       context_.ledger.messages().latest({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
   const auto member = context_.members.find(approved.asker);
   if (!written || !said || member == context_.members.end()) return false;
-  const bool goes_on = std::any_of(said->begin(), said->end(), [&](const MessageRow& row) {
+  handlers::SincePlan since;
+  since.state = member->second.state;
+  since.last_seen_ms = member->second.last_seen_ms;
+  since.shows_going_on = std::any_of(said->begin(), said->end(), [&](const MessageRow& row) {
     return row.request_id != approved.request_id && handlers::shows_going_on(approved, row.type, row.received_ms);
   });
-  // A hook of its client may have told of it as well.
-  const auto& [state, seen_ms] = std::pair(member->second.state, member->second.last_seen_ms);
-  if (goes_on || (state != "idle" && seen_ms > approved.decided_ms)) return false;
-  const auto reminder = handlers::plan_reminder(approved, context_.view());
-  return !written->empty() && std::all_of(written->begin(), written->end(), [&](const OutboxRow& row) {
-    return row.state == EffectState::done && row.key != reminder.key;
+  since.has_answer = !written->empty() && std::all_of(written->begin(), written->end(), [](const OutboxRow& row) {
+    return row.state == EffectState::done;
   });
+  const auto reminder = handlers::plan_reminder(approved, context_.view());
+  since.was_reminded = std::any_of(written->begin(), written->end(),
+                                   [&](const OutboxRow& row) { return row.key == reminder.key; });
+  return handlers::is_silent_since(approved, since);
 }
 
 void PlanReminders::remind(const handlers::Ask& approved) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "poller/context/team_context.hpp"
+#include "poller/every.hpp"
+#include "poller/ledger/found_empty.hpp"
 
 namespace inbox_poller::poller {
 
@@ -19,9 +21,8 @@ class PlanReminders {
   void remind(const handlers::Ask& approved);
 
   TeamContext& context_;
-  std::optional<SteadyTime> looked_;
-  bool none_ = false;       // was found then,
-  long long changes_ = -1;  // after so many changes of the ledger
+  Every look_{std::chrono::seconds(5)};
+  FoundEmpty none_decided_;  // lately
 };
 
 }  // namespace inbox_poller::poller

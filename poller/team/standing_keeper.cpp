@@ -157,8 +157,7 @@ void StandingKeeper::stand(handlers::Standing standing) {
   context_.standing = std::move(standing);
   context_.changed(all_areas);  // what is ours to answer, too
   const auto now = context_.standing.stance;
-  const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
-  if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
+  if (handlers::reads_anew(old, now)) {
     delivery_.serve_anew();
     ++times_changed_;
   }
@@ -174,9 +173,8 @@ void StandingKeeper::stand(handlers::Standing standing) {
 
 void StandingKeeper::heed_hosts(bool retired) {
   if (hosts_ == nullptr) return;
-  using handlers::Stance;
   const auto stance = context_.standing.stance;
-  const bool by_hosts = stance == Stance::leader || stance == Stance::standby || stance == Stance::satellite;
+  const bool by_hosts = handlers::follows_hosts(stance);
   hosts_->want_to_lead(by_hosts && !retired);
   if (!by_hosts) return;  // another consumer was met here
   auto standing = hosts_->standing();
@@ -185,11 +183,10 @@ void StandingKeeper::heed_hosts(bool retired) {
 }
 
 Status StandingKeeper::resume() {
-  const auto configured = handlers::stance_of(context_.config.team.role);
-  const bool gave_way = configured == handlers::Stance::leader && context_.standing.stance != configured;
+  const auto role = context_.config.team.role;
   const auto& claim = context_.roster.lead_process;
   const auto& live = session_.live();
-  if (gave_way && (claim || live)) {
+  if (handlers::gave_way(role, context_.standing.stance) && (claim || live)) {
     const auto id = claim ? claim_of(*claim) : claim_of(*live);
     TRY(context_.commit([&](Tx& tx) {
       tx.log(Event::lead_accepted, {{"team", context_.name},
@@ -198,7 +195,7 @@ Status StandingKeeper::resume() {
       tx.then([&] { claim_ = id; });
     }));
   }
-  stand({configured, {}});
+  stand({handlers::stance_of(role), {}});
   return Done{};
 }
 

@@ -11,7 +11,6 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::chrono::seconds look_every{2};
 constexpr std::chrono::hours told_within{24};  // what was finished longer ago is old news
 constexpr std::chrono::seconds longest_backoff{60};
 constexpr std::size_t most_waiting = 1000;
@@ -19,9 +18,7 @@ constexpr std::size_t most_waiting = 1000;
 }  // namespace
 
 void TaskKeeper::settle() {
-  const auto now = context_.clock.steady();
-  if (tasks_ == nullptr || now < next_look_) return;
-  next_look_ = now + look_every;
+  if (tasks_ == nullptr || !look_.take(context_.clock.steady())) return;
   sweep();
   if (!context_.config.tasks.on_done.empty() && finished_.size() < most_waiting) look_for_finished();
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "poller/context/team_context.hpp"
+#include "poller/every.hpp"
 #include "poller/mailbox/coordination.hpp"
 
 namespace inbox_poller::poller {
@@ -33,7 +34,7 @@ class TaskKeeper {
   TeamContext& context_;
   Coordination* tasks_;
   std::deque<FinishedTask> finished_;
-  SteadyTime next_look_{};
+  Every look_{std::chrono::seconds(2)};
   SteadyTime not_before_{};  // for the first of them
   int tries_ = 0;
   bool running_ = false;

@@ -72,10 +72,10 @@ asio::awaitable<bool> Team::errands(std::function<bool()> given_up) {
 
 bool Team::something_waits() {
   if (parts_.notifier.owes() || parts_.tasks.owes()) return true;
-  if (no_chat_at_ == services_.ledger.chat_changes()) return false;
+  if (no_chat_.still(services_.ledger.chat_changes())) return false;
   const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
   const bool none = queued && !*queued;
-  if (none) no_chat_at_ = services_.ledger.chat_changes();
+  no_chat_.note(none, services_.ledger.chat_changes());
   return !none;
 }
 

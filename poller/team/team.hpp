@@ -9,6 +9,7 @@
 #include <string>
 
 #include "poller/hosts/host_service.hpp"
+#include "poller/ledger/found_empty.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/handover.hpp"
 #include "poller/team/host_ends.hpp"
@@ -125,7 +126,7 @@ class Team {
   std::unique_ptr<BetweenHosts> between_hosts_;  // likewise
   Pace pace_;
   long long changes_ = -1;     // the ledger's, when we last raised chat_
-  long long no_chat_at_ = -1;  // the ledger's chat_changes(), when none waited
+  FoundEmpty no_chat_;         // in the queue
   bool retired_ = false;
 };
 

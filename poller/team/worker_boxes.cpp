@@ -8,27 +8,9 @@
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
-namespace {
-
-/// A worker's inbox is there a moment before its name is in the roster.
-constexpr std::chrono::seconds phantom_grace{5};
-
-bool named_in(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// What a well-formed answer says; empty for everything else.
-std::optional<bool> verdict_of(const schema::Payload& payload) {
-  if (const auto* answer = std::get_if<schema::PermissionResponse>(&payload)) return answer->allowed;
-  if (const auto* answer = std::get_if<schema::SandboxPermissionResponse>(&payload)) return answer->allow;
-  if (const auto* answer = std::get_if<schema::PlanApprovalResponse>(&payload)) return answer->approved;
-  return std::nullopt;
-}
-
-}  // namespace
-
-bool WorkerBoxes::is_somebody(const std::string& inbox) const {
-  return context_.members.contains(context_.owner_of(inbox)) || named_in(context_.config.delivery.senders, inbox);
+handlers::BoxOf WorkerBoxes::whose(const std::string& box) const {
+  const bool is_known = context_.members.contains(context_.owner_of(box));
+  return handlers::whose_box(box, context_.lead, context_.config, is_known);
 }
 
 std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
@@ -43,25 +25,28 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
     for (const auto& one : boxes) old_->insert(one.box);
   }
   aliases_.clear();
-  std::erase_if(phantoms_, [&](const auto& phantom) { return is_somebody(phantom.first) || !exists(phantom.first); });
+  std::erase_if(phantoms_, [&](const auto& phantom) {
+    return whose(phantom.first) != handlers::BoxOf::nobody || !exists(phantom.first);
+  });
   std::erase_if(seen_, [&](const auto& box) {
     if (exists(box)) return false;
     outbox_.look(box, false);
     return true;
   });
   for (const auto& [box, has_changed] : boxes) {
-    if (box == context_.lead) continue;
-    if (named_in(context_.config.team.aliases, box)) {
+    const auto owner = whose(box);
+    if (owner == handlers::BoxOf::lead) continue;
+    if (owner == handlers::BoxOf::alias) {
       aliases_.push_back(box);
       seen_.erase(box);
       continue;
     }
     if (context_.has_left(context_.owner_of(box))) outbox_.abandon(box);
-    if (!is_somebody(box)) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
+    if (owner == handlers::BoxOf::nobody) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
     if (has_changed) changed.push_back(box);
   }
   for (auto& [inbox, phantom] : phantoms_) {
-    if (phantom.told || context_.clock.steady() - phantom.since < phantom_grace) continue;
+    if (phantom.told || context_.clock.steady() - phantom.since < handlers::nobodys_grace) continue;
     phantom.told = true;
     context_.telemetry.emit(Event::inbox_phantom,
                             {{"team", context_.name},
@@ -165,7 +150,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
                     {"from", std::string(schema::bare_name(envelope.from))},
                     {"type", std::string(schema::type_name(payload))},
                     {"request_id", id}};
-  if (const auto allowed = verdict_of(payload)) {
+  if (const auto allowed = handlers::verdict_of(payload)) {
     const auto carried = context_.ledger.host_mail().answer_to(context_.name, open->asker, id);
     const bool by_host = carried && *carried;
     finding.is_expected = by_host;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "handlers/whose_box.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
@@ -53,7 +54,7 @@ class WorkerBoxes {
   };
   /// Judges what is new, and carries that out. False when it could not be recorded.
   bool judge_all(const std::string& box, const std::vector<Taken>&, bool first_look);
-  [[nodiscard]] bool is_somebody(const std::string& box) const;
+  [[nodiscard]] handlers::BoxOf whose(const std::string& box) const;
   void judge(const std::string& box, const Taken&, bool first_look, std::vector<Finding>&) const;
   void judge_verdict(const std::string& box, const schema::Payload&, const schema::Message&, const schema::MessageKey&,
                      std::vector<Finding>&) const;

@@ -132,4 +132,25 @@ TEST_CASE("any word of a worker shows that it goes on, but the end of the turn i
   CHECK(shows_going_on(plan, "idle_notification", noon + 5'000));
 }
 
+TEST_CASE("a worker that has its approval and said nothing since is silent, until it was reminded") {
+  Ask plan;
+  plan.decided_ms = noon;
+  const SincePlan silent{.has_answer = true, .state = "idle", .last_seen_ms = noon + 1};
+  CHECK(is_silent_since(plan, silent));
+  auto since = silent;
+  since.has_answer = false;
+  CHECK_FALSE(is_silent_since(plan, since));
+  since = silent;
+  since.was_reminded = true;
+  CHECK_FALSE(is_silent_since(plan, since));
+  since = silent;
+  since.shows_going_on = true;
+  CHECK_FALSE(is_silent_since(plan, since));
+  since = silent;
+  since.state = "busy";
+  CHECK_FALSE(is_silent_since(plan, since));
+  since.last_seen_ms = noon;  // heard before the approval
+  CHECK(is_silent_since(plan, since));
+}
+
 }  // namespace inbox_poller::handlers::plan_approval_test
