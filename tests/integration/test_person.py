@@ -159,6 +159,7 @@ class Person(ConsoleTest):
     def test_every_line_of_a_wide_ask_comes_to_a_narrow_screen_and_a_tiny_one_takes_no_key(self):
         self.asked(1, "make " + "漢" * 100 + " end")
         self.watch(rows=12, columns=34)
+        self.shows("[1:asks 1")
         self.press("Enter")
         self.shows("permission perm-1")
         seen = self.screen()
@@ -215,6 +216,7 @@ class Person(ConsoleTest):
         self.left()
         self.asked(2, "make two")
         self.begin("top", "--no-confirm")
+        self.shows("make two")
         self.press("Enter")
         self.shows("| make two")
         time.sleep(0.6)  # clock: a person who reads first; from now on one key approves, and more time does no harm
