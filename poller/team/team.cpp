@@ -65,13 +65,13 @@ Status TeamParts::restore() {
 }
 
 asio::awaitable<bool> Team::errands(std::function<bool()> given_up) {
-  const bool asks = co_await parts_.notifier.tell_next(given_up);
-  const bool tasks = co_await parts_.tasks.tell_next(std::move(given_up));
+  const bool asks = co_await parts_.notifier.errands().run_next(given_up);
+  const bool tasks = co_await parts_.tasks.errands().run_next(std::move(given_up));
   co_return asks || tasks;
 }
 
 bool Team::something_waits() {
-  if (parts_.notifier.owes() || parts_.tasks.owes()) return true;
+  if (parts_.notifier.errands().size() + parts_.tasks.errands().size() > 0) return true;
   if (no_chat_.still(services_.ledger.chat_changes())) return false;
   const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
   const bool none = queued && !*queued;
