@@ -111,7 +111,7 @@ class Console(ConsoleTest):
             with self.subTest(columns=columns):
                 self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", "12")
                 self.press("1", "g")
-                self.shows("[1:asks", "quit")
+                self.shows("[1:asks 30]", "> perm-0", "quit")
                 self.keys_of_lists()
                 self.keys_of_pages()
                 self.assertLessEqual(max(map(cells, self.screen().splitlines())), columns)
