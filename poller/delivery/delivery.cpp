@@ -54,7 +54,7 @@ void Delivery::expire_old() {
       fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
       tx.log(Event::delivery_expired, std::move(fields));
     }
-    return context_.ledger.deliveries().mark_expired(ids, now);
+    return tx.ledger.deliveries().mark_expired(ids, now);
   }));
 }
 
@@ -146,7 +146,7 @@ Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector
     }
     tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
-  return context_.ledger.deliveries().mark_offered(ids_of(messages), take.sink, context_.clock.wall_ms());
+  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.sink, context_.clock.wall_ms());
 }
 
 void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take) {
@@ -171,7 +171,7 @@ bool Delivery::is_digest_due(bool taken_along) const {
 }
 
 Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
-  TRY(const auto material, context_.ledger.deliveries().digest_material(context_.name, digest_limit));
+  TRY(const auto material, tx.ledger.deliveries().digest_material(context_.name, digest_limit));
   if (material.empty()) return std::optional<MessageRow>();
   std::vector<handlers::DigestItem> items;
   std::vector<long long> ids;
@@ -180,8 +180,8 @@ Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
     items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
   }
   const auto now = context_.clock.wall_ms();
-  TRY(context_.ledger.deliveries().mark_offered(ids, "digest", now));
-  TRY(context_.ledger.deliveries().mark_delivered(ids, now, Confirmation::none));
+  TRY(tx.ledger.deliveries().mark_offered(ids, "digest", now));
+  TRY(tx.ledger.deliveries().mark_delivered(ids, now, Confirmation::none));
   LeadNotice word;
   word.notice =
       handlers::notice_of(handlers::digest_text(items), {"digest", material.back().key.value}, context_.view(), now);

@@ -142,7 +142,7 @@ class Delivery {
   SteadyTime serves_since_{};
   std::vector<WaitingFor*> waiting_;
   Leases leases_;
-  Pasted pasted_;                      // what waits for the lead's hooks to confirm it
+  Pasted in_terminal_;                      // what waits for the lead's hooks to confirm it
   std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that says how to get messages
 };
 

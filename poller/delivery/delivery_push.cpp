@@ -60,7 +60,7 @@ asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& m
   if (way == Way::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
   if (way == Way::tmux) {
     auto text = tmux_.text_for(messages);
-    pasted_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
+    in_terminal_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(lead_.row().pane, std::move(text));
   }
   const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
@@ -106,9 +106,9 @@ asio::awaitable<bool> Delivery::point() {
 }
 
 void Delivery::prompt_seen(const std::string& prompt) {
-  if (pasted_.keys.empty() || without_spaces(prompt).find(pasted_.text) == std::string::npos) return;
-  static_cast<void>(acknowledge(pasted_.keys));  // or its lease runs out, and it comes again, labelled
-  pasted_ = {};
+  if (in_terminal_.keys.empty() || without_spaces(prompt).find(in_terminal_.text) == std::string::npos) return;
+  static_cast<void>(acknowledge(in_terminal_.keys));  // or its lease runs out, and it comes again, labelled
+  in_terminal_ = {};
 }
 
 }  // namespace inbox_poller::poller

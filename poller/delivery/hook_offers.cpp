@@ -68,24 +68,24 @@ std::string HookOffers::version() {
 void HookOffers::add(HookOffer offer) {
   if (transcript_ && offer.session == session_) {
     // A look may have been faster than the word that it was printed.
-    if (!open_.empty()) read();
-    if (open_.empty() || transcript_->is_at_end()) transcript_->skip_to(offer.place);
+    if (!unproven_.empty()) read();
+    if (unproven_.empty() || transcript_->is_at_end()) transcript_->skip_to(offer.place);
   }
   auto wanted = schema::comparable(offer.text);
-  open_.push_back({std::move(offer), std::move(wanted)});
+  unproven_.push_back({std::move(offer), std::move(wanted)});
 }
 
 void HookOffers::read() {
   readable_ = false;
   if (!transcript_) return;
   // What was found for nobody is behind us: a transcript that nobody waits for is not read through.
-  if (open_.empty()) transcript_->skip_to(transcript_->end());
+  if (unproven_.empty()) transcript_->skip_to(transcript_->end());
   for (int i = 0; i < pieces_at_once; ++i) {
     readable_ = transcript_->read_on([this](std::uint64_t begin, std::string_view line) {
-      if (open_.empty()) return;
+      if (unproven_.empty()) return;
       const bool may_give = line.find(part_of_heading) != std::string_view::npos;
       const bool answers = schema::is_answer(line);
-      for (auto& open : open_) {
+      for (auto& open : unproven_) {
         if (begin < open.offer.place || open.offer.session != session_) continue;
         open.answered = open.answered || (open.given && answers);
         open.given = open.given || (may_give && schema::gives_to_model(line, open.wanted));
@@ -95,16 +95,16 @@ void HookOffers::read() {
   }
 }
 
-handlers::Transcript HookOffers::said_of(const Open& open) const {
+handlers::Transcript HookOffers::said_of(const Unproven& open) const {
   if (open.given) return open.answered ? handlers::Transcript::has : handlers::Transcript::given;
   const bool tells_all = readable_ && transcript_->is_at_end() && open.offer.session == session_ &&
                          schema::can(transcript_->version(), schema::Ability::transcribes_hooks);
   return tells_all ? handlers::Transcript::lacks : handlers::Transcript::silent;
 }
 
-std::vector<HookOffers::Verdict> HookOffers::take(const std::function<std::optional<Verdict>(Open&)>& judge) {
+std::vector<HookOffers::Verdict> HookOffers::take(const std::function<std::optional<Verdict>(Unproven&)>& judge) {
   std::vector<Verdict> verdicts;
-  for (auto open = open_.begin(); open != open_.end();) {
+  for (auto open = unproven_.begin(); open != unproven_.end();) {
     auto verdict = judge(*open);
     if (!verdict) {
       ++open;
@@ -112,18 +112,18 @@ std::vector<HookOffers::Verdict> HookOffers::take(const std::function<std::optio
     }
     verdict->offer = std::move(open->offer);
     verdicts.push_back(*std::move(verdict));
-    open = open_.erase(open);
+    open = unproven_.erase(open);
   }
   return verdicts;
 }
 
 std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign, const std::string& session,
                                                    std::string_view prompt) {
-  if (open_.empty() && sign != HookSign::prompt) return {};
+  if (unproven_.empty() && sign != HookSign::prompt) return {};
   read();
   const auto now = clock_.steady();
   const auto said = prompt.find(part_of_heading) == std::string_view::npos ? std::string() : schema::comparable(prompt);
-  return take([&](Open& open) -> std::optional<Verdict> {
+  return take([&](Unproven& open) -> std::optional<Verdict> {
     if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // what woke the session is its prompt now
       open.given = true;
       return std::nullopt;
@@ -146,10 +146,10 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
 }
 
 std::vector<HookOffers::Verdict> HookOffers::look(bool watched) {
-  if (open_.empty() && !watched) return {};
+  if (unproven_.empty() && !watched) return {};
   read();
   const auto now = clock_.steady();
-  return take([&](Open& open) -> std::optional<Verdict> {
+  return take([&](Unproven& open) -> std::optional<Verdict> {
     if (said_of(open) == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
     if (!open.passed || open.given || now - *open.passed < writes_within) return std::nullopt;
     return Verdict{{}, false, "a turn passed, and its session's transcript lacks it"};
@@ -158,12 +158,12 @@ std::vector<HookOffers::Verdict> HookOffers::look(bool watched) {
 
 std::vector<const HookOffer*> HookOffers::offers() const {
   std::vector<const HookOffer*> offers;
-  for (const auto& open : open_) offers.push_back(&open.offer);
+  for (const auto& open : unproven_) offers.push_back(&open.offer);
   return offers;
 }
 
 void HookOffers::forget(const std::function<bool(long long id)>& is_lent) {
-  std::erase_if(open_, [&](const Open& open) {
+  std::erase_if(unproven_, [&](const Unproven& open) {
     const auto& messages = open.offer.messages;
     return std::none_of(messages.begin(), messages.end(), [&](const auto& one) { return is_lent(one.id); });
   });

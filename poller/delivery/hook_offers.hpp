@@ -71,7 +71,7 @@ class HookOffers {
   void forget(const std::function<bool(long long id)>& is_lent);
 
  private:
-  struct Open {
+  struct Unproven {
     HookOffer offer;
     std::string wanted;                     // comparable
     bool given = false;                     // its line is there
@@ -79,8 +79,8 @@ class HookOffers {
     std::optional<SteadyTime> passed = {};  // when a turn went by without it
   };
   void read();
-  [[nodiscard]] handlers::Transcript said_of(const Open&) const;
-  std::vector<Verdict> take(const std::function<std::optional<Verdict>(Open&)>& judge);
+  [[nodiscard]] handlers::Transcript said_of(const Unproven&) const;
+  std::vector<Verdict> take(const std::function<std::optional<Verdict>(Unproven&)>& judge);
 
   FileSystem& files_;
   const Clock& clock_;
@@ -89,7 +89,7 @@ class HookOffers {
   handlers::ClientSight client_;
   std::unique_ptr<Transcript> transcript_;
   bool readable_ = false;
-  std::vector<Open> open_;
+  std::vector<Unproven> unproven_;
 };
 
 }  // namespace inbox_poller::poller

@@ -48,7 +48,7 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
       row.received_ms = lease->received_ms;
     } else {
       // It may have come back to the queue when its taker's connection broke; it was taken all the same.
-      TRY(auto found, context_.ledger.messages().find({key}));
+      TRY(auto found, tx.ledger.messages().find({key}));
       if (!found || found->team != context_.name) continue;
       row = *std::move(found);
     }
@@ -57,7 +57,7 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
     ids.push_back(row.id);
     rows.push_back(std::move(row));
   }
-  TRY(auto delivered, context_.ledger.deliveries().mark_delivered(ids, now, how));
+  TRY(auto delivered, tx.ledger.deliveries().mark_delivered(ids, now, how));
   std::sort(delivered.begin(), delivered.end());
   std::set<long long> told;
   for (const auto& row : rows) {

@@ -182,7 +182,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       if (!arrived(result.put) && waits_behind(attempt)) continue;
       auto fields = fields_of(context_, row);
       if (arrived(result.put)) {
-        TRY(context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""));
+        TRY(tx.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""));
         fields.emplace_back("new", describe(result.put));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
         if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
@@ -192,7 +192,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       const std::string problem =
           std::string(describe(result.put)) + (result.detail.empty() ? "" : ": " + result.detail);
       const bool dead = row.attempts + 1 >= most_attempts;
-      TRY(context_.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
+      TRY(tx.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
                                                 row.attempts + 1, now + OutboxTable::retry_after_ms, problem));
       fields.emplace_back("reason", problem);
       fields.emplace_back("attempts", std::to_string(row.attempts + 1));
@@ -305,7 +305,7 @@ Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
           tx.log(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
           break;
       }
-      TRY(context_.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem));
+      TRY(tx.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem));
     }
     return Done{};
   });

@@ -134,7 +134,7 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, Tx& tx) {
     row.type = schema::type_name(payload);
     row.request_id = schema::claimed_request_id(decoded->message.text);
   }
-  TRY(const auto added, context.ledger.host_mail().add(row));
+  TRY(const auto added, tx.ledger.host_mail().add(row));
   if (!added) return Done{};  // from before a crash
   auto fields = letter_fields(row);
   if (!decoded) {

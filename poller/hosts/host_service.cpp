@@ -145,7 +145,7 @@ Status HostService::hand_over(const MessageRow& message, Tx& tx) {
   row.request_id = message.request_id;
   row.entry = message.raw.empty() ? local_mailbox_->encode(message.message) : message.raw;
   row.created_ms = context.clock.wall_ms();
-  TRY(const auto added, context.ledger.host_mail().add(row));
+  TRY(const auto added, tx.ledger.host_mail().add(row));
   if (added) tx.then([this] { state_.work.raise(); });
   return Done{};
 }

@@ -340,7 +340,7 @@ Status Relay::take_up(const HostMailRow& letter) {
 }
 
 Status Relay::keep(const ArrivedLetter& letter, Tx& tx) {
-  auto& table = state_.context.ledger.host_mail();
+  auto& table = tx.ledger.host_mail();
   const auto& team = state_.context.name;
   HostMailRow row;
   row.team = team;

@@ -61,7 +61,7 @@ asio::awaitable<bool> Relay::tell(std::string host) {
 }
 
 Status Relay::take_receipt(const ArrivedLetter& letter, Tx& tx) {
-  auto& table = state_.context.ledger.host_mail();
+  auto& table = tx.ledger.host_mail();
   const auto& team = state_.context.name;
   if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
   boost::system::error_code problem;

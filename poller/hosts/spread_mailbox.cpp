@@ -175,11 +175,11 @@ void SpreadMailbox::let_go(const std::string& inbox, const schema::MessageKey& k
 PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   if (!is_elsewhere(inbox)) return local_.retract(inbox, keys);
   auto& context = state_.context;
-  const auto take_back = [&](Tx&) -> Status {
+  const auto take_back = [&](Tx& tx) -> Status {
     for (const auto& key : keys) {
-      TRY(const auto row, context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key));
+      TRY(const auto row, tx.ledger.host_mail().sent(context.name, context.owner_of(inbox), key));
       if (!row || row->state != HostMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
-      TRY(context.ledger.host_mail().set(context.name, {row->id}, HostMailState::refused,
+      TRY(tx.ledger.host_mail().set(context.name, {row->id}, HostMailState::refused,
                                                     context.clock.wall_ms(), "taken back before it was sent"));
     }
     return Done{};

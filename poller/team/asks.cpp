@@ -148,7 +148,7 @@ Status Asks::put_before_lead(const handlers::Ask& pending, Tx& tx) {
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
-  TRY(const auto there, context_.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
+  TRY(const auto there, tx.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
   if (there) return Done{};
   TRY(tx.notify_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker, type,
                       pending.request_id, Priority::urgent}));
@@ -157,7 +157,7 @@ Status Asks::put_before_lead(const handlers::Ask& pending, Tx& tx) {
 
 Status Asks::close_before_lead(const handlers::Ask& decided, Tx& tx) {
   TRY(const auto row,
-      context_.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind)));
+      tx.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind)));
   if (!row) return Done{};
   const auto& block = *row;
   const auto now = context_.clock.wall_ms();
@@ -167,7 +167,7 @@ Status Asks::close_before_lead(const handlers::Ask& decided, Tx& tx) {
                                      {"from", block.sender},
                                      {"sink", block.sink},
                                      {"reason", "the ask was decided before the lead got it"}});
-    TRY(context_.ledger.deliveries().mark_expired({block.id}, now));
+    TRY(tx.ledger.deliveries().mark_expired({block.id}, now));
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::AskState::approved ||
                                                                     decided.state == handlers::AskState::denied);
@@ -272,8 +272,8 @@ std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) c
 Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   const auto& decided = decision.made.request;
   tx.then([this, &decision] { close(decision); });
-  TRY(const auto batch, context_.ledger.next_batch());
-  TRY(context_.ledger.asks().put(context_.name, decided));
+  TRY(const auto batch, tx.ledger.next_batch());
+  TRY(tx.ledger.asks().put(context_.name, decided));
   tx.post(decision.made.posts, decided.request_id, batch);
   const auto waited = std::max<EpochMs>(0, decided.decided_ms - wanted.ask.asked_ms);
   tx.log(Event::request_decided, {{"team", context_.name},
@@ -290,7 +290,7 @@ Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   TRY(close_before_lead(decided, tx));
   auto& rule = decision.rule;
   if (!rule) return Done{};
-  TRY(const auto known, context_.ledger.rules().of_team(context_.name));
+  TRY(const auto known, tx.ledger.rules().of_team(context_.name));
   const auto is_same = [&](const SessionRule& other) {
     return other.session == rule->session && other.kind == rule->kind && other.action == rule->action &&
            other.rule == rule->rule;
@@ -305,7 +305,7 @@ Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
                              {"new", rule->action},
                              {"rule", rule->rule},
                              {"by", rule->by}});
-  TRY(const auto added, context_.ledger.rules().add(*rule));
+  TRY(const auto added, tx.ledger.rules().add(*rule));
   rule->id = added;
   return Done{};
 }

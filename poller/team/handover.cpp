@@ -72,14 +72,14 @@ bool Handover::owes_chat() const {
 
 Status Handover::hand_over() {
   return context_.commit([&](Tx& tx) -> Status {
-    TRY(context_.ledger.host_mail().hand_over(context_.name));
+    TRY(tx.ledger.host_mail().hand_over(context_.name));
     TRY(hand_over_chat(tx));
     return hand_over_asks(tx);
   });
 }
 
 Status Handover::hand_over_chat(Tx& tx) {
-  TRY(auto rows, context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
+  TRY(auto rows, tx.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
   std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
   for (const auto& row : rows) {
@@ -92,13 +92,13 @@ Status Handover::hand_over_chat(Tx& tx) {
     if (!is_ours(row.sender)) continue;  // its own host sends it
     TRY(hosts_.hand_over(row, tx));
   }
-  return context_.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
+  return tx.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
 
 Status Handover::hand_over_asks(Tx& tx) {
   for (const auto* ask : asks_.oldest_first()) {
     if (!is_ours(ask->asker)) continue;
-    TRY(const auto message, context_.ledger.messages().find(ask->message));
+    TRY(const auto message, tx.ledger.messages().find(ask->message));
     if (!message) continue;
     TRY(hosts_.hand_over(*message, tx));
   }

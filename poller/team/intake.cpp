@@ -63,23 +63,23 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
 }
 
 Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Accepted& accepted) {
-  TRY(const auto batch, context_.ledger.next_batch());
+  TRY(const auto batch, tx.ledger.next_batch());
   accepted.batch = batch;
   for (const auto& one : taken) {
     accepted.stays = accepted.ours = false;
-    TRY(const auto known, context_.ledger.messages().known(one.key));
+    TRY(const auto known, tx.ledger.messages().known(one.key));
     TRY(known ? met_again(one, tx, accepted) : accept(one, tx, accepted));
     const bool consumed = handlers::may_mark(context_.standing, accepted.ours);
     const auto disposal = consumed ? Disposal::consume : Disposal::leave;
     accepted.disposals.push_back(accepted.stays ? Disposal::again : disposal);
   }
   for (const auto& [name, member] : accepted.members)
-    TRY(context_.ledger.members().put(member));
+    TRY(tx.ledger.members().put(member));
   tx.then([&] {
     for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
   });
   if (accepted.full.empty() || full_told_) return Done{};
-  TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
+  TRY(const auto waiting, tx.ledger.deliveries().waiting(context_.name));
   tx.log(Event::inbox_full, {{"team", context_.name},
                              {"inbox", accepted.inbox},
                              {"count", std::to_string(waiting->all)},
@@ -147,7 +147,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& acce
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
-    TRY(auto found, context_.ledger.shutdowns().find(context_.name, *id));
+    TRY(auto found, tx.ledger.shutdowns().find(context_.name, *id));
     shutdown = std::move(found);
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
@@ -159,12 +159,12 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& acce
   std::optional<handlers::Ask> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
-    TRY(auto found, context_.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id}));
+    TRY(auto found, tx.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id}));
     same_id = std::move(found);
     known.same_id = same_id ? &*same_id : nullptr;
-    TRY(const auto open, context_.ledger.asks().open_count(context_.name, row.sender));
+    TRY(const auto open, tx.ledger.asks().open_count(context_.name, row.sender));
     known.pending_of_asker = open;
-    TRY(const auto plans, context_.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash));
+    TRY(const auto plans, tx.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash));
     known.same_plan_count = plans;
     if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
@@ -251,7 +251,7 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
   accepted.ours = whose == handlers::FirstMet::ours;
   TRY(record(row, Event::message_accepted, tx, accepted));
   const auto& request = asked.request;
-  TRY(context_.ledger.asks().put(context_.name, request));
+  TRY(tx.ledger.asks().put(context_.name, request));
   tx.post(asked.posts, request.request_id, row.batch);
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
@@ -290,22 +290,22 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
   TRY(record(row, Event::request_repeated, tx, accepted));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
-  TRY(auto written, context_.ledger.outbox().of_request(context_.name, inbox, row.request_id));
+  TRY(auto written, tx.ledger.outbox().of_request(context_.name, inbox, row.request_id));
   auto answers = only_answers(std::move(written), row);
   if (answers.empty()) return Done{};
   tx.then([this, inbox, id = row.request_id] { outbox_.owed_again(inbox, id); });
-  return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
+  return tx.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
 Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
                      Accepted& accepted) {
   seen(row, accepted);
-  TRY(auto found, context_.ledger.shutdowns().find(context_.name, answered.request_id));
+  TRY(auto found, tx.ledger.shutdowns().find(context_.name, answered.request_id));
   const auto old = found->state;  // it was there a moment ago, in this transaction
   auto after = handlers::after_answer(std::move(*found), answered, row.received_ms);
   if (!after) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
   auto& shutdown = *after;
-  TRY(context_.ledger.shutdowns().put(context_.name, shutdown));
+  TRY(tx.ledger.shutdowns().put(context_.name, shutdown));
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
@@ -329,7 +329,7 @@ Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Accepted&
 
 Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
-  TRY(const auto found, context_.ledger.messages().find(taken.key));
+  TRY(const auto found, tx.ledger.messages().find(taken.key));
   if (!found) return Done{};
   const auto& row = *found;
   TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : asks_.answered_by_rule(row.request_id, row.sender));
@@ -344,14 +344,14 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
                                    {"message_key", row.key.value},
                                    {"new", "queued"},
                                    {"reason", "was left to another lead, which did not read it"}});
-  return context_.ledger.deliveries().take_over(row);
+  return tx.ledger.deliveries().take_over(row);
 }
 
 Status Intake::record(MessageRow& row, Event event, Tx& tx, Accepted& accepted) const {
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
   if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
-  TRY(context_.ledger.messages().insert(row));
+  TRY(tx.ledger.messages().insert(row));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
     tx.log_told_by_row(event, accepted_fields(row));

@@ -26,7 +26,7 @@ Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& m
     TRY(mode_letter(member, mode, "", by));
   std::vector<OrderRow> sent;
   TRY(commit([&](Tx& tx) -> Status {
-    TRY(const auto batch, context_.ledger.next_batch());
+    TRY(const auto batch, tx.ledger.next_batch());
     std::vector<Letter> letters;
     for (const auto& member : members) {
       TRY(auto letter, mode_letter(member, mode, "command " + std::to_string(batch), by));
@@ -50,7 +50,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
     return allowed;
   }
   TRY(commit([&](Tx& tx) -> Status {
-    TRY(const auto id, context_.ledger.rules().add(allowed.rule));
+    TRY(const auto id, tx.ledger.rules().add(allowed.rule));
     allowed.rule.id = id;
     tx.then([&] { context_.rules.apply(allowed.rule); });
     tx.log(Event::rule_added, {{"team", context_.name},
@@ -60,7 +60,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
                                {"by", by},
                                {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
     if (audience == Audience::us || !allowed.not_told.empty()) return Done{};
-    TRY(const auto batch, context_.ledger.next_batch());
+    TRY(const auto batch, tx.ledger.next_batch());
     std::vector<Letter> letters;
     for (const auto& member : context_.roster.members) {
       if (member.name == context_.lead) continue;
@@ -99,7 +99,7 @@ void Orders::settle() {
     static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));
   if (const auto letters = lacking(); !letters.empty())
     static_cast<void>(commit([&](Tx& tx) -> Status {
-      TRY(const auto batch, context_.ledger.next_batch());
+      TRY(const auto batch, tx.ledger.next_batch());
       return send(letters, batch, tx);
     }));
 }
@@ -206,7 +206,7 @@ std::vector<Orders::Change> Orders::seen() const {
 
 Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   for (const auto& [row, state] : changes) {
-    TRY(context_.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
+    TRY(tx.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
     if (state == "adopted")
       tx.log(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
     if (state == "not_adopted")
@@ -228,7 +228,7 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx)
       if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
         superseded.push_back({older, "superseded"});
     TRY(change(superseded, tx));
-    TRY(const auto added, context_.ledger.orders().add(row));
+    TRY(const auto added, tx.ledger.orders().add(row));
     if (!added) continue;  // had it already
     tx.post({entry}, "", batch);
     tx.log(Event::order_sent, {{"team", context_.name},

@@ -148,8 +148,8 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
   draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
   CO_TRY(context_.commit([&](Tx& tx) -> Status {
-    TRY(const auto batch, context_.ledger.next_batch());
-    TRY(context_.ledger.shutdowns().put(context_.name, draft.shutdown));
+    TRY(const auto batch, tx.ledger.next_batch());
+    TRY(tx.ledger.shutdowns().put(context_.name, draft.shutdown));
     auto fields = fields_of(context_, draft.shutdown);
     fields.emplace_back("by", draft.shutdown.by);
     fields.emplace_back("reason", draft.shutdown.place.left_alone);
@@ -327,7 +327,7 @@ bool Shutdowns::nudge(Shutdown shutdown) {
   shutdown.nudged_ms = context_.clock.wall_ms();
   return keep(shutdown, [&](Tx& tx) -> Status {
     tx.log(Event::shutdown_nudged, fields_of(context_, shutdown));
-    TRY(const auto batch, context_.ledger.next_batch());
+    TRY(const auto batch, tx.ledger.next_batch());
     const auto words = handlers::nudge_of(shutdown, context_.view(), shutdown.nudged_ms);
     tx.post({words}, shutdown.request_id, batch);
     return Done{};

@@ -124,7 +124,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   row.created_ms = now;
   row.next_ms = now;
   TRY(context_.commit([&](Tx& tx) -> Status {
-    TRY(const auto batch, services_.ledger.next_batch());
+    TRY(const auto batch, tx.ledger.next_batch());
     row.batch = batch;
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
     message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(batch));

@@ -113,7 +113,7 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
                                       {"rule", decided->rule},
                                       {"reason", decided->reason},
                                       {"latency_ms", "0"}});
-      return context_.ledger.asks().put(context_.name, *decided);
+      return tx.ledger.asks().put(context_.name, *decided);
     }));
     return decided;
   }
