@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "handlers/kinds.hpp"
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
 #include "handlers/sandbox.hpp"
@@ -44,6 +45,11 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order() && kinds.size() == static_cast<std::size_t>(AskKind::stop) + 1);
 
+// One for each type of answer, or verdict_of() does not compile.
+bool allows(const schema::PermissionResponse& answer) { return answer.allowed; }
+bool allows(const schema::SandboxPermissionResponse& answer) { return answer.allow; }
+bool allows(const schema::PlanApprovalResponse& answer) { return answer.approved; }
+
 const AskTraits* kind_where(std::string_view AskTraits::*member, std::string_view type) {
   const auto found =
       std::find_if(kinds.begin(), kinds.end(), [&](const AskTraits& kind) { return kind.*member == type; });
@@ -59,10 +65,21 @@ const AskTraits* kind_answered_by(std::string_view type) {
 }
 
 std::optional<bool> verdict_of(const schema::Payload& payload) {
-  if (const auto* answer = std::get_if<schema::PermissionResponse>(&payload)) return answer->allowed;
-  if (const auto* answer = std::get_if<schema::SandboxPermissionResponse>(&payload)) return answer->allow;
-  if (const auto* answer = std::get_if<schema::PlanApprovalResponse>(&payload)) return answer->approved;
-  return std::nullopt;
+  const auto says = [](const auto& any) -> std::optional<bool> {
+    if constexpr (VerdictPayload<std::remove_cvref_t<decltype(any)>>)
+      return allows(any);
+    else
+      return std::nullopt;
+  };
+  return std::visit(says, payload);
+}
+
+bool is_from_lead_only(const schema::Payload& payload) {
+  const auto is = [](const auto& any) {
+    using T = std::remove_cvref_t<decltype(any)>;
+    return VerdictPayload<T> || std::same_as<T, schema::ShutdownRequest>;
+  };
+  return std::visit(is, payload);
 }
 
 }  // namespace inbox_poller::handlers

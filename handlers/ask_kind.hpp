@@ -36,5 +36,7 @@ const AskTraits* kind_asked_by(std::string_view type);
 const AskTraits* kind_answered_by(std::string_view type);
 /// What a well-formed answer says: true allows. Nothing for every other payload.
 std::optional<bool> verdict_of(const schema::Payload&);
+/// What a worker with its lead's key takes from that lead only.
+bool is_from_lead_only(const schema::Payload&);
 
 }  // namespace inbox_poller::handlers

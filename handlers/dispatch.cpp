@@ -88,7 +88,7 @@ Asked decided_at_once(Ask request, AskEvent event, std::string_view by, const Te
 }
 
 /// Takes a fresh ask to its first resting place.
-Outcome settle(Ask request, const config::Verdict& verdict, const TeamView& view, const AskView& known) {
+Outcome first_state(Ask request, const config::Verdict& verdict, const TeamView& view, const AskView& known) {
   request.rule = verdict.rule;
   const bool answers = view.standing.may(Right::answer_by_rule);
   const AskEvent event = event_of(verdict.action);
@@ -118,7 +118,7 @@ Outcome settle(Ask request, const config::Verdict& verdict, const TeamView& view
 }
 
 /// What becomes of a message that may come from its sender.
-struct Accepted {
+struct ByType {
   const Incoming& incoming;
   std::string_view sender;  // bare
   Side side;
@@ -151,7 +151,7 @@ struct Accepted {
     request.asker = sender;
     request.asked_ms = incoming.now_ms;
     request.message = incoming.key;
-    return settle(std::move(request), judge(ask, sender, view, known), view, known);
+    return first_state(std::move(request), judge(ask, sender, view, known), view, known);
   }
 
   Outcome operator()(const ShutdownAnswerPayload auto& answer) const {
@@ -239,7 +239,7 @@ Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const
     case Passage::order:
     case Passage::private_talk: return refusal(payload, side, from, "this is a worker's own; nothing in it is for us");
   }
-  return std::visit(Accepted{incoming, sender, side, payload, view, known}, payload);
+  return std::visit(ByType{incoming, sender, side, payload, view, known}, payload);
 }
 
 }  // namespace inbox_poller::handlers

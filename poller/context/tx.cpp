@@ -19,7 +19,7 @@ struct Following {
 Tx::Tx(TeamContext& context) : team(context), ledger(context.ledger) {}
 
 void Tx::log(Event event, Fields fields) {
-  if (!fault_) return;
+  if (!so_far_) return;
   if (auto row = history_line(event, fields, team.clock.wall_ms()); !row.message_key.empty() || !row.request_id.empty())
     keep(ledger.history().add(row));
   lines_.push_back({event, std::move(fields)});
@@ -27,7 +27,7 @@ void Tx::log(Event event, Fields fields) {
 
 void Tx::post(const std::vector<handlers::Post>& posts, const std::string& request_id, long long batch) {
   for (const auto& post : posts) {
-    if (!fault_) return;
+    if (!so_far_) return;
     OutboxRow row;
     row.team = team.name;
     row.batch = batch;
@@ -42,7 +42,7 @@ void Tx::post(const std::vector<handlers::Post>& posts, const std::string& reque
 }
 
 Result<MessageRow> Tx::notify_lead(const LeadNotice& word) {
-  if (!fault_) return fault_.error();
+  if (!so_far_) return so_far_.error();
   TRY(const auto batch, ledger.next_batch());
   MessageRow row;
   row.team = team.name;
@@ -67,18 +67,18 @@ Result<MessageRow> Tx::notify_lead(const LeadNotice& word) {
 Status Tx::fill(const Work& work, CommitAs as) {
   if (as == CommitAs::decision) TRY(team.may_commit());
   keep(work(*this));
-  return fault_;
+  return so_far_;
 }
 
 Status Tx::attempt(const Work& part, CommitAs as) {
-  if (!fault_) return fault_;
+  if (!so_far_) return so_far_;
   const auto lines = lines_.size(), follows = follows_.size();
   Status outcome = Done{};
-  fault_ = ledger.attempt([&] { return fill(part, as); }, outcome);  // what the part kept is its own
-  if (outcome && fault_) return Done{};
+  so_far_ = ledger.attempt([&] { return fill(part, as); }, outcome);  // what the part kept is its own
+  if (outcome && so_far_) return Done{};
   lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(lines), lines_.end());
   follows_.resize(follows);
-  return fault_ ? outcome : fault_;
+  return so_far_ ? outcome : so_far_;
 }
 
 void Tx::committed() {

@@ -1,7 +1,8 @@
 // One unit of work of a team: rows, posts, words for the lead, log lines and what memory makes of them. It is committed
 // as a whole or it never began: after a failure the ledger, the log, the metrics and memory are as they were before.
-// commit_together() is the only place outside of the ledger that opens a team's transaction. Everything here lives on
-// the decision thread. Source: docs/adr/0057-one-unit-of-work.md.
+// commit_together() is the only place outside of the ledger that opens a team's transaction. Two ways lead there:
+// TeamContext::commit() at once and alone, for whoever is waited for; GroupCommit::commit() in company, for batches of
+// messages and of effects, whose wait for the disk is shared. Everything here lives on the decision thread. Source: docs/adr/0057-one-unit-of-work.md.
 #pragma once
 
 #include <concepts>
@@ -69,7 +70,7 @@ class Tx {
   void then(std::function<void()> follow) { follows_.push_back(std::move(follow)); }
   /// The first failure is the outcome of the whole, and what comes after it is not written.
   void keep(Status written) {
-    if (fault_ && !written) fault_ = std::move(written);
+    if (so_far_ && !written) so_far_ = std::move(written);
   }
   /// What `part` does is undone when it fails, lines and `then` included; the rest stays. The outcome of the part.
   Status attempt(const Work& part, CommitAs as);
@@ -80,7 +81,7 @@ class Tx {
   Status fill(const Work&, CommitAs);
   void committed();
 
-  Status fault_ = Done{};
+  Status so_far_ = Done{};
   std::vector<LoggedEvent> lines_;
   std::vector<std::function<void()>> follows_;
 };

@@ -32,9 +32,9 @@ Status Delivery::restore() {
 
 void Delivery::serve_anew() { serves_since_ = context_.clock.steady(); }
 
-void Delivery::settle() {
+void Delivery::run_due() {
   const auto now = context_.clock.steady();
-  lead_.settle();
+  lead_.run_due();
   look_at_hooks();
   take_back(leases_.due(now), "not acknowledged in time");
   expire_old();

@@ -54,7 +54,7 @@ class Delivery {
   void serve_anew();
   /// Ends busy states and leases that have run out, gives up what has waited too long, records what is not recorded
   /// yet. Call once a tick.
-  void settle();
+  void run_due();
 
   /// What the lead is doing.
   LeadActivity& lead() { return lead_; }

@@ -70,7 +70,7 @@ bool LeadActivity::tells_turns_now() const {
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 
-void LeadActivity::settle() {
+void LeadActivity::run_due() {
   const auto now = context_.clock.steady();
   if (busy_until_ && *busy_until_ <= now) static_cast<void>(report(LeadEvent::busy_limit_passes));
   // A busy lead says so with every tool it uses; that alone is not worth a write each tick.

@@ -36,7 +36,7 @@ class LeadActivity {
   /// What the file of the lead's session says of its turns now; empty: there is none (any more).
   void session_says(std::string_view status);
   /// Ends a busy state that has run out, and records what is not recorded yet. Once a tick.
-  void settle();
+  void run_due();
 
   [[nodiscard]] LeadState state() const { return state_; }
   [[nodiscard]] const LeadRow& row() const { return row_; }

@@ -78,7 +78,7 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
   std::vector<Offered> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.messages().find(message.key);
-    if (!row) leases_.set_end(message.id, context_.clock.steady());  // what became of it cannot be read now: settle() takes it back
+    if (!row) leases_.set_end(message.id, context_.clock.steady());  // what became of it cannot be read now: run_due() takes it back
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
   }
   if (back.empty()) return;
@@ -92,7 +92,7 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
     tx.then([&] { leases_.end(ids_of(back)); });
   });
   if (committed) return;
-  for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // tried again by settle()
+  for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // tried again by run_due()
 }
 
 void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view reason) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <variant>
 
+#include "handlers/ask_kind.hpp"
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
 
@@ -26,14 +27,6 @@ constexpr int lock_rounds = 25;              // short waits for a held lock, abo
 constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
 constexpr int most_rewrites = 20;
 constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - OutboxTable::retry_after_ms;
-
-/// What a worker with its lead's key takes from that lead only.
-bool is_verified(const schema::Payload& payload) {
-  return std::holds_alternative<schema::PermissionResponse>(payload) ||
-         std::holds_alternative<schema::SandboxPermissionResponse>(payload) ||
-         std::holds_alternative<schema::PlanApprovalResponse>(payload) ||
-         std::holds_alternative<schema::ShutdownRequest>(payload);
-}
 
 bool arrived(Put put) { return put == Put::done || put == Put::already; }
 
@@ -103,7 +96,7 @@ asio::awaitable<void> Outbox::run() {
         attempts.push_back({std::move(row), {}});
       }
     }
-    if (!settle(too_late)) co_return;
+    if (!complete(too_late)) co_return;
     for (int round = 1; !attempts.empty(); ++round) {
       post(attempts);
       std::vector<Attempt> over;
@@ -160,7 +153,7 @@ void Outbox::post(std::span<Attempt> attempts) {
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
   if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
-  if (!is_verified(schema::decode_payload(row.message.text))) return {};
+  if (!handlers::is_from_lead_only(schema::decode_payload(row.message.text))) return {};
   const auto owner = context_.owner_of(row.inbox);
   if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it
   const auto worth = context_.worth(owner);
@@ -229,7 +222,7 @@ void Outbox::look(const std::string& inbox, bool exists) {
     }
   }
   // Not recorded: seen again at the next change of the file, and at the latest after a restart.
-  if (settle(ended))
+  if (complete(ended))
     for (const auto& [one, ending] : ended) mailbox_.let_go(inbox, one.row.key);
   else
     for (auto& [one, ending] : ended) still.push_back(std::move(one));
@@ -266,12 +259,12 @@ void Outbox::abandon(const std::string& inbox) {
   if (watched == watched_.end()) return;
   std::vector<std::pair<Watched, Ending>> ended;
   for (const auto& one : watched->second) ended.emplace_back(one, Ending::abandoned);
-  if (!settle(ended)) return;
+  if (!complete(ended)) return;
   for (const auto& one : watched->second) mailbox_.let_go(inbox, one.row.key);
   watched_.erase(watched);
 }
 
-Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
+Status Outbox::complete(const std::vector<std::pair<Watched, Ending>>& ended) {
   if (ended.empty()) return Done{};
   return context_.commit([&](Tx& tx) -> Status {
     for (const auto& [watched, ending] : ended) {

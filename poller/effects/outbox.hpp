@@ -56,7 +56,7 @@ class Outbox {
   /// Why its owner would refuse this row; empty when it takes it.
   [[nodiscard]] std::string refusal_of(const OutboxRow&) const;
   enum class Ending { consumed, overwritten, abandoned, refused };
-  Status settle(const std::vector<std::pair<Watched, Ending>>& ended);
+  Status complete(const std::vector<std::pair<Watched, Ending>>& ended);
 
   TeamContext& context_;
   Mailbox& mailbox_;

@@ -68,13 +68,13 @@ boost::json::object Asks::view_of(const handlers::Ask& ask) {
   return seen->view;
 }
 
-void Asks::settle() {
+void Asks::run_due() {
   const auto now = context_.clock.steady();
   const bool ours_to_answer = context_.may(Right::answer_by_time);
   std::vector<Wanted> due;
   for (auto& [id, open] : open_) {
-    const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
-    const bool ours = ours_to_answer && !(is_due && is_refused(open));
+    const bool may_end = open.request.deadline_ms == 0 || open.deadline <= now;
+    const bool ours = ours_to_answer && !(may_end && is_refused(open));
     if (ours && open.request.deadline_ms == 0) {
       take_over(open);
       unanswered_.erase(id);

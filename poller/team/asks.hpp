@@ -42,7 +42,7 @@ class Asks {
 
   /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
   /// once a tick.
-  void settle();
+  void run_due();
 
   struct Taken {
     handlers::Ask request;

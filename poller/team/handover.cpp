@@ -50,7 +50,7 @@ bool Handover::is_ours(const std::string& member) const {
   return member != context_.lead && handlers::host_of(settings, member) == settings.host && context_.members.contains(member);
 }
 
-void Handover::settle() {
+void Handover::run_due() {
   const auto& state = hosts_.state();
   const bool is_followed = !state.leader.empty() && state.leader != state.settings.host && !state.leading();
   if (!is_followed || context_.standing.stance != handlers::Stance::standby) return;

@@ -13,7 +13,7 @@ class Handover {
   Handover(TeamContext& context, HostService& hosts, Asks& asks);
 
   /// To be called at each poll; does something while another host leads.
-  void settle();
+  void run_due();
   /// Chat of this host's workers waits here to be handed over: what they write now would overtake it.
   [[nodiscard]] bool owes_chat() const;
 

@@ -92,7 +92,7 @@ asio::awaitable<HostEnd> HostEnds::obey(HostEnd order) {
   co_return told;
 }
 
-asio::awaitable<void> HostEnds::settle() {
+asio::awaitable<void> HostEnds::run_due() {
   std::vector<HostEnd> ends;
   if (context_.may(Right::end_here)) {
     co_await record_before_filing();

@@ -15,7 +15,7 @@ class HostEnds {
   HostEnds(TeamContext& context, HostService& hosts, Shutdowns& shutdowns);
 
   /// Takes up what arrived and tells what is so. Call once a tick, before mail is put into boxes here.
-  boost::asio::awaitable<void> settle();
+  boost::asio::awaitable<void> run_due();
 
  private:
   boost::asio::awaitable<void> record_before_filing();

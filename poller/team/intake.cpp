@@ -46,44 +46,44 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 
 boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
                                             std::vector<Disposal>& disposals) {
-  Accepted accepted;
-  accepted.inbox = inbox;
+  Piece piece;
+  piece.inbox = inbox;
   if (!batch.taken.empty()) {
     Work work = [&](Tx& tx) -> Status {
-      TRY(take_all(batch.taken, tx, accepted));
+      TRY(take_all(batch.taken, tx, piece));
       delivery_.lend_on_arrival(tx);
       return Done{};
     };
     CO_TRY(co_await commits_.commit(context_, std::move(work)));
-    close(accepted.moot);
+    close(piece.moot);
   }
-  full_told_ = full_told_ || !accepted.full.empty();
-  disposals = std::move(accepted.disposals);
+  full_told_ = full_told_ || !piece.full.empty();
+  disposals = std::move(piece.disposals);
   co_return Done{};
 }
 
-Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Accepted& accepted) {
+Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
   TRY(const auto batch, tx.ledger.next_batch());
-  accepted.batch = batch;
+  piece.batch = batch;
   for (const auto& one : taken) {
-    accepted.stays = accepted.ours = false;
+    piece.stays = piece.ours = false;
     TRY(const auto known, tx.ledger.messages().known(one.key));
-    TRY(known ? met_again(one, tx, accepted) : accept(one, tx, accepted));
-    const bool consumed = handlers::may_mark(context_.standing, accepted.ours);
+    TRY(known ? met_again(one, tx, piece) : accept(one, tx, piece));
+    const bool consumed = handlers::may_mark(context_.standing, piece.ours);
     const auto disposal = consumed ? Disposal::consume : Disposal::leave;
-    accepted.disposals.push_back(accepted.stays ? Disposal::again : disposal);
+    piece.disposals.push_back(piece.stays ? Disposal::again : disposal);
   }
-  for (const auto& [name, member] : accepted.members)
+  for (const auto& [name, member] : piece.members)
     TRY(tx.ledger.members().put(member));
   tx.then([&] {
-    for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
+    for (auto& [name, member] : piece.members) context_.members[name] = std::move(member);
   });
-  if (accepted.full.empty() || full_told_) return Done{};
+  if (piece.full.empty() || full_told_) return Done{};
   TRY(const auto waiting, tx.ledger.deliveries().waiting(context_.name));
   tx.log(Event::inbox_full, {{"team", context_.name},
-                             {"inbox", accepted.inbox},
+                             {"inbox", piece.inbox},
                              {"count", std::to_string(waiting->all)},
-                             {"reason", accepted.full + ": further chat stays unread in the inbox"}});
+                             {"reason", piece.full + ": further chat stays unread in the inbox"}});
   return Done{};
 }
 
@@ -99,24 +99,24 @@ void Intake::close(const std::vector<handlers::AskName>& moot) {
   }
 }
 
-Status Intake::accept(const Taken& taken, Tx& tx, Accepted& accepted) {
+Status Intake::accept(const Taken& taken, Tx& tx, Piece& piece) {
   MessageRow row;
   row.team = context_.name;
-  row.inbox = accepted.inbox;
+  row.inbox = piece.inbox;
   row.key = taken.key;
   row.received_ms = context_.clock.wall_ms();
-  row.batch = accepted.batch;
+  row.batch = piece.batch;
 
-  accepted.bytes = taken.bytes;
+  piece.bytes = taken.bytes;
   auto decoded = mailbox_.decode(taken.bytes);
   if (!decoded) {
     row.disposition = Disposition::bad;
     row.type = "bad";
     row.code = decoded.error().code;
     row.reason = decoded.error().message;
-    return record(row, Event::message_bad, tx, accepted);
+    return record(row, Event::message_bad, tx, piece);
   }
-  accepted.says_all = decoded->says_all;
+  piece.says_all = decoded->says_all;
   if (!decoded->ignored.empty()) row.reason = decoded->ignored + ignored_ending;
   row.message = std::move(decoded->message);
   row.sender = std::string(schema::bare_name(row.message.from));
@@ -125,22 +125,22 @@ Status Intake::accept(const Taken& taken, Tx& tx, Accepted& accepted) {
     row.disposition = Disposition::duplicate;
     row.type = "duplicate";
     row.reason = "the same sender, time and text as an earlier entry of this inbox";
-    return record(row, Event::message_duplicate, tx, accepted);
+    return record(row, Event::message_duplicate, tx, piece);
   }
-  return judge(taken, row, tx, accepted);
+  return judge(taken, row, tx, piece);
 }
 
-Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& accepted) {
+Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) {
   std::string ignored;
   const auto payload = schema::decode_payload(row.message.text, &ignored);
   if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
   row.type = std::string(schema::type_name(payload));
   if (place_ == handlers::Place::worker) {  // nothing of it is ours to judge
-    seen(row, accepted);
+    seen(row, piece);
     row.disposition = Disposition::chat;
     row.code = handlers::between_code;
     row.reason = "written to " + row.inbox + "; the team is only watched";
-    return record(row, Event::message_left, tx, accepted);
+    return record(row, Event::message_left, tx, piece);
   }
 
   handlers::AskView known;
@@ -151,7 +151,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& acce
     shutdown = std::move(found);
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
-  if (const auto* member = last_known(row.sender, accepted);
+  if (const auto* member = last_known(row.sender, piece);
       member != nullptr && row.received_ms - member->last_seen_ms < one_breath.count()) {
     known.last_state = member->state;
     known.last_detail = member->detail;
@@ -173,15 +173,15 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Accepted& acce
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
-  return std::visit([&](const auto& what) { return apply(what, taken, row, tx, accepted); }, outcome);
+  return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
 Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
-  seen(row, accepted);
+                     Piece& piece) {
+  seen(row, piece);
   row.disposition = Disposition::chat;
   TRY(const auto arrived, arrival(taken, row));
-  return receive(handlers::receive(what, arrived, context_.view()), row, tx, accepted);
+  return receive(handlers::receive(what, arrived, context_.view()), row, tx, piece);
 }
 
 Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& row) const {
@@ -190,26 +190,26 @@ Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& 
 }
 
 Status Intake::receive(const handlers::Reception& reception, MessageRow& row, Tx& tx,
-                       Accepted& accepted) const {
+                       Piece& piece) const {
   using What = handlers::Reception::What;
   switch (reception.what) {
-    case What::left: return leave(row, row.disposition, tx, accepted);
+    case What::left: return leave(row, row.disposition, tx, piece);
     case What::stays:
-      accepted.full = reception.reason;
-      accepted.stays = true;
+      piece.full = reception.reason;
+      piece.stays = true;
       return Done{};
-    case What::already_read: row.reason = reception.reason; return record(row, Event::message_already_read, tx, accepted);
+    case What::already_read: row.reason = reception.reason; return record(row, Event::message_already_read, tx, piece);
     case What::accepted: break;
   }
   if (reception.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
   if (reception.lane == handlers::Lane::digest) row.priority = Priority::digest;
   if (reception.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
-  return record(row, Event::message_accepted, tx, accepted);
+  return record(row, Event::message_accepted, tx, piece);
 }
 
 Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
-  if (auto* member = seen(row, accepted); member != nullptr) {
+                     Piece& piece) {
+  if (auto* member = seen(row, piece); member != nullptr) {
     member->state = status.state;
     member->detail = status.detail;
     const bool names_it = status.state == "assigned" || status.state == "completed";
@@ -217,28 +217,28 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
   }
   // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
   for (const auto& request : asks_.open())
-    if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(name_of(request));
+    if (handlers::is_moot(request, status, row.sender, context_.standing)) piece.moot.push_back(name_of(request));
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
-  return receive(handlers::receive(status, arrived, context_.view()), row, tx, accepted);
+  return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
 }
 
 Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
+                     Piece& piece) {
   const auto reception = handlers::receive(refused, context_.standing);
-  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, accepted);
+  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = reception.reason;
   // Under no id: what is recorded under the one that was used twice stays the only answer to its ask.
   tx.post(refused.posts, "", row.batch);
-  return record(row, Event::message_refused, tx, accepted);
+  return record(row, Event::message_refused, tx, piece);
 }
 
 Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
+                     Piece& piece) {
   row.disposition = Disposition::control;
-  seen(row, accepted);
+  seen(row, piece);
   const auto whose = handlers::first_met(asked, taken.read, context_.standing);
   if (whose == handlers::FirstMet::left) {
     if (looked_)
@@ -246,10 +246,10 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
                                         {"request_id", asked.request.request_id},
                                         {"from", asked.request.asker},
                                         {"reason", "the lead had read the ask before we did"}});
-    return leave(row, Disposition::control, tx, accepted);
+    return leave(row, Disposition::control, tx, piece);
   }
-  accepted.ours = whose == handlers::FirstMet::ours;
-  TRY(record(row, Event::message_accepted, tx, accepted));
+  piece.ours = whose == handlers::FirstMet::ours;
+  TRY(record(row, Event::message_accepted, tx, piece));
   const auto& request = asked.request;
   TRY(tx.ledger.asks().put(context_.name, request));
   tx.post(asked.posts, request.request_id, row.batch);
@@ -276,18 +276,18 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
 }
 
 Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
+                     Piece& piece) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
   TRY(const auto by_rule, beside_lead ? asks_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));
   const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
-  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, accepted);
-  if (beside_lead) accepted.ours = true;
+  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, piece);
+  if (beside_lead) piece.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
                    ? "the same ask as before; the recorded answer, if there is one, is written again"
                    : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
-  TRY(record(row, Event::request_repeated, tx, accepted));
+  TRY(record(row, Event::request_repeated, tx, piece));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
   TRY(auto written, tx.ledger.outbox().of_request(context_.name, inbox, row.request_id));
@@ -298,8 +298,8 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
 }
 
 Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
-                     Accepted& accepted) {
-  seen(row, accepted);
+                     Piece& piece) {
+  seen(row, piece);
   TRY(auto found, tx.ledger.shutdowns().find(context_.name, answered.request_id));
   const auto old = found->state;  // it was there a moment ago, in this transaction
   auto after = handlers::after_answer(std::move(*found), answered, row.received_ms);
@@ -309,7 +309,7 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
-  TRY(record(row, Event::message_accepted, tx, accepted));
+  TRY(record(row, Event::message_accepted, tx, piece));
   tx.log(Event::shutdown_state, {{"team", context_.name},
                                  {"request_id", shutdown.request_id},
                                  {"from", shutdown.member},
@@ -320,14 +320,14 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
   return Done{};
 }
 
-Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Accepted& accepted) const {
+Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& piece) const {
   row.disposition = disposition;
   row.code = handlers::left_code;
   row.reason = handlers::left_reason(context_.standing);
-  return record(row, Event::message_left, tx, accepted);
+  return record(row, Event::message_left, tx, piece);
 }
 
-Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
+Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
   TRY(const auto found, tx.ledger.messages().find(taken.key));
   if (!found) return Done{};
@@ -335,7 +335,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
   TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : asks_.answered_by_rule(row.request_id, row.sender));
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
-  if (again == handlers::Again::ours_to_mark) accepted.ours = true;
+  if (again == handlers::Again::ours_to_mark) piece.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
   tx.log(Event::message_accepted, {{"team", context_.name},
                                    {"inbox", row.inbox},
@@ -347,10 +347,10 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Accepted& accepted) const {
   return tx.ledger.deliveries().take_over(row);
 }
 
-Status Intake::record(MessageRow& row, Event event, Tx& tx, Accepted& accepted) const {
+Status Intake::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
-  if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
+  if (is_exact || !piece.says_all) row.raw = piece.bytes;
   TRY(tx.ledger.messages().insert(row));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
@@ -360,17 +360,17 @@ Status Intake::record(MessageRow& row, Event event, Tx& tx, Accepted& accepted) 
   return Done{};
 }
 
-const MemberRow* Intake::last_known(const std::string& name, const Accepted& accepted) const {
-  if (const auto now = accepted.members.find(name); now != accepted.members.end()) return &now->second;
+const MemberRow* Intake::last_known(const std::string& name, const Piece& piece) const {
+  if (const auto now = piece.members.find(name); now != piece.members.end()) return &now->second;
   const auto before = context_.members.find(name);
   return before == context_.members.end() ? nullptr : &before->second;
 }
 
 /// Notes a sign of life of somebody who is or was a member; null for other welcome senders.
-MemberRow* Intake::seen(const MessageRow& row, Accepted& accepted) const {
+MemberRow* Intake::seen(const MessageRow& row, Piece& piece) const {
   const auto known = context_.members.find(row.sender);
   if (known == context_.members.end()) return nullptr;
-  auto& member = accepted.members.try_emplace(row.sender, known->second).first->second;
+  auto& member = piece.members.try_emplace(row.sender, known->second).first->second;
   member.last_seen_ms = row.received_ms;
   return &member;
 }

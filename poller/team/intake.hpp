@@ -42,7 +42,7 @@ class Intake {
   }
 
  private:
-  struct Accepted {  // of one transaction
+  struct Piece {  // of one transaction
     std::string inbox;
     long long batch = 0;
     std::vector<Disposal> disposals;
@@ -51,32 +51,32 @@ class Intake {
     std::string full;                   // why chat was left in the inbox; empty: none was
     // Of the message at hand:
     bool stays = false;     // in the inbox: there is no room for it
-    bool ours = false;      // beside another lead: a rule answered it
+    bool ours = false;      // a rule answered it, so that it is marked also beside another lead
     bool says_all = false;  // it says all that its bytes do
     std::string_view bytes;
   };
 
-  Status take_all(const std::vector<Taken>&, Tx&, Accepted&);
+  Status take_all(const std::vector<Taken>&, Tx&, Piece&);
   /// Closes asks that nobody waits for any more.
   void close(const std::vector<handlers::AskName>& moot);
-  Status accept(const Taken&, Tx&, Accepted&);
-  Status judge(const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::ToLead&, const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::WorkerStatus&, const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::Refused&, const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::Asked&, const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, Tx&, Accepted&);
-  Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, Tx&, Accepted&);
+  Status accept(const Taken&, Tx&, Piece&);
+  Status judge(const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::ToLead&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::WorkerStatus&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::Refused&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::Asked&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, Tx&, Piece&);
   /// Recorded, and left to the lead that consumes this inbox.
-  Status leave(MessageRow&, Disposition, Tx&, Accepted&) const;
+  Status leave(MessageRow&, Disposition, Tx&, Piece&) const;
   /// A message that the ledger knows already, met for the first time since the start or a change of role.
-  Status met_again(const Taken&, Tx&, Accepted&) const;
+  Status met_again(const Taken&, Tx&, Piece&) const;
   [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
   /// Records it as decided, or notes that it stays out.
-  Status receive(const handlers::Reception&, MessageRow&, Tx&, Accepted&) const;
-  Status record(MessageRow&, Event, Tx&, Accepted&) const;
-  const MemberRow* last_known(const std::string& name, const Accepted&) const;
-  MemberRow* seen(const MessageRow&, Accepted&) const;
+  Status receive(const handlers::Reception&, MessageRow&, Tx&, Piece&) const;
+  Status record(MessageRow&, Event, Tx&, Piece&) const;
+  const MemberRow* last_known(const std::string& name, const Piece&) const;
+  MemberRow* seen(const MessageRow&, Piece&) const;
 
   TeamContext& context_;
   const Mailbox& mailbox_;

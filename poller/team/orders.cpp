@@ -93,7 +93,7 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
   return found.front();
 }
 
-void Orders::settle() {
+void Orders::run_due() {
   // A fault is reported by the commit and tried again next tick. Adoption first: what is sent then supersedes the rest.
   if (const auto changes = seen(); !changes.empty())
     static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));

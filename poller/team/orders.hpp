@@ -36,7 +36,7 @@ class Orders {
   Result<SessionRule> revoke(const std::string& rule, const std::string& by);
 
   /// Sends to joiners what they lack and looks who adopted what. Call once a tick, with a fresh roster.
-  void settle();
+  void run_due();
 
   [[nodiscard]] const std::vector<OrderRow>& rows() const { return rows_; }
   /// Why no worker may hear of this rule of the team: "the deny rule …", which shares calls with it, and of which a

@@ -13,7 +13,7 @@ constexpr int most_at_once = 100;
 
 }  // namespace
 
-void PlanReminders::settle() {
+void PlanReminders::run_due() {
   if (!look_.take(context_.clock.steady()) || none_decided_.still(context_.ledger.changes())) return;
   const auto now = context_.clock.wall_ms();
   const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);

@@ -13,7 +13,7 @@ class PlanReminders {
   explicit PlanReminders(TeamContext& context) : context_(context) {}
 
   /// Reminds who is due. Call once a tick.
-  void settle();
+  void run_due();
 
  private:
   /// True when it has taken the approval and said nothing since.

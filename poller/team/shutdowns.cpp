@@ -229,7 +229,7 @@ void Shutdowns::answered(const Shutdown& shutdown) {
   }
 }
 
-asio::awaitable<void> Shutdowns::settle() {
+asio::awaitable<void> Shutdowns::run_due() {
   std::vector<std::string> ids;
   for (const auto& [id, shutdown] : open_) ids.push_back(id);
   for (const auto& id : ids) {

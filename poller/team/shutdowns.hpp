@@ -68,7 +68,7 @@ class Shutdowns {
   void answered(const handlers::Shutdown&);
 
   /// Takes each open shutdown one step further, as many steps as do not have to wait. Call once a tick.
-  boost::asio::awaitable<void> settle();
+  boost::asio::awaitable<void> run_due();
 
   /// Workers whose end was recorded since the last call.
   std::vector<handlers::Shutdown> take_ended() { return std::exchange(ended_, {}); }

@@ -47,12 +47,12 @@ struct Team::Stages {
   using Work = asio::awaitable<void>;
 
   static Work hand_over(Team& team, const Look&) {
-    if (team.between_hosts_) team.between_hosts_->handover.settle();
+    if (team.between_hosts_) team.between_hosts_->handover.run_due();
     return {};
   }
 
-  static Work settle_ends(Team& team, const Look&) {
-    return team.between_hosts_ ? team.between_hosts_->ends.settle() : Work();
+  static Work run_ends(Team& team, const Look&) {
+    return team.between_hosts_ ? team.between_hosts_->ends.run_due() : Work();
   }
 
   static Work carry(Team& team, const Look& look) {
@@ -74,13 +74,13 @@ struct Team::Stages {
     return look.boxes ? team.lead_boxes_.look_at_workers(*look.boxes) : Work();  // or the lead's inbox tells why
   }
 
-  static Work settle_asks(Team& team, const Look&) {
-    team.parts_.asks.settle();
+  static Work run_asks(Team& team, const Look&) {
+    team.parts_.asks.run_due();
     return {};
   }
 
-  static Work settle_delivery(Team& team, const Look&) {
-    team.parts_.delivery.settle();
+  static Work run_delivery(Team& team, const Look&) {
+    team.parts_.delivery.run_due();
     return {};
   }
 
@@ -88,22 +88,22 @@ struct Team::Stages {
     return team.parts_.worker_boxes.aliases().empty() ? Work() : team.lead_boxes_.look_at_aliases(look.boxes);
   }
 
-  static Work settle_orders(Team& team, const Look&) {
-    team.parts_.orders.settle();
+  static Work run_orders(Team& team, const Look&) {
+    team.parts_.orders.run_due();
     return {};
   }
 
-  static Work settle_plans(Team& team, const Look&) {
-    team.parts_.plan_reminders.settle();
+  static Work run_plans(Team& team, const Look&) {
+    team.parts_.plan_reminders.run_due();
     return {};
   }
 
   static Work grant_stops(Team& team, const Look&) {
-    return team.parts_.stops.owes() ? team.parts_.stops.settle() : Work();
+    return team.parts_.stops.owes() ? team.parts_.stops.run_due() : Work();
   }
 
-  static Work settle_shutdowns(Team& team, const Look& look) {
-    return look.rests && !team.parts_.shutdowns.under_way() ? Work() : team.parts_.shutdowns.settle();
+  static Work run_shutdowns(Team& team, const Look& look) {
+    return look.rests && !team.parts_.shutdowns.under_way() ? Work() : team.parts_.shutdowns.run_due();
   }
 
   static Work close_asks_of_ended(Team& team, const Look&) {
@@ -113,8 +113,8 @@ struct Team::Stages {
     return {};
   }
 
-  static Work settle_tasks(Team& team, const Look&) {
-    team.parts_.tasks.settle();
+  static Work run_tasks(Team& team, const Look&) {
+    team.parts_.tasks.run_due();
     return {};
   }
 
@@ -152,20 +152,20 @@ struct Team::Stages {
 // The order is part of what is promised: asks before orders, letters before the lead's box, effects after decisions.
 const Team::Stage Team::stages[] = {
     {"hand over to another host", anybody, Stage::each, Stages::hand_over},
-    {"ends told by hosts", anybody, Stage::each, Stages::settle_ends},
+    {"ends told by hosts", anybody, Stage::each, Stages::run_ends},
     {"carry between hosts", any_of(carry), Stage::each, Stages::carry},
     {"letters to the lead", any_of(read_inbox), Stage::changed, Stages::read_letters},
     {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
     {"workers' boxes", anybody, Stage::changed, Stages::read_workers},
-    {"asks that are due", anybody, Stage::each, Stages::settle_asks},
-    {"loans that are due", anybody, Stage::each, Stages::settle_delivery},
+    {"asks that are due", anybody, Stage::each, Stages::run_asks},
+    {"loans that are due", anybody, Stage::each, Stages::run_delivery},
     {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},
-    {"orders", any_of(order), Stage::changed, Stages::settle_orders},
-    {"reminders of plans", any_of(order), Stage::changed, Stages::settle_plans},
+    {"orders", any_of(order), Stage::changed, Stages::run_orders},
+    {"reminders of plans", any_of(order), Stage::changed, Stages::run_plans},
     {"wishes to stop", any_of(shut_down), Stage::changed, Stages::grant_stops},
-    {"shutdowns", any_of(shut_down, end_here), Stage::each, Stages::settle_shutdowns},
+    {"shutdowns", any_of(shut_down, end_here), Stage::each, Stages::run_shutdowns},
     {"asks of who was ended", any_of(shut_down, end_here), Stage::each, Stages::close_asks_of_ended},
-    {"tasks", any_of(write), Stage::each, Stages::settle_tasks},
+    {"tasks", any_of(write), Stage::each, Stages::run_tasks},
     {"effects", any_of(write, carry), Stage::each, Stages::carry_out},
     {"word to whoever hands over", anybody, Stage::each, Stages::tell_of_chat},
     {"old rows", anybody, Stage::changed, Stages::prune},

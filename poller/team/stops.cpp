@@ -28,7 +28,7 @@ Status Stops::restore() {
   return Done{};
 }
 
-asio::awaitable<void> Stops::settle() {
+asio::awaitable<void> Stops::run_due() {
   for (auto& request : asks_.take_granted_stops()) granted_.push_back(std::move(request));
   std::vector<Ask> left;
   for (auto& request : std::exchange(granted_, {})) {

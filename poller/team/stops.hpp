@@ -18,8 +18,8 @@ class Stops {
   /// Picks up what was granted in the last day and not begun.
   Status restore();
 
-  /// Begins what was granted, before Shutdowns::settle(). Call once a tick.
-  boost::asio::awaitable<void> settle();
+  /// Begins what was granted, before Shutdowns::run_due(). Call once a tick.
+  boost::asio::awaitable<void> run_due();
   [[nodiscard]] bool owes() const { return !granted_.empty() || asks_.has_granted_stops(); }
 
  private:

@@ -52,7 +52,7 @@ class DoneTask final : public Errand {
 
 }  // namespace
 
-void TaskKeeper::settle() {
+void TaskKeeper::run_due() {
   if (tasks_ == nullptr || !look_.take(context_.clock.steady())) return;
   sweep();
   if (!context_.config.tasks.on_done.empty() && errands_.size() < most_waiting) look_for_finished();

@@ -18,7 +18,7 @@ class TaskKeeper {
       : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::others), tasks_(tasks) {}
 
   /// A step of a poll, when something is due.
-  void settle();
+  void run_due();
   Errands& errands() { return errands_; }
 
  private:

@@ -93,7 +93,7 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
   CHECK(counts.delivered == 1);
   CHECK(counts.assumed == 0);
   world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
-  delivery.settle();
+  delivery.run_due();
   CHECK(world.ledger->deliveries().counts("t")->queued == 0);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a text that no hook confirms is pasted three times, and is assumed th
     REQUIRE(world.run(push_all(delivery)));
     CHECK(world.ledger->deliveries().counts("t")->delivered == (i < 2 ? 0 : 1));
     world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
-    delivery.settle();
+    delivery.run_due();
   }
   CHECK(pastes == 3);
   CHECK(world.ledger->deliveries().counts("t")->assumed == 1);

@@ -69,7 +69,7 @@ struct World {
   }
   void tick() {
     REQUIRE(context->adopt(roster));
-    orders->settle();
+    orders->run_due();
   }
 
   /// What was sent so far, as "inbox: text", in order.

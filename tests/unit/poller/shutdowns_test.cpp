@@ -206,7 +206,7 @@ struct Story : MailboxSetting {
     if (restarts) restart();
   }
   boost::asio::awaitable<bool> once() {
-    co_await shutdowns->settle();
+    co_await shutdowns->run_due();
     if (can_write) co_await outbox->run();
     co_return true;
   }

@@ -163,15 +163,15 @@ TEST_CASE("asks whose answers count again get a deadline of ours, but not while 
   auto& asks = world.team->asks();
   auto& stance = world.team->context().standing.stance;
   stance = handlers::Stance::stopped;
-  asks.settle();
+  asks.run_due();
   for (const auto& request : asks.open()) CHECK(request.deadline_ms == 0);
   stance = handlers::Stance::leader;
-  asks.settle();
+  asks.run_due();
   REQUIRE(asks.open().size() == 2);
   for (const auto& request : asks.open()) CHECK(request.deadline_ms != 0);
   world.clock.advance(1h);
   stance = handlers::Stance::stopped;
-  asks.settle();
+  asks.run_due();
   CHECK(asks.open().size() == 2);
   stance = handlers::Stance::leader;
   world.poll();
