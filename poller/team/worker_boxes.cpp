@@ -8,9 +8,8 @@
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
-handlers::BoxOf WorkerBoxes::whose(const std::string& box) const {
-  const bool is_known = context_.members.contains(context_.owner_of(box));
-  return handlers::whose_box(box, context_.lead, context_.config, is_known);
+handlers::BoxOf WorkerBoxes::whose(const std::string& box, const std::string& owner) const {
+  return handlers::whose_box(box, context_.lead, context_.config, context_.members.contains(owner));
 }
 
 std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
@@ -26,7 +25,7 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
   }
   aliases_.clear();
   std::erase_if(phantoms_, [&](const auto& phantom) {
-    return whose(phantom.first) != handlers::BoxOf::nobody || !exists(phantom.first);
+    return whose(phantom.first, context_.owner_of(phantom.first)) != handlers::BoxOf::nobody || !exists(phantom.first);
   });
   std::erase_if(seen_, [&](const auto& box) {
     if (exists(box)) return false;
@@ -34,15 +33,16 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
     return true;
   });
   for (const auto& [box, has_changed] : boxes) {
-    const auto owner = whose(box);
-    if (owner == handlers::BoxOf::lead) continue;
-    if (owner == handlers::BoxOf::alias) {
+    if (box == context_.lead) continue;
+    const auto owner = context_.owner_of(box);
+    const auto is_of = whose(box, owner);
+    if (is_of == handlers::BoxOf::alias) {
       aliases_.push_back(box);
       seen_.erase(box);
       continue;
     }
-    if (context_.has_left(context_.owner_of(box))) outbox_.abandon(box);
-    if (owner == handlers::BoxOf::nobody) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
+    if (context_.has_left(owner)) outbox_.abandon(box);
+    if (is_of == handlers::BoxOf::nobody) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
     if (has_changed) changed.push_back(box);
   }
   for (auto& [inbox, phantom] : phantoms_) {

@@ -54,7 +54,7 @@ class WorkerBoxes {
   };
   /// Judges what is new, and carries that out. False when it could not be recorded.
   bool judge_all(const std::string& box, const std::vector<Taken>&, bool first_look);
-  [[nodiscard]] handlers::BoxOf whose(const std::string& box) const;
+  [[nodiscard]] handlers::BoxOf whose(const std::string& box, const std::string& owner) const;
   void judge(const std::string& box, const Taken&, bool first_look, std::vector<Finding>&) const;
   void judge_verdict(const std::string& box, const schema::Payload&, const schema::Message&, const schema::MessageKey&,
                      std::vector<Finding>&) const;
