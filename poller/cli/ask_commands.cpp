@@ -240,7 +240,7 @@ ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& op
       for (const json::object* one : objects_of(*part, list)) outcome[list].as_array().push_back(*one);
   }
   const ExitCode told = tell(context, outcome);
-  return requests.empty() ? ExitCode::nothing : told;
+  return requests.empty() ? ExitCode::not_found : told;
 }
 
 /// Which asks, and who answers them.

@@ -50,14 +50,14 @@ using Act = ExitCode (*)(Context&, ActorsBox&, const BoxOptions&);
 /// Opens the box and does one thing in it.
 ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
   const auto root = options.place.path();
-  if (!root) return fail_box(context, root.error());
+  if (!root) return context.fail(root.error());
   const auto who = options.place.who();
-  if (!who) return fail_box(context, who.error());
+  if (!who) return context.fail(who.error());
   const auto known = options.place.known();
-  if (!known) return fail_box(context, known.error());
+  if (!known) return context.fail(known.error());
   ActorsBox box;
   auto opened = open_box(*root, *who, box.files, box.clock, box.loop.get_executor(), engine_patience);
-  if (!opened) return fail_box(context, opened.error());
+  if (!opened) return context.fail(opened.error());
   box.operations = *std::move(opened);
   box.operations->set_known_actors(*known);
   return act(context, box, options);
@@ -76,21 +76,21 @@ Result<json::value> value_of(Context& context, const BoxOptions& options) {
 }
 
 ExitCode show_one(Context& context, std::string_view name, const Result<json::object>& object) {
-  if (!object) return fail_box(context, object.error());
+  if (!object) return context.fail(object.error());
   return context.json ? context.print_json({{"ok", true}, {name, *object}}) : context.print(box_text(*object));
 }
 
 ExitCode show_none(Context& context, std::string_view name, const std::string& words) {
   if (context.json) (void)context.print_json({{"ok", true}, {name, nullptr}});
   if (!context.json) context.console.complain(words);
-  return ExitCode::nothing;
+  return ExitCode::not_found;
 }
 
 // --- mail
 
 ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
   auto payload = value_of(context, options);
-  if (!payload) return fail_box(context, payload.error());
+  if (!payload) return context.fail(payload.error());
   const auto sent = box.operations->send(
       {options.to, options.type.empty() ? "message" : options.type, *std::move(payload), options.in_reply_to});
   if (!sent || !sent->new_mailbox)
@@ -119,7 +119,7 @@ ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options
                         [&](std::exception_ptr thrown) { failure = thrown; });
   while (!received && !failure) box.loop.run_one();
   if (failure) std::rethrow_exception(failure);
-  if (!*received) return fail_box(context, received->error());
+  if (!*received) return context.fail(received->error());
   if (!(*received)->has_value()) return show_none(context, "message", "no message");
   const HandOut& message = ***received;
   Status written = context.console.write(
@@ -149,7 +149,7 @@ ExitCode try_recv(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
   auto found = box.operations->inbox();
-  if (!found) return fail_box(context, found.error());
+  if (!found) return context.fail(found.error());
   for (const std::string& worry : box.operations->worries()) context.console.complain(worry);
   if (context.json) {
     (*found)["ok"] = true;
@@ -176,7 +176,7 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
 
 ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto payload = value_of(context, options);
-  if (!payload) return fail_box(context, payload.error());
+  if (!payload) return context.fail(payload.error());
   return show_one(context, "task", box.operations->post(options.type, *payload, options.priority));
 }
 
@@ -189,7 +189,7 @@ ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto result = value_of(context, options);
-  if (!result) return fail_box(context, result.error());
+  if (!result) return context.fail(result.error());
   return show_one(context, "task", box.operations->complete(options.id, *result));
 }
 
@@ -210,7 +210,7 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   std::set<std::string> troubles;
   for (int scan = 1;; ++scan) {
     const auto gone = box.operations->tasks().sweep();
-    if (!gone) return fail_box(context, gone.error());
+    if (!gone) return context.fail(gone.error());
     for (const TaskFile& one : *gone) {
       all.push_back(one.task.object());
       text += printable(one.task.text("id")) +
@@ -243,11 +243,11 @@ Result<std::unique_ptr<BoxStore>> store_at(ActorsBox& box, const std::string& ro
 ExitCode copy(Context& context, const BoxOptions& options) {
   ActorsBox box;
   const auto from = store_at(box, options.from);
-  if (!from) return fail_box(context, from.error());
+  if (!from) return context.fail(from.error());
   const auto to = store_at(box, options.to);
-  if (!to) return fail_box(context, to.error());
+  if (!to) return context.fail(to.error());
   const auto copied = copy_boxes(**from, **to);
-  if (!copied) return fail_box(context, copied.error());
+  if (!copied) return context.fail(copied.error());
   if (context.json)
     return context.print_json({{"ok", true},
                                {"actors", copied->actors},

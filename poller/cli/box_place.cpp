@@ -102,13 +102,6 @@ void add_known_actors(CLI::App& command, std::string& names) {
       ->type_name("NAMES");
 }
 
-ExitCode fail_box(const Context& context, const Error& error) {
-  const ExitCode code = context.fail(error);
-  if (error.code == "task.unknown") return ExitCode::nothing;
-  const bool is_usage = error.code == "box.usage" || error.code == "exchange.address" || error.code == "name.invalid" || error.code == "json.syntax";
-  return is_usage ? ExitCode::usage : code;
-}
-
 std::string box_text(const json::object& envelope) {
   std::vector<Row> rows;
   for (const char* field : {"id", "from", "type", "in_reply_to", "status", "owner", "dead_reason", "abandoned_reason"})

@@ -52,9 +52,6 @@ Result<config::EngineAddress> team_address(const std::string& root);
 void add_box_root(CLI::App& command, BoxPlace& place);
 void add_known_actors(CLI::App& command, std::string& names);
 
-/// Tells what went wrong: 2 for a wrong command line, 4 for what is not there.
-ExitCode fail_box(const Context& context, const Error& error);
-
 /// A message or a task for people: its fields, then its payload; nothing in it moves the cursor.
 std::string box_text(const boost::json::object& envelope);
 

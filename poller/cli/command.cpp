@@ -22,13 +22,6 @@ namespace json = boost::json;
 
 namespace {
 
-ExitCode code_for(const Error& error) {
-  if (error.code == code::no_daemon) return ExitCode::no_daemon;
-  if (error.code == "request.unknown") return ExitCode::nothing;
-  if (error.code == code::bad_path || error.code == "config.invalid") return ExitCode::usage;
-  return ExitCode::failed;
-}
-
 /// What became of the ledger, when that is why no daemon is there; empty otherwise.
 std::string fate_of_ledger() {
   const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
@@ -76,8 +69,7 @@ Result<json::object> Context::ask(ControlClient& client, std::string_view verb, 
   request["verb"] = verb;
   if (!team.empty()) request["team"] = team;
   Result<json::object> answer = client.call(request, patience);
-  if (!answer || flag_of(*answer, "ok")) return answer;
-  return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+  return granted(std::move(answer));
 }
 
 ExitCode Context::show(std::string_view verb, json::object request,
@@ -105,6 +97,7 @@ bool TeamAwaited::again(Result<json::object>& answer) {
   const bool over = wait_.limit && std::chrono::steady_clock::now() - begun_ >= *wait_.limit;
   if (!wait_.waits || over) {
     error.message += wait_.waits ? "; it did not come in time" : "; with --wait this command waits until it is there";
+    if (wait_.waits) error.code = "wait.over";
     answer = std::move(error);
     return false;
   }
@@ -118,7 +111,7 @@ ExitCode Context::fail(const Error& error) const {
     print_json({{"ok", false}, {"code", error.code}, {"message", error.message}});
   else
     console.explain(printable_block(error.message, "inbox-poller: "));
-  return code_for(error);
+  return exit_code_of(error);
 }
 
 ExitCode Context::print(std::string_view text) const {
@@ -132,6 +125,11 @@ ExitCode Context::print_json(const json::object& object) const {
   json::object whole = object;
   whole.emplace("version", INBOX_POLLER_VERSION);
   return print(printable_json(schema::strict_json(whole)) + '\n');
+}
+
+Result<json::object> granted(Result<json::object> answer) {
+  if (!answer || flag_of(*answer, "ok")) return answer;
+  return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
 }
 
 std::string raw_text_of(const json::object& object, std::string_view name) {

@@ -17,19 +17,12 @@
 #include <vector>
 
 #include "poller/cli/console.hpp"
+#include "poller/cli/exit_code.hpp"
 #include "poller/control/client.hpp"
 #include "poller/daemon.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller::cli {
-
-enum class ExitCode {
-  done = 0,
-  failed = 1,     // refused by the daemon, or a fault
-  usage = 2,      // the command line or the configuration is wrong
-  no_daemon = 3,  // nobody answers on the control socket
-  nothing = 4,    // there is nothing to show: no message, no such id
-};
 
 /// How long a command waits for a team, or a worker of it, that is not there yet.
 struct TeamWait {
@@ -92,6 +85,9 @@ class TeamAwaited {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool told_ = false;
 };
+
+/// A refusal of the daemon as the error that it names; everything else as it is.
+Result<boost::json::object> granted(Result<boost::json::object> answer);
 
 // --- reading answers; a daemon of another version may leave a field out
 

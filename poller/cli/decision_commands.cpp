@@ -58,7 +58,7 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
                                           : context.print(decisions_text(context.console, list));
   if (printed != ExitCode::done || !list.empty()) return printed;
   if (!context.json) context.console.complain("no decision is in the ledger that fits");
-  return ExitCode::nothing;
+  return ExitCode::not_found;
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ ExitCode history(Context& context, const HistoryOptions& options) {
                                               : context.print(history_table(context.console, messages));
   if (printed != ExitCode::done || !messages.empty()) return printed;
   if (!context.json) context.console.complain("no message is in the ledger that fits");
-  return ExitCode::nothing;
+  return ExitCode::not_found;
 }
 
 }  // namespace

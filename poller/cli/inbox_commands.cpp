@@ -39,13 +39,6 @@ struct InboxOptions {
 
 Error usage_error(std::string message) { return {"inbox.usage", std::move(message)}; }
 
-/// Tells what went wrong; a missing inbox or entry and a wrong command line have exit codes of their own.
-ExitCode fail(const Context& context, const Error& error) {
-  const ExitCode code = context.fail(error);
-  if (error.code == "inbox.missing" || error.code == "inbox.no_such_key") return ExitCode::nothing;
-  return error.code == "inbox.usage" ? ExitCode::usage : code;
-}
-
 /// All teams that can be meant.
 Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const InboxOptions& options, FileSystem& files, std::string& looked) {
   const auto environment = config::Environment::from_process();
@@ -178,9 +171,9 @@ json::object inbox_json(const TeamSight& sight, const InboxSight& inbox) {
 ExitCode list(Context& context, const InboxOptions& options) {
   PosixFileSystem files;
   const auto team = choose_team(context, options, files);
-  if (!team) return fail(context, team.error());
+  if (!team) return context.fail(team.error());
   const TeamSight sight = look_at_team(files, SystemClock(), *team, wait_here);
-  if (sight.problem) return fail(context, *sight.problem);
+  if (sight.problem) return context.fail(*sight.problem);
   if (context.json) {
     json::array inboxes;
     for (const InboxSight& inbox : sight.inboxes) inboxes.push_back(inbox_json(sight, inbox));
@@ -246,9 +239,9 @@ std::string entries_text(const Console& console, const std::vector<EntryView>& e
 
 ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
   const auto box = open_box(context, options);
-  if (!box) return fail(context, box.error());
+  if (!box) return context.fail(box.error());
   const Result<ReadResult> read = (*box)->read();
-  if (!read) return fail(context, read.error());
+  if (!read) return context.fail(read.error());
   std::vector<EntryView> entries;
   for (const InboxEntry& entry : read->document.entries())
     if (!only_unread || entry.read != ReadFlag::read) entries.push_back(view_of(read->document, entry));
@@ -265,7 +258,7 @@ ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
   } else {
     printed = context.print(entries_text(context.console, entries, options.full));
   }
-  return printed == ExitCode::done && entries.empty() ? ExitCode::nothing : printed;
+  return printed == ExitCode::done && entries.empty() ? ExitCode::not_found : printed;
 }
 
 // --- send
@@ -284,21 +277,21 @@ Status may_receive(const Box& box) {
 
 ExitCode send(Context& context, const InboxOptions& options) {
   const auto opened = open_box(context, options);
-  if (!opened) return fail(context, opened.error());
+  if (!opened) return context.fail(opened.error());
   Box& box = **opened;
   std::string text = options.text;
   if (text == "-") {
     auto input = context.console.read_all(box.team.config.limits.message.count);
-    if (!input) return fail(context, input.error());
+    if (!input) return context.fail(input.error());
     text = *std::move(input);
   }
   text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will have it: bytes that are not UTF-8
-  if (const Status may = may_receive(box); !options.anyway && !may) return fail(context, may.error());
-  if (const auto refused = refuse_control_text(text); !options.raw && refused) return fail(context, *refused);
+  if (const Status may = may_receive(box); !options.anyway && !may) return context.fail(may.error());
+  if (const auto refused = refuse_control_text(text); !options.raw && refused) return context.fail(*refused);
   schema::Message message;
   message.from = options.from.empty() ? box.lead : options.from;
   if (!schema::is_valid_name(message.from) && !(box.roster && box.roster->find(message.from) != nullptr))
-    return fail(context, usage_error("--from \"" + message.from + "\" is not a name"));
+    return context.fail(usage_error("--from \"" + message.from + "\" is not a name"));
   if (const auto* sender = box.roster ? box.roster->find(message.from) : nullptr) message.color = sender->color;
   message.text = std::move(text);
   message.summary = options.summary;
@@ -310,7 +303,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
   const std::string entry = encode_entry(message);
   const WriteResult result =
       patiently(box.clock, wait_here, [&] { return box.mailbox.inboxes().append(box.member, entry, receipt); });
-  if (const Status sent = as_status(result, box.member); !sent) return fail(context, sent.error());
+  if (const Status sent = as_status(result, box.member); !sent) return context.fail(sent.error());
   json::object answer = box.about();
   answer["message_key"] = receipt.key.value;
   if (context.json) return context.print_json(answer);
@@ -350,8 +343,8 @@ ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, s
     count += written.marked;
     return written;
   });
-  if (problem) return fail(context, *problem);
-  if (const Status written = as_status(result, box.member); !written) return fail(context, written.error());
+  if (problem) return context.fail(*problem);
+  if (const Status written = as_status(result, box.member); !written) return context.fail(written.error());
   if (!result.detail.empty()) context.console.complain(printable(result.detail));
   json::object answer = box.about();
   answer["count"] = count;
@@ -361,10 +354,10 @@ ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, s
 
 ExitCode mark_read(Context& context, const InboxOptions& options) {
   if (options.all == !options.keys.empty())
-    return fail(context, usage_error("say which entries: --key with the beginning of a key, or --all"));
+    return context.fail(usage_error("say which entries: --key with the beginning of a key, or --all"));
   const auto box = open_box(context, options);
-  if (!box) return fail(context, box.error());
-  if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
+  if (!box) return context.fail(box.error());
+  if (const Status may = leave_to_daemon(context, options, **box); !may) return context.fail(may.error());
   const auto choose = [&](const InboxDocument& document) -> Result<std::vector<std::size_t>> {
     if (options.all) return entries_that_are(false, document);
     return entries_with_keys(document, options.keys);
@@ -374,20 +367,20 @@ ExitCode mark_read(Context& context, const InboxOptions& options) {
 
 ExitCode clear(Context& context, const InboxOptions& options) {
   const auto box = open_box(context, options);
-  if (!box) return fail(context, box.error());
-  if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
+  if (!box) return context.fail(box.error());
+  if (const Status may = leave_to_daemon(context, options, **box); !may) return context.fail(may.error());
   if (!options.all)
     return change(
         context, **box, [](const InboxDocument& document) { return entries_that_are(true, document); }, remove,
         "removed");
   const Result<ReadResult> seen = (*box)->read();
-  if (!seen) return fail(context, seen.error());
+  if (!seen) return context.fail(seen.error());
   const auto& entries = seen->document.entries();
   const std::string question = "remove all " + std::to_string(entries.size()) + " entries of the inbox of " +
                                (*box)->member + ", " + std::to_string(entries_that_are(false, seen->document).size()) +
                                " of them unread?";
   if (!options.yes && !context.console.confirm(question))
-    return fail(context, usage_error("--all removes unread entries too: say --yes, or answer on a terminal"));
+    return context.fail(usage_error("--all removes unread entries too: say --yes, or answer on a terminal"));
   // What arrived since was not meant.
   std::set<schema::MessageKey> meant;
   for (const InboxEntry& entry : entries) meant.insert(entry.key);

@@ -90,8 +90,7 @@ asio::awaitable<void> MailStream::change() {
 asio::awaitable<Result<json::object>> MailStream::exchange(ControlClient client, json::object request) {
   auto asking = client.ask(std::move(request));
   Result<json::object> answer = co_await std::move(asking);
-  if (!answer || flag_of(*answer, "ok")) co_return answer;
-  co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+  co_return granted(std::move(answer));
 }
 
 asio::awaitable<void> MailStream::converse() {

@@ -109,7 +109,7 @@ ExitCode recv(Context& context, RecvOptions options) {
   const auto messages = objects_of(*answer, "messages");
   if (messages.empty()) {
     explain_nothing(context, *answer);
-    return ExitCode::nothing;
+    return ExitCode::not_found;
   }
 
   // Out first, acknowledged afterwards: whatever ends us in between, the daemon hands the messages out again.
@@ -137,7 +137,7 @@ ExitCode ack(Context& context, const std::vector<std::string>& keys) {
   const ExitCode printed =
       context.json ? context.print_json(*answer)
                    : context.print(std::to_string(count) + " of " + std::to_string(keys.size()) + " acknowledged\n");
-  return printed == ExitCode::done && count == 0 ? ExitCode::nothing : printed;
+  return printed == ExitCode::done && count == 0 ? ExitCode::not_found : printed;
 }
 
 /// "" or whole seconds.

@@ -80,6 +80,7 @@ ExitCode wait_for(Context& context, const ShutdownOptions& options, json::object
     context.console.complain(
         "not finished within --wait; it goes on without you, `inbox-poller shutdowns` tells how it stands");
   }
+  if (!*ended) return ExitCode::not_in_time;
   return good ? ExitCode::done : ExitCode::failed;
 }
 

@@ -56,13 +56,13 @@ ExitCode status_in_short(Context& context) {
     const bool is_late = answer.error().code == code::timeout;
     if (!is_gone && !is_late) return context.fail(answer.error());
     const ExitCode printed = context.print(is_gone ? "no daemon\n" : "the daemon does not answer\n");
-    return printed != ExitCode::done ? printed : is_gone ? ExitCode::no_daemon : ExitCode::failed;
+    return printed != ExitCode::done ? printed : is_gone ? ExitCode::no_daemon : ExitCode::not_in_time;
   }
   const Short sum = short_of(lines_of(*answer));
   const ExitCode printed = context.json   ? context.print_json({{"ok", true}, {"waits", sum.waits}, {"line", sum.line}})
                            : sum.waits ? context.print(sum.line + '\n')
                                        : ExitCode::done;
-  return printed != ExitCode::done ? printed : sum.waits ? ExitCode::done : ExitCode::nothing;
+  return printed != ExitCode::done ? printed : sum.waits ? ExitCode::done : ExitCode::not_found;
 }
 
 /// What makes two answers different for one who reads them one below the other: ages go on by themselves, and locks are

@@ -46,9 +46,9 @@ Result<std::unique_ptr<TaskBoard>> board_of(const TaskOptions& options) {
 
 ExitCode list(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
-  if (!board) return fail_box(context, board.error());
+  if (!board) return context.fail(board.error());
   const auto all = (*board)->tasks->all();
-  if (!all) return fail_box(context, all.error());
+  if (!all) return context.fail(all.error());
   json::array views;
   std::vector<Row> rows;
   std::size_t done = 0;
@@ -71,11 +71,11 @@ ExitCode list(Context& context, const TaskOptions& options) {
 
 ExitCode show(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
-  if (!board) return fail_box(context, board.error());
+  if (!board) return context.fail(board.error());
   const auto id = (*board)->tasks->whole_id(options.id);
-  if (!id) return fail_box(context, id.error());
+  if (!id) return context.fail(id.error());
   const auto all = (*board)->tasks->all();
-  if (!all) return fail_box(context, all.error());
+  if (!all) return context.fail(all.error());
   json::array views;
   std::string text;
   for (const TaskFile& one : *all) {
@@ -90,11 +90,11 @@ ExitCode show(Context& context, const TaskOptions& options) {
 
 ExitCode requeue(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
-  if (!board) return fail_box(context, board.error());
+  if (!board) return context.fail(board.error());
   const auto id = (*board)->tasks->whole_id(options.id);
-  if (!id) return fail_box(context, id.error());
+  if (!id) return context.fail(id.error());
   const auto task = (*board)->tasks->requeue(*id);
-  if (!task) return fail_box(context, task.error());
+  if (!task) return context.fail(task.error());
   if (context.json) return context.print_json({{"ok", true}, {"task", task->object()}});
   return context.print(printable(*id) + " can be claimed again\n");
 }

@@ -102,7 +102,7 @@ ExitCode wait(Context& context, const WaitOptions& options) {
     const ExitCode told = context.fail(answer.error());
     return is_gone(answer.error()) ? ExitCode::no_daemon : told;
   }
-  const ExitCode code = flag_of(*answer, "is_met") ? ExitCode::done : ExitCode::nothing;
+  const ExitCode code = flag_of(*answer, "is_met") ? ExitCode::done : ExitCode::not_in_time;
   if (options.quiet) return code;
   ExitCode printed = ExitCode::done;
   if (context.json)
@@ -138,7 +138,8 @@ void declare_wait(CLI::App& command, Context& context) {
       "  1  refused by the daemon, or a fault\n"
       "  2  the command line is wrong\n"
       "  3  no daemon answers, or it ended while we waited\n"
-      "  4  the time is over\n");
+      "  4  no such team\n"
+      "  5  the time is over\n");
   command.add_flag("--idle", options->idle, "Until no worker works");
   command.add_flag("--closed", options->closed, "Until no worker is left");
   command.add_flag("--mail", options->mail, "Until a message waits for the lead");

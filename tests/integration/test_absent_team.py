@@ -61,8 +61,8 @@ class AbsentTeam(ProcessTest):
     def test_an_order_says_how_to_wait_and_waits(self):
         for order in (("send", "ada", "hello"), ("broadcast", "hello"), ("shutdown", "--all"), ("mode", "--all", "plan"),
                       ("allow", "Bash(ls)"), ("assign", "1", "ada")):
-            self.assertIn("with --wait this command waits", self.daemon.cli(*order, expect=1).stderr)
-        self.assertIn("did not come in time", self.daemon.cli("send", "--wait=0s", "ada", "hello", expect=1).stderr)
+            self.assertIn("with --wait this command waits", self.daemon.cli(*order, expect=4).stderr)
+        self.assertIn("did not come in time", self.daemon.cli("send", "--wait=0s", "ada", "hello", expect=5).stderr)
         send, _ = self.start("send", "ada", "hello", "--wait")
         cast, _ = self.start("broadcast", "to all", "--wait=1h")
         self.comes()
@@ -72,7 +72,7 @@ class AbsentTeam(ProcessTest):
     def test_a_worker_who_joins_later_is_waited_for(self):
         self.comes()
         wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
-        self.assertIn("carol", self.daemon.cli("send", "carol", "hello", expect=1).stderr)
+        self.assertIn("carol", self.daemon.cli("send", "carol", "hello", expect=4).stderr)
         errors = self.folder / "waits"
         with open(errors, "wb") as file:
             send = subprocess.Popen([self.daemon.program, "send", "carol", "hello", "--wait", "--socket", self.daemon.socket],
@@ -85,7 +85,7 @@ class AbsentTeam(ProcessTest):
 
     def test_a_team_that_nobody_configured_is_no_team_to_wait_for(self):
         self.assertIn('no team called "dmo" is served; served: none', self.daemon.cli(
-            "send", "ada", "x", "--wait", "--team", "dmo", expect=1).stderr)
+            "send", "ada", "x", "--wait", "--team", "dmo", expect=4).stderr)
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ class Delivery(ProcessTest):
         wait_for("bob has one", lambda: len(chat(bob)) == 1)
         self.assertEqual(chat(ada), [("team-lead", "just you"), ("team-lead", "both of you")])
         self.assertEqual(chat(bob), [("team-lead", "both of you")])
-        self.daemon.cli("send", "nobody", "hello", expect=1)
+        self.daemon.cli("send", "nobody", "hello", expect=4)
 
 
 if __name__ == "__main__":

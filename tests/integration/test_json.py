@@ -114,7 +114,7 @@ class Json(ProcessTest):
         self.told("doctor", "--daemon-config", self.daemon.daemon_file, "--config", self.daemon.configs[0], expect=(0, 1, 2))
         self.told("doctor", "--quick", expect=(0, 1))
         self.told("send", "ada", "hello")
-        self.told("send", "adda", "hello", expect=1)
+        self.told("send", "adda", "hello", expect=4)
         self.told("broadcast", "hello")
         self.told("mode", "ada", "plan")
         self.team.add_task(1)

@@ -78,7 +78,7 @@ class Rules(ProcessTest):
         self.assertRegex(self.daemon.cli("rules", "--try", "x.evil.test", "--host").stdout, r"(?m)^denied by \*\.evil\.test")
         self.assertIn("you would be asked", self.daemon.cli("rules", "--try", "other.test", "--host").stdout)
         self.daemon.cli("rules", "--try", "x", "--host", "--tool", "Read", expect=2)
-        self.daemon.cli("rules", "--try", "x", "--as", "mallory", expect=1)
+        self.daemon.cli("rules", "--try", "x", "--as", "mallory", expect=4)
         self.daemon.cli("rules", "--as", "ada", expect=2)
         self.assertEqual(self.daemon.ask("pending")["asks"], [])
         self.assertEqual(self.daemon.ask("decisions")["decisions"], [])

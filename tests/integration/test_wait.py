@@ -54,7 +54,7 @@ class Wait(ProcessTest):
 
         self.daemon.cli("send", "ada", "fix the tests")
         self.assertEqual(self.doing("ada"), "busy")
-        over = self.daemon.cli("wait", "--idle", "--for", "100ms", expect=4)
+        over = self.daemon.cli("wait", "--idle", "--for", "100ms", expect=5)
         self.assertEqual((over.stdout, over.stderr), ("", "inbox-poller: the time is over: ada is busy, no message waits for the lead\n"))
         waiting = self.begin("--idle")
         self.team.say("ada", wire.stringify(wire.idle_notification("ada")))
@@ -69,7 +69,7 @@ class Wait(ProcessTest):
         self.team.say("bob", wire.stringify(wire.idle_notification("bob")))
         self.assertEqual(self.ends(both), "no worker is working, 1 message waits for the lead\n")
         self.daemon.cli("recv")
-        self.assertEqual(self.daemon.cli("wait", "--mail", "--for", "0s", "--quiet", expect=4).stderr, "")
+        self.assertEqual(self.daemon.cli("wait", "--mail", "--for", "0s", "--quiet", expect=5).stderr, "")
 
     def test_until_no_ask_is_open(self):
         self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))

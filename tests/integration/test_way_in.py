@@ -103,7 +103,7 @@ class WithoutConfiguration(Newcomer):
         self.configure("demo", '[team]\nname = "demo"\n')
         self.cli("reload")
         wait_for("it is served", lambda: "demo" in self.cli("status").stdout)
-        self.assertIn('did you mean "demo"?', self.cli("send", "ada", "hi", "--team", "demp", expect=1).stderr)
+        self.assertIn('did you mean "demo"?', self.cli("send", "ada", "hi", "--team", "demp", expect=4).stderr)
 
 
     def test_doctor_names_the_neighbour_of_a_name_that_matches_nothing(self):
@@ -218,7 +218,7 @@ class Init(Newcomer):
         self.cli("init", "--role", "observer", "--yes", env=dict(self.env, COLLAB_ROOT=root, COLLAB_ACTOR="claude"))
         self.assertEqual(self.file("pair"), '[team]\nname = "pair"\ntransport = "redis"\nengine = "%s"\nlead = "claude"\n'
                                             'role = "observer"\n' % root)
-        self.assertIn("redis+unix", self.cli("init", "--root", "redis+unix:///x", "--yes", expect=1).stderr)
+        self.assertIn("redis+unix", self.cli("init", "--root", "redis+unix:///x", "--yes", expect=2).stderr)
         self.assertIn("front", self.cli("init", "--root", str(shared), "--actor", "codex", "--team", "other", "--role", "front", "--yes",
                                         expect=2).stderr)
         self.assertEqual(sorted(path.name for path in self.files.iterdir()), ["pair.toml", "parser.toml"])

@@ -52,9 +52,7 @@ Result<json::object> ask_daemon(const LeadPlace& place, std::string_view verb, j
                                 milliseconds most) {
   auto client = ControlClient::connect(place.socket, connecting);
   if (!client) return Context::advised(client.error());
-  auto answer = client->call(request_of(place, verb, std::move(request)), most);
-  if (!answer || flag_of(*answer, "ok")) return answer;
-  return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+  return granted(client->call(request_of(place, verb, std::move(request)), most));
 }
 
 Error LeadBox::no_tasks() {

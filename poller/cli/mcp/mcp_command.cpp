@@ -60,7 +60,7 @@ ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::S
   auto box = open_box(whom.root, whom.actor, files, clock, loop.get_executor(), engine_patience_of_a_server);
   if (!box) return context.fail(box.error());
   const auto known = BoxPlace{whom.root, whom.actor, whom.known_actors}.known();
-  if (!known) return fail_box(context, known.error());
+  if (!known) return context.fail(known.error());
   (*box)->set_known_actors(*known);
   if (Status made = (*box)->make(); !made.ok()) return context.fail(made.error());  // others write to it before it reads
   for (const std::string& worry : (*box)->worries()) context.console.complain(worry);
@@ -70,7 +70,7 @@ ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::S
 
 ExitCode run_mcp(Context& context, const McpOptions& options) {
   const auto whom = mcp_whom(options.place, context.team, options.channel);
-  if (!whom) return fail_box(context, whom.error());
+  if (!whom) return context.fail(whom.error());
   mcp::Server::Settings settings;
   if (options.ack_within) settings.ack_within = *options.ack_within;
   settings.channel = options.channel;

@@ -70,8 +70,7 @@ class TopLoop {
     if (!context_.team.empty() && !fields.contains("team")) fields["team"] = context_.team;
     auto asking = client.ask(std::move(fields));
     Result<json::object> answer = co_await std::move(asking);
-    if (!answer || flag_of(*answer, "ok")) co_return answer;
-    co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+    co_return granted(std::move(answer));
   }
 
   /// Sends answers, and fetches what is looked at.

@@ -147,8 +147,7 @@ asio::awaitable<Result<json::object>> Feed::ask(Object request) const {
     if (!stopped) late.close();
   });
   auto answer = co_await client->ask(std::move(request));
-  if (!answer || flag_of(*answer, "ok")) co_return answer;
-  co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+  co_return granted(std::move(answer));
 }
 
 asio::awaitable<void> Feed::run() {

@@ -47,7 +47,7 @@ TEST_CASE("the only team there needs no naming, several do, and --root names ano
   CHECK(has(several.err, "/other"));
   CHECK_FALSE(has(several.err, "not-a-team"));
   CHECK(team.ask({"inbox", "list", "--team", "demo"}).at("team") == "demo");
-  CHECK(team.run({"inbox", "list", "--team", "none"}).code == 1);
+  CHECK(team.run({"inbox", "list", "--team", "none"}).code == 4);
   CHECK(team.ask({"inbox", "list", "--root", team.root(), "--team", "other"}).at("team") == "other");
   CHECK(has(team.run({"inbox", "list", "--root", team.dir / "nowhere"}).err, "nowhere"));
 }
@@ -176,7 +176,7 @@ TEST_CASE("send appends one entry in the lead's name") {
 TEST_CASE("send refuses a name that is no member, and a text that a client would act on") {
   const TeamOnDisk team;
   const Outcome stranger = team.run({"inbox", "send", "alcie", "hello"});
-  CHECK(stranger.code == 1);
+  CHECK(stranger.code == 4);
   CHECK(has(stranger.err, "alice"));
   CHECK_FALSE(fs::exists(team.inbox("alcie")));
   CHECK(team.run({"inbox", "send", "alcie", "hello", "--anyway"}).code == 0);
