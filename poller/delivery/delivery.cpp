@@ -13,7 +13,6 @@
 namespace inbox_poller::poller {
 namespace {
 
-using config::Way;
 using std::chrono::milliseconds;
 
 /// How long an effect of the same batch may hold chat back. A worker's inbox that stays blocked must not silence the

@@ -106,9 +106,16 @@ class Peer {
 
 /// A server whose handler answers `{"ok":true,"echo":N}` to `{"verb":"echo","n":N}`, waits for the peer's end on
 /// "wait", throws on "throw", and answers with too much on "huge"; or one with a handler of the test's own.
+/// As the daemon has them, for a machine that takes its time: where a limit is the subject the test sets it.
+inline ControlLimits unhurried() {
+  ControlLimits limits;
+  limits.half_line = limits.write = std::chrono::minutes(10);
+  return limits;
+}
+
 class ServerThread {
  public:
-  explicit ServerThread(const std::string& path, ControlLimits limits = {}, ControlServer::Handler handler = {})
+  explicit ServerThread(const std::string& path, ControlLimits limits = unhurried(), ControlServer::Handler handler = {})
       : path_(path) {
     if (!handler)
       handler = [this](boost::json::object request, std::shared_ptr<ControlSession> session) {

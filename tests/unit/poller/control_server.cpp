@@ -312,7 +312,7 @@ TEST_CASE("what was lent is given back when the peer goes after its answer") {
     session->on_close.emplace_back([&] { order = order * 10 + 2; });
     co_return boost::json::object{{"ok", true}};
   };
-  ServerThread server(dir / "s", {}, lend);
+  ServerThread server(dir / "s", unhurried(), lend);
   Peer peer(dir / "s");
   REQUIRE(peer.send("{}\n"));
   CHECK(peer.line() == R"({"ok":true})");
