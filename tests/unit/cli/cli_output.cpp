@@ -189,21 +189,21 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   json::object message{
       {"message_key", "k1"},         {"team", "demo"},        {"inbox", "team-lead"},       {"sender", "alice"},
       {"type", "plain_text"},        {"disposition", "chat"}, {"delivery", "delivered"},    {"sink", "recv"},
-      {"delivered_ms", now - 5'500}, {"attempts", 2},         {"received_ms", now - 61'000}};
+      {"delivered_ms", now - 18'000'500}, {"attempts", 2},         {"received_ms", now - 61'000}};
   const json::object event{{"at_ms", now}, {"event", "delivery.delivered"}, {"detail", "sink=recv"}};
   const auto trace = [&] {
     return shown({"trace", "k1"}, {{"messages", json::array{message}}, {"history", json::array{event}}});
   };
-  CHECK(has(trace(), "it was delivered through recv 5s ago (attempt 2)\n"));
+  CHECK(has(trace(), "it was delivered through recv 5h ago (attempt 2)\n"));
   CHECK(has(trace(), "  delivery.delivered  sink=recv\n"));
   message["delivery"] = "queued";
   message["attempts"] = 0;
   CHECK(has(trace(), "it waits for the lead: it is handed out when the lead is idle"));
   message["delivery"] = "offered";
-  message["offered_ms"] = now - 5'500;
+  message["offered_ms"] = now - 18'000'500;
   CHECK(has(
       trace(),
-      "it was handed out through recv 5s ago and is not acknowledged yet; it comes again if that does not happen\n"));
+      "it was handed out through recv 5h ago and is not acknowledged yet; it comes again if that does not happen\n"));
   message["disposition"] = "refused";
   message["code"] = "sender.stranger";
   message["reason"] = "mallory is no member";
@@ -228,15 +228,15 @@ TEST_CASE("a trace says where a message is now and then everything that happened
 TEST_CASE("a trace of a delivery tells whether somebody said that it arrived") {
   const long long now = cli::now_ms();
   json::object message{{"message_key", "k1"},   {"disposition", "chat"},       {"delivery", "delivered"},
-                       {"sink", "tmux"},        {"delivered_ms", now - 5'500}, {"attempts", 1},
+                       {"sink", "tmux"},        {"delivered_ms", now - 18'000'500}, {"attempts", 1},
                        {"confirmed", "assumed"}};
   const auto trace = [&] { return shown({"trace", "k1"}, {{"messages", json::array{message}}}); };
-  CHECK(has(trace(), "it was delivered through tmux 5s ago, assumed: nothing comes back from there that tells\n"));
+  CHECK(has(trace(), "it was delivered through tmux 5h ago, assumed: nothing comes back from there that tells\n"));
   message["confirmed"] = "acknowledged";
-  CHECK(has(trace(), "it was delivered through tmux 5s ago, acknowledged\n"));
+  CHECK(has(trace(), "it was delivered through tmux 5h ago, acknowledged\n"));
   message["delivery"] = "expired";
   CHECK(has(trace(),
-            "it was given up 5s ago: it waited for longer than delivery.expire_after, or was pointless by then"));
+            "it was given up 5h ago: it waited for longer than delivery.expire_after, or was pointless by then"));
 }
 
 TEST_CASE("a trace of a message that waits says for what, and since when") {
