@@ -42,11 +42,7 @@ HeldLock::~HeldLock() {
   if (owner_ != nullptr) owner_->release(*this);
 }
 
-bool HeldLock::still_ours() const {
-  if (owner_ == nullptr) return false;
-  const Result<FileStat> now = owner_->files_.stat_at(*at_, name_);
-  return now.ok() && same_lock(*now, self_.stat);
-}
+bool HeldLock::still_ours() const { return owner_ != nullptr && owner_->has(*this); }
 
 LockRelease HeldLock::release() {
   if (owner_ == nullptr) return {};
@@ -149,6 +145,11 @@ std::optional<LockAttempt> LockDirectory::remove(const Directory& at, const std:
                                             std::to_string(seen.uid) + " or root has to)");
   }
   return failed(LockOutcome::fault, removed.error().message);
+}
+
+bool LockDirectory::has(const HeldLock& lock) const {
+  const Result<FileStat> now = files_.stat_at(*lock.at_, lock.name_);
+  return now.ok() && same_lock(*now, lock.self_.stat);
 }
 
 LockRelease LockDirectory::release(HeldLock& lock) {

@@ -76,16 +76,18 @@ class LockDirectory {
   /// One attempt at `name` (such as "team-lead.json.lock") in the open folder.
   LockAttempt try_acquire(const Directory& at, const std::string& name);
 
+  /// Whether the directory at the path is still the one that the lock made.
+  [[nodiscard]] bool has(const HeldLock& lock) const;
+  /// What HeldLock::release() does; nothing for a lock that is released already.
+  LockRelease release(HeldLock& lock);
+
   [[nodiscard]] Contention statistics() const;
 
  private:
-  friend class HeldLock;
-
   LockAttempt own(HeldLock lock, std::string note);
   /// Looks at what blocks the path. Empty: the path is free now, and `note` says if something had to be removed for it.
   std::optional<LockAttempt> clear(const Directory& at, const std::string& name, std::string& note);
   std::optional<LockAttempt> remove(const Directory& at, const std::string& name, const FileStat& seen);
-  LockRelease release(HeldLock& lock);
 
   FileSystem& files_;
   const Clock& clock_;
