@@ -271,7 +271,7 @@ MUTATIONS = [
              "config/rule_overlap.cpp",
              "std::vector<char> below(b.size() + 1, 1);",
              "std::vector<char> below(b.size() + 1, 0);",
-             Unit("config", "no call is covered by a rule that may be told and met by a restriction")),
+             Unit("config", "a folder that a rule names stands for what is below it")),
     Mutation("one-table", "rules refuse what screens escape",
              "config/text.cpp",
              "if (schema::is_odd(c.value) &&",

@@ -99,6 +99,13 @@ TEST_CASE("a rule that shares calls with a restriction is known by its words") {
   }
 }
 
+TEST_CASE("a folder that a rule names stands for what is below it") {
+  CHECK(overlap("Read(/src)", "Read(/src/secret/**)"));
+  CHECK(overlap("Read(/src/secret/k)", "Read(/src)"));
+  CHECK(overlap("Edit(//work/app)", "Edit(//work/app/src/?.c)"));
+  CHECK_FALSE(overlap("Read(/src)", "Read(/srcs/**)"));
+}
+
 TEST_CASE("a rule that can be shown to share nothing may be told") {
   const std::pair<const char*, const char*> pairs[] = {
       {"Bash(npm test:*)", "Bash(git push:*)"},
