@@ -1,4 +1,4 @@
-// Reading a request's fields and refusing it. A field of another kind than expected counts as absent.
+// Reading a request's fields, and answering it. A field of another kind than expected counts as absent.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "schema/error.hpp"
+#include "schema/operations/shape.hpp"
 
 namespace inbox_poller::poller {
 
@@ -15,6 +16,14 @@ inline boost::json::object refuse(std::string code, std::string message) {
   return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
 }
 inline boost::json::object refuse(const Error& error) { return refuse(error.code, error.message); }
+
+/// That it was done, and what there is to tell.
+template <class Record>
+boost::json::object done(const Record& record) {
+  boost::json::object answer{{"ok", true}};
+  for (auto& [name, value] : operations::encode(record)) answer.emplace(name, std::move(value));
+  return answer;
+}
 
 inline std::string text(const boost::json::object& request, std::string_view name) {
   const auto* value = request.if_contains(name);

@@ -10,8 +10,8 @@
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
-#include "schema/json_scan.hpp"
 #include "schema/nearest.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -237,99 +237,81 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
 }
 
 json::object Verbs::status(const Object& request) {
-  json::array teams;
+  operations::Status status{.version = INBOX_POLLER_VERSION,
+                            .pid = ::getpid(),
+                            .started_ms = started_ms_,
+                            .ledger = ledger_path_,
+                            .configuration = {operations::texts_of(sources_.files), sources_.dir, sources_.daemon_file},
+                            .teams = {}};
   for (const auto& team : all_served(text(request, "team"))) {
     auto view = team_view(*team, services_);
     if (!view) return refuse(view.error());
-    teams.push_back(std::move(*view));
+    status.teams.push_back(std::move(*view));
   }
-  return {{"ok", true},
-          {"version", INBOX_POLLER_VERSION},
-          {"pid", static_cast<std::int64_t>(::getpid())},
-          {"started_ms", started_ms_},
-          {"ledger", ledger_path_},
-          {"configuration",
-           json::object{{"files", json::array(sources_.files.begin(), sources_.files.end())},
-                        {"folder", sources_.dir},
-                        {"daemon_file", sources_.daemon_file}}},
-          {"teams", std::move(teams)}};
+  return done(status);
 }
 
 json::object Verbs::pending(const Object& request) {
-  json::array asks;
+  operations::Pending pending;
   for (const auto& team : all_served(text(request, "team")))
-    for (const auto* ask : team->asks().shown())
-      asks.push_back(open_ask_view(*team, *ask));
+    for (const auto* ask : team->asks().shown()) pending.asks.push_back(open_ask_view(*team, *ask));
   // Asks that came under an id of another one, and were denied in words: a person is to know.
   const auto kept = services_.ledger.messages().quarantined(text(request, "team"), most_reused);
   if (!kept) return refuse(kept.error());
-  json::array reused;
   for (const auto& row : *kept)
     if (row.code == "request.id_reused" && row.received_ms > services_.clock.wall_ms() - reused_shown_ms)
-      reused.push_back(json::object{{"team", row.team},
-                                    {"member", row.sender},
-                                    {"request_id", row.request_id},
-                                    {"message_key", row.key.value},
-                                    {"received_ms", row.received_ms},
-                                    {"reason", schema::make_parsable(row.reason)}});
-  return {{"ok", true}, {"asks", std::move(asks)}, {"reused_ids", std::move(reused)}};
+      pending.reused_ids.push_back({row.team, row.sender, row.request_id, row.key.value, row.received_ms, row.reason});
+  return done(pending);
 }
 
 json::object Verbs::send(Team& team, const Object& request) {
   const auto member = text(request, "member");
   const auto key = team.send(member, text(request, "text"), text(request, "summary"));
   if (!key) return refuse(key.error());
-  return {{"ok", true}, {"member", member}, {"message_key", key->value}};
+  return done(operations::Sent{member, key->value});
 }
 
 json::object Verbs::broadcast(Team& team, const Object& request) {
-  json::array sent;
+  operations::Broadcast all;
   for (const auto& member : team.context().roster.members) {
     if (member.name == team.context().lead) continue;
     const auto key = team.send(member.name, text(request, "text"), text(request, "summary"), true);
     if (!key) return refuse(key.error());
-    sent.push_back(Object{{"member", member.name}, {"message_key", key->value}});
+    all.sent.push_back({member.name, key->value});
   }
-  return {{"ok", true}, {"sent", std::move(sent)}};
+  return done(all);
 }
 
 json::object Verbs::trace(const Object& request) {
   const auto id = text(request, "id");
   auto view = trace_view(services_.ledger, id, text(request, "kind"), trace_limit);
   if (!view) return refuse(view.error());
-  const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
-  if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("letters") &&
-      nothing("history"))
+  if (view->messages.empty() && view->requests.empty() && view->shutdowns.empty() && view->effects.empty() &&
+      view->letters.empty() && view->history.empty())
     return refuse("request.unknown", "nothing with the id \"" + id + "\" is in the ledger");
-  view->emplace("ok", true);
-  return std::move(*view);
+  return done(*view);
 }
 
 json::object Verbs::reload(const Object&) {
   const auto report = reload_();
   if (!report) return refuse(report.error());
-  json::array answered;
-  for (const auto& [team, ask] : report->answered) answered.push_back(ruled_view(team, ask));
-  const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
-  return {{"ok", true},
-          {"added", list(report->added)},
-          {"removed", list(report->removed)},
-          {"changed", list(report->changed)},
-          {"restart", list(report->restart)},
-          {"answered", std::move(answered)}};
+  using operations::texts_of;
+  operations::Reloaded reloaded{texts_of(report->added), texts_of(report->removed), texts_of(report->changed),
+                                texts_of(report->restart), {}};
+  for (const auto& [team, ask] : report->answered) reloaded.answered.push_back(ruled_view(team, ask));
+  return done(reloaded);
 }
 
 json::object Verbs::quarantine(const Object& request) {
   const auto rows = services_.ledger.messages().quarantined(text(request, "team"), limit_of(request, quarantine_limit));
   if (!rows) return refuse(rows.error());
-  json::array entries;
-  for (const auto& row : *rows) entries.push_back(message_view(row));
+  operations::Quarantine quarantine;
+  for (const auto& row : *rows) quarantine.entries.push_back(message_view(row));
   const auto copies = services_.quarantine.list();
   if (!copies) return refuse(copies.error());
-  json::array kept;
   for (const auto& copy : *copies)
-    kept.push_back(Object{{"path", copy.path}, {"size", copy.size}, {"modified_ms", copy.modified_ms}});
-  return {{"ok", true}, {"entries", std::move(entries)}, {"files", std::move(kept)}};
+    quarantine.files.push_back({copy.path, operations::number_of(copy.size), copy.modified_ms});
+  return done(quarantine);
 }
 
 }  // namespace inbox_poller::poller

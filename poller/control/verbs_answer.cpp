@@ -9,7 +9,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "schema/json_scan.hpp"
+#include "schema/operations/ask.hpp"
 
 namespace inbox_poller::poller {
 namespace json = boost::json;
@@ -29,25 +29,29 @@ Result<std::vector<std::string>> ids_of(const json::object& request) {
   return ids;
 }
 
-json::object refused(const AskFinder::Found& found, std::string code, std::string message) {
-  auto answer = refuse(std::move(code), schema::make_parsable(message));
-  answer["team"] = found.first;
-  answer["kind"] = to_string(found.second.kind);
-  answer["member"] = found.second.asker;
-  answer["request_id"] = found.second.request_id;
-  return answer;
+operations::Outcome outcome_of(std::string_view team, const handlers::Ask& ask) {
+  operations::Outcome outcome;
+  outcome.team = team;
+  outcome.kind = to_string(ask.kind);
+  outcome.request_id = ask.request_id;
+  outcome.member = ask.asker;
+  return outcome;
 }
 
-json::object taken_view(const std::string& team, const Asks::Taken& taken) {
-  json::object view{{"ok", true},
-                    {"team", team},
-                    {"kind", to_string(taken.request.kind)},
-                    {"request_id", taken.request.request_id},
-                    {"state", to_string(taken.request.state)},
-                    {"member", taken.request.asker},
-                    {"subject", schema::make_parsable(handlers::subject_of(taken.request))}};
-  if (!taken.rule_added.empty()) view["rule_added"] = taken.rule_added;
-  return view;
+operations::Outcome refused(std::string_view team, const handlers::Ask& ask, std::string_view code, std::string message) {
+  auto outcome = outcome_of(team, ask);
+  outcome.code = code;
+  outcome.message = std::move(message);
+  return outcome;
+}
+
+operations::Outcome taken_view(const std::string& team, const Asks::Taken& taken) {
+  auto outcome = outcome_of(team, taken.request);
+  outcome.ok = true;
+  outcome.state = to_string(taken.request.state);
+  outcome.subject = handlers::subject_of(taken.request);
+  if (!taken.rule_added.empty()) outcome.rule_added = taken.rule_added;
+  return outcome;
 }
 
 }  // namespace
@@ -63,7 +67,7 @@ Result<AskFinder::Found> Verbs::open_ask(AskFinder& finder, const std::string& i
 
 json::object Verbs::which(const Object& request) {
   AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), conditions_of(request));
-  json::array asks;
+  operations::Meant meant;
   if (const auto id = text(request, "like"); !id.empty()) {
     const auto like = finder.find(id);
     if (!like) return refuse(like.error());
@@ -75,8 +79,9 @@ json::object Verbs::which(const Object& request) {
     const auto& rule = std::get<handlers::NewRule>(made);
     for (const auto* ask : team->asks().shown())
       if (ask->kind == like->second.kind && handlers::covers(rule, *ask, team->asks().folder_of(*ask), view))
-        asks.push_back(open_ask_view(*team, *ask));
-    return {{"ok", true}, {"rule", schema::make_parsable(rule.text)}, {"asks", std::move(asks)}};
+        meant.asks.push_back(open_ask_view(*team, *ask));
+    meant.rule = rule.text;
+    return done(meant);
   }
   std::set<std::pair<std::string, handlers::AskName>> taken;  // one that is named twice is one
   const auto ids = ids_of(request);
@@ -85,9 +90,9 @@ json::object Verbs::which(const Object& request) {
     const auto found = open_ask(finder, id);
     if (!found) return refuse(found.error());
     const auto& [name, ask] = *found;
-    if (taken.emplace(name, name_of(ask)).second) asks.push_back(open_ask_view(*served(name), ask));
+    if (taken.emplace(name, name_of(ask)).second) meant.asks.push_back(open_ask_view(*served(name), ask));
   }
-  return {{"ok", true}, {"asks", std::move(asks)}};
+  return done(meant);
 }
 
 json::object Verbs::answer(const Object& request, bool approve) {
@@ -106,7 +111,8 @@ json::object Verbs::answer(const Object& request, bool approve) {
   const auto of = conditions_of(request);
   const bool all_or_none = ids->size() > 1 && !of.shown;
   AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), of);
-  json::array answers;
+  operations::Outcomes reply;
+  auto& answers = reply.answers;
   std::vector<Asks::Wanted> wanted;
   std::vector<TeamPtr> teams;
   std::vector<std::size_t> places;  // of the wanted ones among the answers
@@ -115,14 +121,16 @@ json::object Verbs::answer(const Object& request, bool approve) {
     auto found = all_or_none ? open_ask(finder, id) : finder.find(id);
     if (!found && !of.shown) return refuse(found.error());
     if (!found) {
-      answers.push_back(refuse(found.error()));
-      answers.back().as_object()["request_id"] = schema::make_parsable(id);
+      auto& outcome = answers.emplace_back();
+      outcome.code = found.error().code;
+      outcome.message = found.error().message;
+      outcome.request_id = id;
       continue;
     }
     auto& [name, ask] = *found;
     if (!named.emplace(name, name_of(ask)).second) continue;
     const auto team = served(name);
-    answers.push_back(refused(*found, "team.unknown",
+    answers.push_back(refused(name, ask, "team.unknown",
                               "team \"" + name + "\" is not served now, so its worker cannot be answered"));
     if (!team) continue;
     teams.push_back(team);
@@ -135,7 +143,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
     auto& place = answers[places[i]];
     const auto& name = teams[i]->context().name;
     if (const auto* no = std::get_if<Asks::Refusal>(&outcomes[i])) {
-      place = refused({name, wanted[i].ask}, no->code, no->message);
+      place = refused(name, wanted[i].ask, no->code, no->message);
       continue;
     }
     const auto& taken = std::get<Asks::Taken>(outcomes[i]);
@@ -143,16 +151,12 @@ json::object Verbs::answer(const Object& request, bool approve) {
     if (!taken.rule_added.empty()) ruled.insert(teams[i]);
     teams[i]->poke();
   }
-  json::array by_rule;
+  if (!ruled.empty()) reply.answered.emplace();
   for (const auto& team : ruled)
-    for (const auto& one : team->asks().judge_again()) by_rule.push_back(ruled_view(team->context().name, one));
-  Object reply{{"ok", true}};
-  if (request.contains("ids"))
-    reply["answers"] = std::move(answers);
-  else
-    reply = std::move(answers.front().as_object());
-  if (!ruled.empty()) reply["answered"] = std::move(by_rule);
-  return reply;
+    for (const auto& one : team->asks().judge_again()) reply.answered->push_back(ruled_view(team->context().name, one));
+  if (request.contains("ids")) return done(reply);
+  operations::OneOutcome one{std::move(answers.front()), std::move(reply.answered)};
+  return operations::encode(one);
 }
 
 }  // namespace inbox_poller::poller

@@ -3,6 +3,7 @@
 
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -41,10 +42,10 @@ asio::awaitable<json::object> Verbs::changes(Object request, SessionPtr session)
     const Areas changed = changes.since(since) & wanted;
     if (poll.is_gone()) co_return refuse("control.closed", "the daemon is ending, or who waited went away");
     if (changed != 0 || poll.is_over()) {
-      json::array list;
+      operations::Changed told{operations::number_of(changes.version()), {}};
       for (const Area area : schema::values<Area>)
-        if ((changed & only(area)) != 0) list.emplace_back(to_string(area));
-      co_return Object{{"ok", true}, {"version", changes.version()}, {"changed", std::move(list)}};
+        if ((changed & only(area)) != 0) told.changed.emplace_back(to_string(area));
+      co_return done(told);
     }
     co_await poll.next();
   }

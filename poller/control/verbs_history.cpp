@@ -1,7 +1,5 @@
 // The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <span>
 
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
@@ -16,24 +14,22 @@
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
-namespace json = boost::json;
 namespace {
 
 constexpr std::size_t most_bytes = 400;  // of a text, unless all of it is wanted
 
 /// With the text in place of the entry's bytes.
-json::object history_view(const MessageRow& row, bool full) {
-  json::object view = message_view(row);
+operations::SaidMessage history_view(const MessageRow& row, bool full) {
   const std::string text = schema::make_parsable(row.disposition == Disposition::bad ? row.raw : row.message.text);
-  view["timestamp"] = schema::make_parsable(row.message.timestamp);
-  view["text"] = full ? text : std::string(handlers::beginning(text, most_bytes));
-  view["is_cut"] = !full && text.size() > most_bytes;
-  if (!full) view.erase("entry");
+  operations::SaidMessage view{message_view(row), row.message.timestamp, text, !full && text.size() > most_bytes, {}, {}};
+  if (full) return view;
+  view.text = handlers::beginning(text, most_bytes);
+  view.entry.reset();
   return view;
 }
 
 /// A letter that went to another host, or came from one, as the message that it is; its bytes where nobody serves `team`.
-json::object history_view(const HostMailRow& letter, Team* team, bool full) {
+operations::SaidMessage history_view(const HostMailRow& letter, Team* team, bool full) {
   MessageRow row;
   row.team = letter.team;
   row.inbox = letter.inbox;
@@ -50,29 +46,28 @@ json::object history_view(const HostMailRow& letter, Team* team, bool full) {
       row.message = std::move(decoded->message);
       row.disposition = Disposition::chat;
     }
-  json::object view = history_view(row, full);
+  auto view = history_view(row, full);
   const auto say = [&](const auto& payload) {
     if constexpr (requires { handlers::draft_of(payload); })
-      view["subject"] = schema::make_parsable(handlers::subject_of(handlers::draft_of(payload)));
+      view.subject = handlers::subject_of(handlers::draft_of(payload));
   };
   std::visit(say, schema::decode_payload(row.message.text));
-  view["disposition"] = "letter";
-  view["letter"] = letter_view(letter);
+  view.disposition = "letter";
+  view.letter = letter_view(letter);
   return view;
 }
 
 /// The oldest first; at most so many, the newest.
-json::array in_order(std::vector<json::object> views, int limit) {
-  std::ranges::stable_sort(views, {}, [](const json::object& view) { return view.at("received_ms").to_number<EpochMs>(); });
+operations::History in_order(std::vector<operations::SaidMessage> views, int limit) {
+  std::ranges::stable_sort(views, {}, &operations::SaidMessage::received_ms);
   const auto most = std::min(views.size(), static_cast<std::size_t>(limit));
-  json::array list;
-  for (auto& view : std::span(views).last(most)) list.push_back(std::move(view));
-  return list;
+  views.erase(views.begin(), views.end() - static_cast<std::ptrdiff_t>(most));
+  return {std::move(views)};
 }
 
 }  // namespace
 
-json::object Verbs::history(const Object& request) {
+boost::json::object Verbs::history(const Object& request) {
   auto& ledger = services_.ledger;
   const int limit = limit_of(request);
   const std::string key = text(request, "key");
@@ -83,7 +78,7 @@ json::object Verbs::history(const Object& request) {
   const auto letters = key.empty() ? ledger.host_mail().latest(wanted, limit) : ledger.host_mail().like(key, limit);
   if (!letters) return refuse(letters.error());
   const bool full = flag(request, "full") || !key.empty();
-  std::vector<json::object> views;
+  std::vector<operations::SaidMessage> views;
   for (const auto& row : *rows) {
     if (!wanted.team.empty() && row.team != wanted.team) continue;
     auto view = history_view(row, full);
@@ -91,11 +86,11 @@ json::object Verbs::history(const Object& request) {
       const auto asks = ledger.asks().by_id(row.request_id);
       if (!asks) return refuse(asks.error());
       for (const auto& [team, ask] : *asks)
-        if (ask.message == row.key) view["subject"] = schema::make_parsable(handlers::subject_of(ask));
+        if (ask.message == row.key) view.subject = handlers::subject_of(ask);
     }
     const auto letter = ledger.host_mail().like(row.key.value, 1);
     if (!letter) return refuse(letter.error());
-    if (!letter->empty()) view["letter"] = letter_view(letter->front());
+    if (!letter->empty()) view.letter = letter_view(letter->front());
     views.push_back(std::move(view));
   }
   for (const auto& letter : *letters) {
@@ -104,7 +99,7 @@ json::object Verbs::history(const Object& request) {
     if (!is_message) return refuse(is_message.error());
     if (!*is_message) views.push_back(history_view(letter, served(letter.team).get(), full));
   }
-  return {{"ok", true}, {"messages", in_order(std::move(views), limit)}};
+  return done(in_order(std::move(views), limit));
 }
 
 }  // namespace inbox_poller::poller

@@ -14,6 +14,7 @@
 #include "schema/client_version.hpp"
 #include "schema/hook_event.hpp"
 #include "schema/ids.hpp"
+#include "schema/operations/lead.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
@@ -207,13 +208,13 @@ Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) cons
 }
 
 json::object Verbs::hook(const Object& request, ControlSession& session) {
-  Object answer{{"ok", true}, {"keys", json::array()}};
+  operations::HookAnswer answer;
   Object problem;
   auto team = team_of_event(request, problem);
   if (!team) {
     if (text(problem, "code") != foreign_session) return problem;
-    answer["ignored"] = problem["message"];
-    return answer;
+    answer.ignored = text(problem, "message");
+    return done(answer);
   }
   const auto event = event_of(request);
   if (!event) return refuse(event.error());
@@ -222,7 +223,7 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
     const auto task = event->task_subject.empty() ? event->task_id : event->task_id + ": " + event->task_subject;
     const auto heard = team->heard_of(std::string(schema::bare_name(event->teammate_name)), idle ? "idle" : "completed",
                                       idle ? "" : handlers::one_line(task));
-    return heard ? answer : refuse(heard.error());
+    return heard ? done(answer) : refuse(heard.error());
   }
   const bool is_leads_own = event->agent_id.empty();
   if (is_leads_own) {
@@ -236,13 +237,13 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
   else if (is_leads_own)
     reaction.react();
   else
-    answer["ignored"] = "an event of a subagent";
-  if (!reaction.output().empty()) answer["output"] = reaction.output();
+    answer.ignored = "an event of a subagent";
+  if (!reaction.output().empty()) answer.output = reaction.output();
   if (auto& out = reaction.handed_out()) {
-    for (const auto& message : out->messages) answer["keys"].as_array().emplace_back(message.key.value);
+    for (const auto& message : out->messages) answer.keys.emplace_back(message.key.value);
     lend_to_hook(team, session, *std::move(out));
   }
-  return answer;
+  return done(answer);
 }
 
 HookOffer hook_offer(Team& team, HookWay way, const std::string& session,

@@ -5,6 +5,7 @@
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/team/lead_asks.hpp"
+#include "schema/operations/rule.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -13,13 +14,10 @@ namespace {
 constexpr std::chrono::seconds decision_look{1};
 
 boost::json::object reply(const LeadVerdict& verdict) {
-  boost::json::object answer{{"ok", true},
-                             {"decision", config::to_string(verdict.decision)},
-                             {"rule", verdict.rule},
-                             {"reason", verdict.reason}};
-  if (verdict.by_person) answer["by_person"] = true;
-  if (!verdict.updated_input.empty()) answer["updated_input"] = verdict.updated_input;
-  return answer;
+  operations::Judgement judgement{config::to_string(verdict.decision), verdict.rule, verdict.reason, {}, {}};
+  if (verdict.by_person) judgement.by_person = true;
+  if (!verdict.updated_input.empty()) judgement.updated_input = verdict.updated_input;
+  return done(judgement);
 }
 
 }  // namespace

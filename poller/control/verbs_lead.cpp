@@ -105,12 +105,8 @@ asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, Sessio
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->poke();
-  co_return Object{{"ok", true},
-                   {"team", team->context().name},
-                   {"lead", team->context().lead},
-                   {"rung", session->way},
-                   {"lead_state", to_string(team->delivery().lead().state())},
-                   {"permissions", team->context().config.lead.permissions}};
+  co_return done(operations::Attached{team->context().name, team->context().lead, session->way,
+                                      to_string(team->delivery().lead().state()), team->context().config.lead.permissions});
 }
 
 asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, SessionPtr session) {
@@ -156,15 +152,11 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     static_cast<void>(team->delivery().lead().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
-  json::array list;
-  for (const auto& message : messages) list.push_back(message_view(message));
-  Object reply{{"ok", true},
-               {"messages", std::move(list)},
-               {"held", *held},
-               {"lead_state", to_string(team->delivery().lead().state())}};
+  operations::Received received{{}, *held, to_string(team->delivery().lead().state()), {}};
+  for (const auto& message : messages) received.messages.push_back(message_view(message));
   const auto* wants_block = request.if_contains("block");
-  if (wants_block == nullptr || *wants_block != json::value(false)) reply["block"] = block(messages);
-  co_return reply;
+  if (wants_block == nullptr || *wants_block != json::value(false)) received.block = block(messages);
+  co_return done(received);
 }
 
 void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
@@ -199,7 +191,7 @@ json::object Verbs::acknowledge(const Object& request) {
     if (!acknowledged) return refuse(acknowledged.error());
     count += *acknowledged;
   }
-  return {{"ok", true}, {"acknowledged", count}};
+  return done(operations::Acknowledged{operations::number_of(count)});
 }
 
 json::object Verbs::lead(Team& team, const Object& request) {
@@ -220,12 +212,8 @@ json::object Verbs::lead(Team& team, const Object& request) {
     if (auto reported = team.delivery().lead().report(*event, limit, &session); !reported) return refuse(reported.error());
     team.poke();
   }
-  auto view = lead_view(team);
-  view["ok"] = true;
-  view["team"] = team.context().name;
-  view["permissions"] = team.context().config.lead.permissions;
-  view["mcp_tools"] = team.context().config.lead.mcp_tools;
-  return view;
+  const auto& settings = team.context().config.lead;
+  return done(operations::LeadOfTeam{lead_view(team), team.context().name, settings.permissions, settings.mcp_tools});
 }
 
 }  // namespace inbox_poller::poller

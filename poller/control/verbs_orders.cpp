@@ -1,11 +1,11 @@
 // The verbs by which the lead's side begins something itself: shutdowns, modes, rules.
 #include <algorithm>
-#include <boost/json/array.hpp>
 #include <chrono>
 
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
+#include "schema/operations/order.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
@@ -31,17 +31,11 @@ std::vector<std::string> members_of(const json::object& request, Team& team, jso
   return {};
 }
 
-json::array list_of(const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); }
-
-json::object rule_view(std::string_view kind, std::string_view action, const std::string& rule) {
-  return {{"kind", kind}, {"action", action}, {"rule", rule}};
-}
-
 template <class Rule>
-void add_rules(json::array& list, std::string_view kind, const config::RuleSet<Rule>& rules) {
-  for (const auto& rule : rules.deny) list.push_back(rule_view(kind, "deny", rule.text));
-  for (const auto& rule : rules.ask) list.push_back(rule_view(kind, "ask", rule.text));
-  for (const auto& rule : rules.allow) list.push_back(rule_view(kind, "allow", rule.text));
+void add_rules(std::vector<operations::Rule>& list, std::string_view kind, const config::RuleSet<Rule>& rules) {
+  for (const auto& rule : rules.deny) list.push_back({kind, "deny", rule.text});
+  for (const auto& rule : rules.ask) list.push_back({kind, "ask", rule.text});
+  for (const auto& rule : rules.allow) list.push_back({kind, "allow", rule.text});
 }
 
 }  // namespace
@@ -62,20 +56,20 @@ asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, Ses
       co_return refuse("request.invalid", std::string("`") + name + "` must be between 0 and seven days");
     *field = std::chrono::milliseconds(*ms);
   }
-  json::array begun, refused;
+  operations::ShutdownsBegun begun;
   for (const auto& member : members) {
     order.member = member;
     const auto outcome = co_await team->shutdowns().request(order);
     if (const auto* shutdown = outcome ? std::get_if<handlers::Shutdown>(&*outcome) : nullptr) {
-      begun.push_back(shutdown_view(team->context().name, *shutdown));
+      begun.shutdowns.push_back(shutdown_view(team->context().name, *shutdown));
       continue;
     }
     const Error why = outcome ? error_of(std::get<handlers::NotTaken>(*outcome)) : outcome.error();
     if (!flag(request, "all")) co_return refuse(why);
-    refused.push_back(Object{{"member", member}, {"code", why.code}, {"message", why.message}});
+    begun.refused.push_back({member, why.code, why.message});
   }
   team->poke();
-  co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
+  co_return done(begun);
 }
 
 json::object Verbs::shutdowns(const Object& request) {
@@ -101,10 +95,10 @@ json::object Verbs::shutdowns(const Object& request) {
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.second.requested_ms > b.second.requested_ms; });
   }
-  json::array list;
+  operations::Shutdowns list;
   for (const auto& [team, shutdown] : found)
-    if (list.size() < static_cast<std::size_t>(limit)) list.push_back(shutdown_view(team, shutdown));
-  return {{"ok", true}, {"shutdowns", std::move(list)}};
+    if (list.shutdowns.size() < static_cast<std::size_t>(limit)) list.shutdowns.push_back(shutdown_view(team, shutdown));
+  return done(list);
 }
 
 json::object Verbs::mode(Team& team, const Object& request) {
@@ -117,16 +111,16 @@ json::object Verbs::mode(Team& team, const Object& request) {
   const auto rows = team.orders().set_mode(members, *mode, text(request, "by"));
   if (!rows) return refuse(rows.error());
   team.poke();
-  json::array sent;
-  for (const auto& row : *rows) sent.push_back(Object{{"member", row.member}, {"mode", row.subject}});
-  return {{"ok", true}, {"sent", std::move(sent)}};
+  operations::ModesSent modes;
+  for (const auto& row : *rows) modes.sent.push_back({row.member, row.subject});
+  return done(modes);
 }
 
 json::object Verbs::assign(Team& team, const Object& request) {
   const auto to = text(request, "member");
   const auto task = team.assign(text(request, "task"), to, text(request, "by"));
   if (!task) return refuse(task.error());
-  return {{"ok", true}, {"task", task->id}, {"subject", schema::printable(task->subject)}, {"member", to}};
+  return done(operations::Assigned{task->id, schema::printable(task->subject), to});
 }
 
 json::object Verbs::allow(Team& team, const Object& request) {
@@ -136,46 +130,38 @@ json::object Verbs::allow(Team& team, const Object& request) {
   const auto allowed =
       team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"), audience);
   if (!allowed) return refuse(allowed.error());
-  json::array answered;
-  for (const auto& ask : team.asks().judge_again()) answered.push_back(ruled_view(team.context().name, ask));
+  operations::Allowed view{.rule = allowed->rule.rule,
+                           .is_new = allowed->is_new,
+                           .told = operations::texts_of(allowed->told),
+                           .not_told = allowed->not_told,
+                           .answered = {},
+                           .role = to_string(team.context().standing.stance)};
+  for (const auto& ask : team.asks().judge_again()) view.answered.push_back(ruled_view(team.context().name, ask));
   team.poke();
-  return {{"ok", true},
-          {"rule", allowed->rule.rule},
-          {"is_new", allowed->is_new},
-          {"told", list_of(allowed->told)},
-          {"not_told", allowed->not_told},
-          {"answered", std::move(answered)},
-          {"role", to_string(team.context().standing.stance)}};
+  return done(view);
 }
 
 json::object Verbs::revoke(Team& team, const Object& request) {
   const auto revoked = team.orders().revoke(text(request, "rule"), text(request, "by"));
   if (!revoked) return refuse(revoked.error());
-  return {{"ok", true}, {"rule", revoked->rule}, {"keepers", list_of(team.orders().told(revoked->id))}};
+  return done(operations::Revoked{revoked->rule, operations::texts_of(team.orders().told(revoked->id))});
 }
 
 json::object Verbs::rules(Team& team, const Object&) {
   const auto& context = team.context();
-  json::array configured;
-  add_rules(configured, "permission", context.config.permissions.rules);
-  add_rules(configured, "host", context.config.sandbox.hosts);
-  json::array session;
+  operations::Rules view{context.name, {}, {}, context.config.source};
+  add_rules(view.configured, "permission", context.config.permissions.rules);
+  add_rules(view.configured, "host", context.config.sandbox.hosts);
   for (const auto& rule : context.rules.of_session()) {
-    auto view = session_rule_view(rule);
-    view["told"] = list_of(team.orders().told(rule.id));
-    if (rule.kind == "team") view["not_told"] = team.orders().why_not_told(rule.rule);
-    session.push_back(std::move(view));
+    view.session.push_back({rule_view(rule), operations::texts_of(team.orders().told(rule.id)), {}});
+    if (rule.kind == "team") view.session.back().not_told = team.orders().why_not_told(rule.rule);
   }
-  return {{"ok", true},
-          {"team", context.name},
-          {"configured", std::move(configured)},
-          {"session", std::move(session)},
-          {"source", context.config.source}};
+  return done(view);
 }
 
 json::object Verbs::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
-  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.context().standing.stance)}};
+  return done(operations::Resumed{team.context().name, to_string(team.context().standing.stance)});
 }
 
 }  // namespace inbox_poller::poller

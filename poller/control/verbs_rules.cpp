@@ -1,15 +1,13 @@
 // The verbs `try` and `suggest`: rules before they matter. Neither decides or changes anything.
-#include <boost/json/array.hpp>
-
 #include "handlers/orders.hpp"
 #include "handlers/rule_trial.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/operations/rule.hpp"
 
 namespace inbox_poller::poller {
-namespace json = boost::json;
 namespace {
 
 constexpr int decisions_looked_at = 2'000;
@@ -27,16 +25,9 @@ Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handler
   return false;
 }
 
-json::object part_view(const handlers::TriedPart& part) {
-  return {{"part", schema::make_parsable(part.text)},
-          {"action", config::to_string(part.action)},
-          {"rule", part.rule},
-          {"reason", schema::make_parsable(part.reason)}};
-}
-
 }  // namespace
 
-json::object Verbs::try_rules(Team& team, const Object& request) {
+boost::json::object Verbs::try_rules(Team& team, const Object& request) {
   auto& context = team.context();
   const auto tool = text(request, "tool");
   const auto input = text(request, "input");
@@ -52,25 +43,25 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
                          ? handlers::Trial{handlers::try_host(host, view), {}, {}}
                          : handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), view);
   const auto& answerer = host.empty() ? context.config.permissions.ask : context.config.sandbox.ask;
-  json::array parts;
-  for (const auto& part : trial.parts) parts.push_back(part_view(part));
-  return {{"ok", true},
-          {"team", context.name},
-          {"host", schema::make_parsable(host)},
-          {"tool", tool},
-          {"input", schema::make_parsable(input)},
-          {"member", worker},
-          {"folder", schema::make_parsable(trial.folder)},
-          {"decision", config::to_string(trial.verdict.action)},
-          {"rule", trial.verdict.rule},
-          {"reason", schema::make_parsable(trial.verdict.reason)},
-          {"parts", std::move(parts)},
-          {"answerer", config::to_string(answerer)},
-          {"role", to_string(team.context().standing.stance)},
-          {"source", context.config.source}};
+  operations::Trial told{.team = context.name,
+                         .host = host,
+                         .tool = tool,
+                         .input = input,
+                         .member = worker,
+                         .folder = trial.folder,
+                         .decision = config::to_string(trial.verdict.action),
+                         .rule = trial.verdict.rule,
+                         .reason = trial.verdict.reason,
+                         .parts = {},
+                         .answerer = config::to_string(answerer),
+                         .role = to_string(team.context().standing.stance),
+                         .source = context.config.source};
+  for (const auto& part : trial.parts)
+    told.parts.push_back({part.text, config::to_string(part.action), part.rule, part.reason});
+  return done(told);
 }
 
-json::object Verbs::suggest(Team& team, const Object& request) {
+boost::json::object Verbs::suggest(Team& team, const Object& request) {
   auto& context = team.context();
   const auto since = number(request, "since_ms").value_or(0);
   const auto rows = services_.ledger.asks().decisions(context.name, since, limit_of(request, decisions_looked_at));
@@ -81,21 +72,11 @@ json::object Verbs::suggest(Team& team, const Object& request) {
     if (!as_asked) return refuse(as_asked.error());
     if (*as_asked) decided.push_back(ask);
   }
-  json::array list;
-  for (const auto& one : handlers::suggest_rules(decided, context.view())) {
-    json::array members;
-    for (const auto& name : one.askers) members.emplace_back(schema::make_parsable(name));
-    list.push_back(Object{{"kind", one.kind},
-                          {"rule", schema::make_parsable(one.rule)},
-                          {"asks", one.asks},
-                          {"members", std::move(members)},
-                          {"last_ms", one.last_ms}});
-  }
-  return {{"ok", true},
-          {"team", context.name},
-          {"looked_at", rows->size()},
-          {"suggestions", std::move(list)},
-          {"source", context.config.source}};
+  operations::Suggestions list{context.name, operations::number_of(rows->size()), {}, context.config.source};
+  for (const auto& one : handlers::suggest_rules(decided, context.view()))
+    list.suggestions.push_back({one.kind, one.rule, operations::number_of(one.asks),
+                                operations::Texts(one.askers.begin(), one.askers.end()), one.last_ms});
+  return done(list);
 }
 
 }  // namespace inbox_poller::poller

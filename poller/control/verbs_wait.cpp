@@ -6,6 +6,7 @@
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -13,6 +14,7 @@ namespace json = boost::json;
 namespace {
 
 using handlers::TeamPoint;
+using operations::number_of;
 using std::chrono::milliseconds;
 
 constexpr milliseconds point_look{500};  // what only the time tells raises no signal
@@ -47,11 +49,11 @@ Result<handlers::TeamCounts> counts_of(Team& team, Services& services) {
 }
 
 /// Who keeps the team from being idle, and what each does.
-json::array working_view(Team& team, EpochMs now) {
-  json::array list;
+std::vector<operations::Working> working_view(Team& team, EpochMs now) {
+  std::vector<operations::Working> list;
   for (const auto& [name, member] : team.context().members)
     if (const auto state = worker_state(team, member, now); name != team.context().lead && handlers::is_working(state))
-      list.push_back(json::object{{"member", name}, {"doing", handlers::to_string(state)}});
+      list.push_back({name, handlers::to_string(state)});
   return list;
 }
 
@@ -70,18 +72,18 @@ asio::awaitable<json::object> Verbs::wait(TeamPtr team, Object request, SessionP
     poll.look();
     const auto counts = counts_of(*team, services_);
     if (!counts) co_return refuse(counts.error());
-    json::array met;
+    operations::Waited waited;
     for (const auto point : points)
-      if (handlers::is_at(point, *counts)) met.emplace_back(handlers::to_string(point));
-    const bool is_over = needs_all ? met.size() == points.size() : !met.empty();
-    if (is_over || poll.is_over()) {
-      Object answer{{"ok", true}, {"team", team->context().name}, {"is_met", is_over}, {"met", std::move(met)}};
-      answer["working"] = working_view(*team, services_.clock.wall_ms());
-      answer["present"] = counts->present;
-      answer["asks"] = counts->asks;
-      answer["mail"] = counts->mail;
-      answer["shutdowns"] = counts->shutdowns;
-      co_return answer;
+      if (handlers::is_at(point, *counts)) waited.met.emplace_back(handlers::to_string(point));
+    waited.is_met = needs_all ? waited.met.size() == points.size() : !waited.met.empty();
+    if (waited.is_met || poll.is_over()) {
+      waited.team = team->context().name;
+      waited.working = working_view(*team, services_.clock.wall_ms());
+      waited.present = number_of(counts->present);
+      waited.asks = number_of(counts->asks);
+      waited.mail = number_of(counts->mail);
+      waited.shutdowns = number_of(counts->shutdowns);
+      co_return done(waited);
     }
     co_await poll.next(point_look);
   }

@@ -4,6 +4,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "schema/hook_event.hpp"
+#include "schema/operations/lead.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -24,7 +25,7 @@ std::string output_of(const handlers::Ask& decided) {
 asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionPtr session) {
   const auto event = schema::decode_hook_event(text(request, "event"));
   if (!event) co_return refuse(event.error());
-  const auto ignored = [](std::string why) { return Object{{"ok", true}, {"ignored", std::move(why)}}; };
+  const auto ignored = [](std::string why) { return done(operations::WorkerCall{{}, {}, {}, {}, std::move(why)}); };
   if (event->name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
   const auto client = client_of(services_.processes, session->peer);
   if (!client) co_return ignored("the process that runs the hook is not known");
@@ -45,10 +46,7 @@ asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionP
   const auto decided = team->worker_calls().decide(worker, call);
   if (!decided) co_return refuse(decided.error());
   if (!*decided) co_return ignored("no rule allows or denies this call");
-  Object answer{{"ok", true}, {"team", team->context().name}, {"member", worker}};
-  answer["request_id"] = (*decided)->request_id;
-  answer["output"] = output_of(**decided);
-  co_return answer;
+  co_return done(operations::WorkerCall{team->context().name, worker, (*decided)->request_id, output_of(**decided), {}});
 }
 
 }  // namespace inbox_poller::poller

@@ -1,7 +1,6 @@
-// Domain values as the JSON objects of docs/control.md. Bytes that came from agents are made valid text here, once.
+// Domain values as the records that are told of them (schema/operations).
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <string>
 #include <string_view>
 
@@ -9,28 +8,25 @@
 #include "poller/team/ask_view.hpp"
 #include "poller/team/team.hpp"
 #include "schema/error.hpp"
+#include "schema/operations/team.hpp"
+#include "schema/operations/trace.hpp"
 
 namespace inbox_poller::poller {
 
-boost::json::object message_view(const Offered&);
-boost::json::object message_view(const MessageRow&);
-/// A letter between hosts: where it is, as far as this host knows.
-boost::json::object letter_view(const HostMailRow&);
-boost::json::object lead_view(Team&);
-boost::json::object delivery_view(Team&);
-boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);
+operations::LeadMessage message_view(const Offered&);
+operations::Message message_view(const MessageRow&);
+operations::Letter letter_view(const HostMailRow&);
+operations::Lead lead_view(Team&);
+operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdown&);
 /// What a worker is doing now.
 handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
-/// `answers`, `answers_reason`: whether the worker takes answers of ours.
-void add_worth(boost::json::object& view, const handlers::AnswerWorth&);
 /// An ask that waits, with where it would run, what the rules say of each part, and whether our answer counts.
-boost::json::object open_ask_view(Team&, const handlers::Ask&);
-/// An ask that a rule answered after it had waited.
-boost::json::object ruled_view(std::string_view team, const handlers::Ask&);
-boost::json::object session_rule_view(const SessionRule&);
-Result<boost::json::object> team_view(Team&, Services&);
+operations::OpenAsk open_ask_view(Team&, const handlers::Ask&);
+operations::RuledAsk ruled_view(std::string_view team, const handlers::Ask&);
+operations::GivenRule rule_view(const SessionRule&);
+Result<operations::Team> team_view(Team&, Services&);
 /// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,
 /// what we wrote, history. Of asks only those of `kind`, unless it is empty.
-Result<boost::json::object> trace_view(Ledger&, const std::string& id, const std::string& kind, int limit);
+Result<operations::Trace> trace_view(Ledger&, const std::string& id, const std::string& kind, int limit);
 
 }  // namespace inbox_poller::poller

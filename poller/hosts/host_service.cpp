@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/array.hpp>
 
 #include "poller/hosts/host_beat.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
-namespace json = boost::json;
 namespace {
 
 using handlers::Moment;
@@ -339,47 +337,31 @@ asio::awaitable<void> HostService::receive(std::function<bool()> given_up) {
   }
 }
 
-json::object HostService::told() const {
+operations::Hosts HostService::told() const {
+  using operations::number_of;
   const auto& context = state_.context;
-  json::object object;
-  object["host"] = state_.settings.host;
-  object["id"] = state_.settings.id;
-  object["engine"] = exchange_ ? exchange_->name() : "";
-  object["leader"] = state_.leader;
-  object["epoch"] = state_.epoch;
-  object["leads"] = state_.leading();
-  object["trouble"] = state_.trouble;
-  object["trouble_since_ms"] = state_.trouble.empty() ? 0 : state_.trouble_ms;
-  object["round_trip_us"] = round_trip().count();
-  object["full"] = state_.full;
-  json::array worries;
+  operations::Hosts view;
+  view.host = state_.settings.host;
+  view.id = state_.settings.id;
+  view.engine = exchange_ ? exchange_->name() : "";
+  view.leader = state_.leader;
+  view.epoch = number_of(state_.epoch);
+  view.leads = state_.leading();
+  view.trouble = state_.trouble;
+  view.trouble_since_ms = state_.trouble.empty() ? 0 : state_.trouble_ms;
+  view.round_trip_us = round_trip().count();
+  view.full = state_.full;
   if (exchange_)
-    for (const auto& one : exchange_->worries()) worries.push_back(json::string(one));
-  object["worries"] = std::move(worries);
-  json::array hosts;
+    for (const auto& one : exchange_->worries()) view.worries.emplace_back(one);
   for (const auto& [name, seen] : state_.seen) {
-    json::array members;
-    for (const auto& [member, entry] : seen.members) members.push_back(json::string(member));
-    hosts.push_back({{"host", name},
-                     {"version", seen.version},
-                     {"leads", seen.leads},
-                     {"queued", seen.queued},
-                     {"oldest_ms", seen.oldest_ms},
-                     {"heard_ms", seen.heard_ms},
-                     {"members", std::move(members)}});
+    view.hosts.push_back({name, seen.version, seen.leads, number_of(seen.queued), seen.oldest_ms, seen.heard_ms, {}});
+    for (const auto& [member, entry] : seen.members) view.hosts.back().members.emplace_back(member);
   }
-  object["hosts"] = std::move(hosts);
-  json::array mail;
   if (const auto counts = context.ledger.host_mail().counts(context.name))
     for (const auto& one : *counts)
-      mail.push_back({{"way", to_string(one.way)},
-                      {"stream", one.host},
-                      {"waiting", one.waiting},
-                      {"put", one.put},
-                      {"there", one.there},
-                      {"oldest_ms", one.oldest_ms}});
-  object["mail"] = std::move(mail);
-  return object;
+      view.mail.push_back({to_string(one.way), one.host, number_of(one.waiting), number_of(one.put), number_of(one.there),
+                           one.oldest_ms});
+  return view;
 }
 
 }  // namespace inbox_poller::poller

@@ -14,6 +14,7 @@
 #include "poller/hosts/relay.hpp"
 #include "poller/hosts/spread_mailbox.hpp"
 #include "poller/hosts/spread_members.hpp"
+#include "schema/operations/hosts.hpp"
 
 namespace inbox_poller::poller {
 
@@ -67,7 +68,7 @@ class HostService {
 
   [[nodiscard]] const HostState& state() const { return state_; }
   /// What `status` and `inbox-poller hosts` show.
-  [[nodiscard]] boost::json::object told() const;
+  [[nodiscard]] operations::Hosts told() const;
 
  private:
   boost::asio::awaitable<void> step_lease();

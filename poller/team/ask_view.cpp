@@ -1,46 +1,36 @@
 #include "poller/team/ask_view.hpp"
 
-#include <boost/json/array.hpp>
-#include <string>
-
 #include "handlers/subject.hpp"
-#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 
-boost::json::object request_view(std::string_view team, const handlers::Ask& request) {
-  const auto clean = [](std::string_view bytes) { return schema::make_parsable(bytes); };
-  const bool is_call = request.kind == handlers::AskKind::permission;
-  return {{"team", team},
-          {"kind", handlers::to_string(request.kind)},
-          {"request_id", request.request_id},
-          {"member", clean(request.asker)},
-          {"subject", clean(handlers::subject_of(request))},
-          {"tool", is_call ? clean(request.subject) : std::string()},
-          {"file", request.kind == handlers::AskKind::plan ? clean(request.subject) : std::string()},
-          {"body", clean(request.body)},
-          {"description", clean(request.description)},
-          {"suggestions", clean(request.suggestions)},
-          {"state", handlers::to_string(request.state)},
-          {"asked_ms", request.asked_ms},
-          {"deadline_ms", request.deadline_ms},
-          {"decided_ms", request.decided_ms},
-          {"decided_by", clean(request.decided_by)},
-          {"rule", clean(request.rule)},
-          {"reason", clean(request.reason)},
-          {"message_key", request.message.value}};
+operations::Ask ask_view(std::string_view team, const handlers::Ask& ask) {
+  return {.team = team,
+          .kind = handlers::to_string(ask.kind),
+          .request_id = ask.request_id,
+          .member = ask.asker,
+          .subject = handlers::subject_of(ask),
+          .tool = ask.kind == handlers::AskKind::permission ? ask.subject : "",
+          .file = ask.kind == handlers::AskKind::plan ? ask.subject : "",
+          .body = ask.body,
+          .description = ask.description,
+          .suggestions = ask.suggestions,
+          .state = handlers::to_string(ask.state),
+          .asked_ms = ask.asked_ms,
+          .deadline_ms = ask.deadline_ms,
+          .decided_ms = ask.decided_ms,
+          .decided_by = ask.decided_by,
+          .rule = ask.rule,
+          .reason = ask.reason,
+          .message_key = ask.message.value,
+          .input = {},
+          .suggested = {}};
 }
 
-boost::json::object open_view(std::string_view team, const handlers::Ask& ask, std::string_view folder,
+operations::OpenAsk open_view(std::string_view team, const handlers::Ask& ask, std::string_view folder,
                               const std::vector<config::PartVerdict>& parts) {
-  auto view = request_view(team, ask);
-  view["folder"] = schema::make_parsable(folder);
-  boost::json::array list;
-  for (const auto& part : parts)
-    list.push_back(boost::json::object{{"part", schema::make_parsable(part.part)},
-                                       {"rule", schema::make_parsable(part.rule)},
-                                       {"missing", schema::make_parsable(part.missing)}});
-  view["parts"] = std::move(list);
+  operations::OpenAsk view{ask_view(team, ask), folder, {}, {}, {}, {}};
+  for (const auto& part : parts) view.parts.push_back({part.part, part.rule, part.missing});
   return view;
 }
 

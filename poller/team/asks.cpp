@@ -54,7 +54,7 @@ std::string Asks::folder_of(const handlers::Ask& request) const {
   return member != nullptr ? member->cwd : std::string();
 }
 
-boost::json::object Asks::view_of(const handlers::Ask& ask) {
+operations::OpenAsk Asks::view_of(const handlers::Ask& ask) {
   const auto folder = folder_of(ask);
   const auto made = [&] {
     return open_view(context_.name, ask, folder, handlers::parts_of(ask, folder, context_.view()));

@@ -3,7 +3,6 @@
 // clock; the wall clock only carries them over a restart.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "handlers/dispatch.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/team/notifier.hpp"
+#include "schema/operations/ask.hpp"
 
 namespace inbox_poller::poller {
 
@@ -35,7 +35,7 @@ class Asks {
 
   /// An open ask as whoever looks is shown it, but for what its asker's processes tell: made once, and anew when the ask
   /// or the rules are others.
-  boost::json::object view_of(const handlers::Ask&);
+  operations::OpenAsk view_of(const handlers::Ask&);
 
   /// This worker has ended: whatever it asked until this moment is withdrawn.
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
@@ -106,7 +106,7 @@ class Asks {
       std::string folder;
       EpochMs asked_ms;
       EpochMs deadline_ms;
-      boost::json::object view;
+      operations::OpenAsk view;
     };
     std::optional<Seen> seen = {};
   };

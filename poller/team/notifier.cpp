@@ -5,6 +5,7 @@
 
 #include "handlers/ask_route.hpp"
 #include "poller/team/ask_view.hpp"
+#include "schema/operations/shape.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -45,7 +46,7 @@ class AskNotice final : public Errand {
     TRY(auto ask, context_.ledger.asks().find(context_.name, name_));
     TRY(const auto told, told_of(context_.ledger, context_.name, name_));
     if (!ask || !handlers::is_to_be_told(*ask, told, of_decision_)) return std::optional<boost::json::object>();
-    auto view = request_view(context_.name, *ask);
+    auto view = operations::encode(ask_view(context_.name, *ask));
     view["event"] = of_decision_ ? "decided" : "asked";
     ask_ = *std::move(ask);
     return std::optional(std::move(view));

@@ -1,0 +1,75 @@
+// Records: one table a struct, and what the encoder and the decoder make of it.
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "schema/operations/order.hpp"
+#include "schema/operations/shape.hpp"
+#include "schema/operations/team.hpp"
+#include "schema/operations/trace.hpp"
+#include "tests/support/catch.hpp"
+
+namespace inbox_poller::records_test {
+
+namespace json = boost::json;
+using operations::decode;
+using operations::encode;
+
+namespace {
+
+json::object object_of(const char* text) { return json::parse(text).as_object(); }
+
+}  // namespace
+
+TEST_CASE("records: fields stand in the order of their declaration, those of the base first") {
+  const operations::ToldRule rule{{{"team", "allow", "Bash(ls)"}, "ann", 5}, {"w1", "w2"}, "Bash(rm)"};
+  CHECK(json::serialize(encode(rule)) ==
+        R"_({"kind":"team","action":"allow","rule":"Bash(ls)","by":"ann","at_ms":5,"told":["w1","w2"],"not_told":"Bash(rm)"})_");
+}
+
+TEST_CASE("records: what is optional and empty is left out, and an empty list is not") {
+  CHECK(json::serialize(encode(operations::Outcomes{})) == R"({"answers":[]})");
+  CHECK(json::serialize(encode(operations::Outcomes{{}, {{}}})) == R"({"answers":[],"answered":[]})");
+}
+
+TEST_CASE("records: bytes that are no text become one") {
+  const auto object = encode(operations::Sent{"w\xff", "k"});
+  CHECK(object.at("member").as_string() == "w\xef\xbf\xbd");
+}
+
+TEST_CASE("records: what is JSON itself goes on exactly as it is") {
+  const auto object = encode(operations::Judgement{"allow", "", "\\ud800", {}, R"({"x":"\ud800"})"});
+  CHECK(object.at("updated_input").as_string() == R"({"x":"\ud800"})");
+  CHECK(object.at("reason").as_string() == "\\ufffd");
+}
+
+TEST_CASE("records: what was encoded is decoded to the same") {
+  operations::Trace trace;
+  trace.messages.emplace_back().priority = 0;
+  trace.requests.emplace_back().kind = "plan";
+  trace.requests.back().effects.emplace_back().order = operations::Order{"w1", "mode", "plan", "ann", "adopted", 7};
+  trace.shutdowns.emplace_back().processes = {1, 2};
+  trace.letters.emplace_back().way = "in";
+  trace.history.push_back({3, "team", "key", "", "message.accepted", "x"});
+  const json::object written = encode(trace);
+  CHECK(encode(decode<operations::Trace>(written)) == written);
+}
+
+TEST_CASE("records: a reader passes over what it does not know, and takes a field of another kind as missing") {
+  const auto team = decode<operations::Team>(object_of(R"({"team": 7, "role": "captain", "news": {"a": 1}, "quarantined": "many",
+      "members": [{"member": "w1", "present": "yes"}, "w2", null], "lead": {"state": "busy", "session_file": null},
+      "hosts": {"members": []}, "tasks": [], "effects_owed": 18446744073709551615, "locks": {"acquired": 4}})"));
+  CHECK(team.team.empty());
+  CHECK(team.role == "captain");  // of a newer daemon
+  CHECK(team.quarantined == 0);
+  CHECK(team.effects_owed == 0);
+  REQUIRE(team.members.size() == 1);
+  CHECK(team.members[0].member == "w1");
+  CHECK_FALSE(team.members[0].present);
+  CHECK(team.lead.state == "busy");
+  CHECK_FALSE(team.lead.session_file);
+  CHECK(team.hosts);
+  CHECK_FALSE(team.tasks);
+  CHECK(team.locks.acquired == 4);
+}
+
+}  // namespace inbox_poller::records_test
