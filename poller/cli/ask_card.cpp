@@ -18,72 +18,70 @@ std::string claim(std::string_view title, const std::string& text) {
   return text.empty() ? "" : "  " + std::string(title) + ":\n" + printable_block(text, "    | ");
 }
 
-std::string what_is_asked(const json::object& ask, const std::string& asker) {
-  const std::string kind = raw_text_of(ask, "kind");
-  const std::string body = raw_text_of(ask, "body");
+std::string what_is_asked(const operations::Ask& ask, const operations::Text& folder, const std::string& asker) {
+  const std::string& kind = ask.kind.bytes;
+  const std::string& body = ask.body.bytes;
   if (kind == "permission") {
-    const std::string folder = text_of(ask, "folder");
-    return "  " + asker + " asks to use " + text_of(ask, "tool") + " with\n" +
-           handlers::input_text(text_of(ask, "tool"), body, "    ", "    | ") +
-           (folder.empty() ? "" : "  its folder: " + folder + '\n');
+    return "  " + asker + " asks to use " + printable(ask.tool) + " with\n" +
+           handlers::input_text(printable(ask.tool), body, "    ", "    | ") +
+           (folder.empty() ? "" : "  its folder: " + printable(folder) + '\n');
   }
   if (kind == "sandbox")
     return "  " + asker + " asks to reach the host\n" +
-           printable_block(body.empty() ? raw_text_of(ask, "subject") : body, "    | ");
+           printable_block(body.empty() ? ask.subject.bytes : body, "    | ");
   if (kind == "stop")
     return "  " + asker + " asks to stop; approving ends its process and takes it out of the team\n" +
            claim("its reason", body);
-  const std::string file = text_of(ask, "file");
+  const std::string file = printable(ask.file);
   return "  " + asker + " asks for approval of a plan" + (file.empty() ? "" : " (" + file + ")") + "\n" +
          printable_block(body, "    | ");
 }
 
 /// Each part of a command, those marked that no rule covers.
-std::string parts_of(const json::object& ask) {
+std::string parts_of(const operations::OpenAsk& ask) {
   std::vector<config::PartVerdict> parts;
-  for (const json::object* part : objects_of(ask, "parts"))
-    parts.push_back({raw_text_of(*part, "part"), raw_text_of(*part, "rule"), raw_text_of(*part, "missing")});
+  for (const auto& part : ask.parts) parts.push_back({part.part.bytes, part.rule.bytes, part.missing.bytes});
   return handlers::parts_text(parts, "    ");
 }
 
 }  // namespace
 
-std::string ask_name(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
-
-std::string ask_identity(const json::object& ask) {
+std::string ask_identity(const operations::OpenAsk& ask) {
   std::string all;
-  for (const char* name :
-       {"team", "kind", "request_id", "member", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
-    all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
+  for (const operations::Text* field :
+       {&ask.team, static_cast<const operations::Text*>(&ask.kind), &ask.request_id, &ask.member, &ask.message_key,
+        &ask.subject, &ask.tool, &ask.file, &ask.body, &ask.description, &ask.suggestions})
+    all += json::serialize(json::string(field->bytes)) + ' ';
   return all;
 }
 
-std::string ask_content(const json::object& ask) {
-  const std::string asker = text_of(ask, "member");
-  std::string suggestions = raw_text_of(ask, "suggestions");
+std::string ask_content(const operations::Ask& ask, const operations::Text& folder) {
+  const std::string asker = printable(ask.member);
+  std::string suggestions = ask.suggestions.bytes;
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
-  return "  team " + text_of(ask, "team") + '\n' + what_is_asked(ask, asker) +
-         claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
+  return "  team " + printable(ask.team) + '\n' + what_is_asked(ask, folder, asker) +
+         claim(asker + "'s description, not checked by anybody", ask.description.bytes) +
          claim(asker + "'s suggestions, not applied by an approval", suggestions);
 }
 
-std::string ask_text(const json::object& ask, const std::string& when) {
-  std::string reason = text_of(ask, "reason");
-  const std::string cannot = text_of(ask, "answers_reason");
+std::string ask_text(const operations::OpenAsk& ask, const std::string& when) {
+  std::string reason = printable(ask.reason);
+  const std::string cannot = printable(ask.answers_reason);
   // What the daemon put behind it is said below.
-  const std::string said = "; " + handlers::verifies(text_of(ask, "member"), {{}, cannot});
+  const std::string said = "; " + handlers::verifies(printable(ask.member), {{}, cannot});
   if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
-  return ask_content(ask) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + parts_of(ask) +
-         (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') + "  asked " + when;
+  return ask_content(ask, ask.folder) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') +
+         parts_of(ask) + (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') +
+         "  asked " + when;
 }
 
-std::vector<json::object> answers_to(const std::vector<const json::object*>& asks, const json::object& words) {
+std::vector<json::object> answers_to(const std::vector<const operations::OpenAsk*>& asks, const json::object& words) {
   constexpr std::size_t most = 40'000;  // of 64 KiB
   std::vector<json::object> requests;
   std::size_t size = most;
-  for (const json::object* ask : asks) {
-    std::string id = raw_text_of(*ask, "message_key");  // the lead's own prompts have none
-    if (id.empty()) id = raw_text_of(*ask, "request_id");
+  for (const auto* ask : asks) {
+    std::string id = ask->message_key.bytes;  // the lead's own prompts have none
+    if (id.empty()) id = ask->request_id.bytes;
     size += id.size() + 3;
     if (size > most) {
       requests.push_back(words);
@@ -96,14 +94,13 @@ std::vector<json::object> answers_to(const std::vector<const json::object*>& ask
   return requests;
 }
 
-std::string answered_by_rules(const json::object& answer) {
-  const auto asks = objects_of(answer, "answered");
+std::string answered_by_rules(const std::vector<operations::RuledAsk>& asks) {
   if (asks.empty()) return {};
   std::string text = asks.size() == 1 ? "1 open ask is answered by the rules as they are now:\n"
                                       : std::to_string(asks.size()) + " open asks are answered by the rules as they are now:\n";
-  for (const json::object* ask : asks)
-    text += "  " + text_of(*ask, "state") + ": " + ask_name(*ask) + " of " + text_of(*ask, "member") + " (" +
-            text_of(*ask, "subject") + "), by " + text_of(*ask, "rule") + '\n';
+  for (const auto& ask : asks)
+    text += "  " + printable(ask.state) + ": " + ask_name(ask) + " of " + printable(ask.member) + " (" +
+            printable(ask.subject) + "), by " + printable(ask.rule) + '\n';
   return text;
 }
 
@@ -125,9 +122,6 @@ json::object with_values(json::object answer, std::string_view list) {
   return answer;
 }
 
-bool can_be_answered(const json::object& ask) {
-  const std::string answers = raw_text_of(ask, "answers");  // of an open ask only
-  return answers.empty() || answers == "count";
-}
+bool can_be_answered(const operations::OpenAsk& ask) { return ask.answers.empty() || ask.answers == "count"; }
 
 }  // namespace inbox_poller::poller::cli

@@ -6,25 +6,31 @@
 #include <string_view>
 #include <vector>
 
+#include "poller/cli/printable.hpp"
+#include "schema/operations/ask.hpp"
+
 namespace inbox_poller::poller::cli {
 
 /// "permission perm-17".
-std::string ask_name(const boost::json::object& ask);
+template <class Asked>
+std::string ask_name(const Asked& ask) {
+  return printable(ask.kind) + ' ' + printable(ask.request_id);
+}
 /// What makes it this ask and no other.
-std::string ask_identity(const boost::json::object& ask);
-/// What is asked: the team and everything that is approved by approving it, as lines.
-std::string ask_content(const boost::json::object& ask);
+std::string ask_identity(const operations::OpenAsk& ask);
+/// What is asked: the team and everything that is approved by approving it, as lines. `folder`: as of an open ask.
+std::string ask_content(const operations::Ask& ask, const operations::Text& folder = {});
 /// What stands behind its name: the team, everything that is approved by approving it, as lines, and when it was asked.
 /// The asker's own words are marked as such and stand behind a margin.
-std::string ask_text(const boost::json::object& ask, const std::string& when);
+std::string ask_text(const operations::OpenAsk& ask, const std::string& when);
 /// What `approve` and `deny` are asked to answer exactly these asks as they were shown: as many in one request as it may
 /// hold. `words`: what is said with each answer.
-std::vector<boost::json::object> answers_to(const std::vector<const boost::json::object*>& asks,
+std::vector<boost::json::object> answers_to(const std::vector<const operations::OpenAsk*>& asks,
                                             const boost::json::object& words);
 /// The open asks that a command's new rules have answered, a line each; empty when there are none.
-std::string answered_by_rules(const boost::json::object& answer);
+std::string answered_by_rules(const std::vector<operations::RuledAsk>& asks);
 /// False when its asker would refuse an answer from here, as the daemon says.
-bool can_be_answered(const boost::json::object& ask);
+bool can_be_answered(const operations::OpenAsk& ask);
 
 /// An answer as --json prints it: in this list of asks each call has the values of its texts, `input` of `body` and
 /// `suggested` of `suggestions`.

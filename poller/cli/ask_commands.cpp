@@ -19,31 +19,29 @@ namespace json = boost::json;
 namespace {
 
 /// Asks that were denied because their workers had used the ids before.
-std::string reused_text(const json::object& answer) {
+std::string reused_text(const operations::Pending& answer) {
   std::string text;
-  for (const json::object* one : objects_of(answer, "reused_ids"))
-    text += "\nWARNING: " + text_of(*one, "reason") + "\n    inbox-poller trace " + text_of(*one, "message_key") + '\n';
+  for (const auto& one : answer.reused_ids)
+    text += "\nWARNING: " + printable(one.reason) + "\n    inbox-poller trace " + printable(one.message_key) + '\n';
   return text;
 }
 
 /// One ask, and the commands that answer it; with its worker and kind, where others of `asks` have the same id.
-std::string card(const Context& context, const json::object& ask, const std::vector<const json::object*>& asks) {
-  const std::string id = raw_text_of(ask, "request_id");
-  std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
+std::string card(const Context& context, const operations::OpenAsk& ask, const std::vector<operations::OpenAsk>& asks) {
+  const std::string id = ask.request_id.bytes;
+  std::string command = " --team " + shell_word(ask.team.bytes);
   if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
-  const auto alike = [&](std::string_view field) {
-    return std::count_if(asks.begin(), asks.end(), [&](const json::object* other) {
-      return raw_text_of(*other, "team") == raw_text_of(ask, "team") && raw_text_of(*other, "request_id") == id &&
-             raw_text_of(*other, field) == raw_text_of(ask, field);
-    });
-  };
-  if (alike("member") > 1) command += " --kind " + shell_word(raw_text_of(ask, "kind"));
-  const std::string name = (alike("request_id") > alike("member") ? raw_text_of(ask, "member") + '/' : "") + id;
-  const long long deadline = number_of(ask, "deadline_ms");
+  const auto same_id = [&](const auto& other) { return other.team == ask.team && other.request_id == ask.request_id; };
+  const auto alike = std::ranges::count_if(asks, same_id);
+  const auto of_member =
+      std::ranges::count_if(asks, [&](const auto& other) { return same_id(other) && other.member == ask.member; });
+  if (of_member > 1) command += " --kind " + shell_word(ask.kind.bytes);
+  const std::string name = (alike > of_member ? ask.member.bytes + '/' : "") + id;
+  const long long deadline = ask.deadline_ms;
   const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (name.starts_with('-') ? "-- " : "") + shell_word(name);
-  const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(number_of(ask, "asked_ms")));
+  const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(ask.asked_ms));
   if (!can_be_answered(ask)) return text + '\n';
   return text + ", " + end + " unless answered:\n" + "    inbox-poller approve" + printable(command + ' ' + word) +
          '\n' + "    inbox-poller deny" + printable(command + " --reason 'TEXT' " + word) + '\n';
@@ -57,16 +55,15 @@ struct PendingOptions {
   std::optional<config::Duration> since;
 };
 
-std::string id_of(const json::object& ask) {
-  const std::string key = raw_text_of(ask, "message_key");  // the lead's own prompts have none
-  return key.empty() ? raw_text_of(ask, "request_id") : key;
+const std::string& id_of(const operations::OpenAsk& ask) {
+  return ask.message_key.empty() ? ask.request_id.bytes : ask.message_key.bytes;  // the lead's own prompts have no key
 }
 
 /// Beginnings of keys by which each of `asks` can be answered, all as long as the longest has to be.
-std::size_t short_id_length(const std::vector<const json::object*>& asks) {
+std::size_t short_id_length(const std::vector<operations::OpenAsk>& asks) {
   std::size_t length = 8;
   std::vector<std::string> ids;
-  for (const json::object* ask : asks) ids.push_back(id_of(*ask));
+  for (const auto& ask : asks) ids.push_back(id_of(ask));
   std::sort(ids.begin(), ids.end());
   for (std::size_t i = 1; i < ids.size(); ++i) {
     const auto same = std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin(), ids[i].end());
@@ -75,26 +72,26 @@ std::size_t short_id_length(const std::vector<const json::object*>& asks) {
   return length;
 }
 
-std::string short_id(const json::object& ask, std::size_t length) {
+std::string short_id(const operations::OpenAsk& ask, std::size_t length) {
   const std::string id = id_of(ask);
-  return printable(raw_text_of(ask, "message_key").empty() ? id : id.substr(0, length));
+  return printable(ask.message_key.empty() ? id : id.substr(0, length));
 }
 
 /// One line each.
-std::string ask_list(const Context& context, const std::vector<const json::object*>& asks, std::size_t id_length) {
+std::string ask_list(const Context& context, const std::vector<const operations::OpenAsk*>& asks,
+                     std::size_t id_length) {
   std::vector<Row> rows{{"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"}};
-  for (const json::object* ask : asks)
-    rows.push_back({short_id(*ask, id_length), span_text(now_ms() - number_of(*ask, "asked_ms")), text_of(*ask, "team"),
-                    text_of(*ask, "member"), text_of(*ask, "kind"), text_of(*ask, "subject")});
+  for (const auto* ask : asks)
+    rows.push_back({short_id(*ask, id_length), span_text(now_ms() - ask->asked_ms), printable(ask->team),
+                    printable(ask->member), printable(ask->kind), printable(ask->subject)});
   return list(rows, context.console.columns());
 }
 
 /// Which asks the options choose; "since" counts from now.
-std::function<bool(const json::object&)> chosen_by(const PendingOptions& options) {
+std::function<bool(const operations::OpenAsk&)> chosen_by(const PendingOptions& options) {
   const long long since = options.since ? now_ms() - options.since->count() : 0;
-  return [member = options.member, kind = options.kind, since](const json::object& ask) {
-    return (member.empty() || raw_text_of(ask, "member") == member) && (kind.empty() || raw_text_of(ask, "kind") == kind) &&
-           number_of(ask, "asked_ms") >= since;
+  return [member = options.member, kind = options.kind, since](const operations::OpenAsk& ask) {
+    return (member.empty() || ask.member == member) && (kind.empty() || ask.kind == kind) && ask.asked_ms >= since;
   };
 }
 
@@ -103,9 +100,10 @@ std::string led_elsewhere(Context& context) {
   std::string text;
   const Result<json::object> status = context.ask("status", {});
   if (!status) return text;
-  for (const json::object* team : objects_of(*status, "teams"))
-    if (const std::string role = raw_text_of(*team, "role"); role == "satellite" || role == "standby")
-      text += " here; asks of team " + text_of(*team, "team") + " wait on the host that leads (" + text_of(*team, "role_reason") + ')';
+  for (const auto& team : operations::decode<operations::Status>(*status).teams)
+    if (team.role == "satellite" || team.role == "standby")
+      text += " here; asks of team " + printable(team.team) + " wait on the host that leads (" +
+              printable(team.role_reason) + ')';
   return text;
 }
 
@@ -113,17 +111,18 @@ ExitCode pending(Context& context, const PendingOptions& options) {
   if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
   const Result<json::object> answer = context.ask("pending");
   if (!answer) return context.fail(answer.error());
-  const auto all = objects_of(*answer, "asks");
-  auto asks = all;
-  std::erase_if(asks, [wants = chosen_by(options)](const json::object* ask) { return !wants(*ask); });
-  std::stable_sort(asks.begin(), asks.end(), [](const json::object* a, const json::object* b) {
-    return number_of(*a, "asked_ms") < number_of(*b, "asked_ms");
-  });
+  const auto open = operations::decode<operations::Pending>(*answer);
+  const auto& all = open.asks;
+  std::vector<const operations::OpenAsk*> asks;
+  for (const auto wants = chosen_by(options); const auto& ask : all)
+    if (wants(ask)) asks.push_back(&ask);
+  std::ranges::stable_sort(asks, {}, &operations::OpenAsk::asked_ms);
   const auto id_length = short_id_length(all);
   if (context.json) {
+    const auto as_they_came = objects_of(*answer, "asks");
     json::array chosen;
-    for (const json::object* ask : asks) {
-      chosen.push_back(*ask);
+    for (const auto* ask : asks) {
+      chosen.push_back(*as_they_came[static_cast<std::size_t>(ask - all.data())]);
       if (options.list) chosen.back().as_object()["short_id"] = short_id(*ask, id_length);
     }
     json::object all_of_it = *answer;
@@ -131,13 +130,14 @@ ExitCode pending(Context& context, const PendingOptions& options) {
     return context.print_json(with_values(std::move(all_of_it), "asks"));
   }
   if (asks.empty())
-    return context.print((all.empty() ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
-                                      : "no open ask fits; without conditions " + std::to_string(all.size()) + " do\n") +
-                         context.console.fit(reused_text(*answer)));
-  if (options.list) return context.print(ask_list(context, asks, id_length) + context.console.fit(reused_text(*answer)));
+    return context.print((all.empty()
+                              ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
+                              : "no open ask fits; without conditions " + std::to_string(all.size()) + " do\n") +
+                         context.console.fit(reused_text(open)));
+  if (options.list) return context.print(ask_list(context, asks, id_length) + context.console.fit(reused_text(open)));
   std::string text;
-  for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, all);
-  text += reused_text(*answer);
+  for (const auto* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, all);
+  text += reused_text(open);
   return context.print(context.console.fit(text));
 }
 
@@ -165,12 +165,10 @@ json::object words_of(const AnswerOptions& options) {
   return request;
 }
 
-std::string answered(const json::object& taken) {
-  std::string text = text_of(taken, "state") + ": " + text_of(taken, "kind") + ' ' + text_of(taken, "request_id") +
-                     " of " + text_of(taken, "member") + " (" + text_of(taken, "subject") + "), team " +
-                     text_of(taken, "team") + '\n';
-  if (const std::string rule = text_of(taken, "rule_added"); !rule.empty())
-    text += "from now on in this session: " + rule + '\n';
+std::string answered(const operations::Outcome& taken) {
+  std::string text = printable(taken.state) + ": " + ask_name(taken) + " of " + printable(taken.member) + " (" +
+                     printable(taken.subject) + "), team " + printable(taken.team) + '\n';
+  if (taken.rule_added) text += "from now on in this session: " + printable(taken.rule_added) + '\n';
   return text;
 }
 
@@ -180,9 +178,11 @@ Result<std::vector<json::object>> requests_like(Context& context, ControlClient&
   json::object request{{"like", options.like}};
   if (!options.kind.empty()) request["kind"] = options.kind;
   TRY(const auto which, context.ask(client, "which", std::move(request)));
-  const auto asks = objects_of(which, "asks");
-  const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + text_of(which, "rule") +
-                            "\n" + ask_list(context, asks, short_id_length(asks));
+  const auto meant = operations::decode<operations::Meant>(which);
+  std::vector<const operations::OpenAsk*> asks;
+  for (const auto& ask : meant.asks) asks.push_back(&ask);
+  const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + printable(meant.rule) + "\n" +
+                            ask_list(context, asks, short_id_length(meant.asks));
   if (!context.json) static_cast<void>(context.print(shown));
   const std::string question = std::string(verb) + " these " + std::to_string(asks.size()) + "?";
   if (!asks.empty() && !options.yes && !context.console.confirm(question))
@@ -192,14 +192,15 @@ Result<std::vector<json::object>> requests_like(Context& context, ControlClient&
 
 /// What became of each, and with --json as the daemon says it.
 ExitCode tell(Context& context, const json::object& outcome) {
-  const auto answers = objects_of(outcome, "answers");
-  const auto failed = std::count_if(answers.begin(), answers.end(), [](const auto* one) { return !flag_of(*one, "ok"); });
+  const auto outcomes = operations::decode<operations::Outcomes>(outcome);
+  const auto& answers = outcomes.answers;
+  const auto failed = std::ranges::count(answers, false, &operations::Outcome::ok);
   if (answers.size() == 1 && failed == 1)
-    return context.fail({raw_text_of(*answers.front(), "code"), raw_text_of(*answers.front(), "message")});
+    return context.fail({answers.front().code.value_or("").bytes, answers.front().message.value_or("").bytes});
   std::string text;
-  for (const json::object* one : answers)
-    text += flag_of(*one, "ok") ? answered(*one) : "not answered: " + ask_name(*one) + ": " + text_of(*one, "message") + '\n';
-  text += answered_by_rules(outcome);
+  for (const auto& one : answers)
+    text += one.ok ? answered(one) : "not answered: " + ask_name(one) + ": " + printable(one.message) + '\n';
+  if (outcomes.answered) text += answered_by_rules(*outcomes.answered);
   if (answers.size() > 1)
     text += std::to_string(answers.size() - static_cast<std::size_t>(failed)) + " of " + std::to_string(answers.size()) +
             " answered\n";

@@ -160,6 +160,7 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
     return std::to_string(value != nullptr && value->is_number() ? value->to_number<long long>() : 0);
   };
   const json::object& tasks = object_of(*found, "tasks");
+  const std::vector<std::string> mine = texts_of(tasks, "mine");
   std::string text = count(*found, "unread") + " unread for " + box.operations->actor() + '\n';
   std::vector<Row> rows;
   for (const json::object* one : objects_of(*found, "messages"))
@@ -168,7 +169,7 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
   for (const json::object* one : objects_of(*found, "unreadable"))
     text += "  cannot be read: " + text_of(*one, "reason") + '\n';
   text += "tasks: " + count(tasks, "open") + " open, " + count(tasks, "claimed") + " claimed, " + count(tasks, "done") +
-          " done, " + count(tasks, "dead") + " dead; yours: " + or_dash(names_of(tasks, "mine")) + '\n';
+          " done, " + count(tasks, "dead") + " dead; yours: " + or_dash(names_of(operations::texts_of(mine))) + '\n';
   return context.print(text);
 }
 

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/json.hpp>
 #include <chrono>
+#include <utility>
 
 #include "poller/cli/command.hpp"
 #include "poller/pause.hpp"
@@ -36,9 +37,7 @@ asio::awaitable<void> ChangeWatch::hear() {
       auto asking = client->ask(std::move(request));
       const auto answer = co_await std::move(asking);
       if (!answer || !flag_of(*answer, "ok")) break;
-      const bool is_other = version != number_of(*answer, "version");
-      version = number_of(*answer, "version");
-      if (is_other) changed_();
+      if (const auto now = number_of(*answer, "version"); std::exchange(version, now) != now) changed_();
     }
     changed_();
     co_await pause(without_daemon);

@@ -73,14 +73,7 @@ Result<json::object> Context::ask(ControlClient& client, std::string_view verb, 
 }
 
 ExitCode Context::show(std::string_view verb, json::object request,
-                       const std::function<std::string(const json::object&)>& words) const {
-  const Result<json::object> answer = ask(verb, std::move(request));
-  if (!answer) return fail(answer.error());
-  return json ? print_json(*answer) : print(words(*answer));
-}
-
-ExitCode Context::show(std::string_view verb, json::object request, const TeamWait& wait,
-                       const std::function<std::string(const json::object&)>& words) const {
+                       const std::function<std::string(const json::object&)>& words, const TeamWait& wait) const {
   TeamAwaited awaited(*this, wait);
   Result<json::object> answer = ask(verb, request);
   while (awaited.again(answer)) answer = ask(verb, request);
@@ -174,12 +167,6 @@ std::vector<std::string> texts_of(const json::object& object, std::string_view n
   for (const json::value& one : value->get_array())
     if (one.is_string()) texts.push_back(printable(one.get_string()));
   return texts;
-}
-
-std::string names_of(const json::object& object, std::string_view name) {
-  std::string text;
-  for (const std::string& one : texts_of(object, name)) text += (text.empty() ? "" : ", ") + one;
-  return text;
 }
 
 void rest(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }

@@ -21,10 +21,12 @@
 #include "poller/control/client.hpp"
 #include "poller/daemon.hpp"
 #include "schema/error.hpp"
+#include "schema/operations/shape.hpp"
+#include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli {
 
-/// How long a command waits for a team, or a worker of it, that is not there yet.
+/// How long a command waits for a team, or a worker of it, that is not there yet. Usually not at all.
 struct TeamWait {
   bool waits = false;
   std::optional<config::Duration> limit = {};  // none: for ever
@@ -58,12 +60,16 @@ class Context {
   [[nodiscard]] Result<boost::json::object> ask(ControlClient&, std::string_view verb, boost::json::object request,
                                                 ControlClient::Patience patience = std::chrono::seconds(30)) const;
 
-  /// Asks, and prints what the answer is in words, or with --json as it came.
+  /// Asks, and prints what the answer is in words, or with --json as it came. An order may wait until its team is
+  /// there.
   ExitCode show(std::string_view verb, boost::json::object request,
-                const std::function<std::string(const boost::json::object&)>& words) const;
-  /// The same for an order, which may wait until its team is there.
-  ExitCode show(std::string_view verb, boost::json::object request, const TeamWait& wait,
-                const std::function<std::string(const boost::json::object&)>& words) const;
+                const std::function<std::string(const boost::json::object&)>& words, const TeamWait& wait = {}) const;
+  /// The same with the answer's record.
+  template <class Record, class Words>
+  ExitCode show(std::string_view verb, boost::json::object request, const Words& words, const TeamWait& wait = {}) const {
+    const auto of_record = [&](const boost::json::object& answer) { return words(operations::decode<Record>(answer)); };
+    return show(verb, std::move(request), of_record, wait);
+  }
   /// Tells what went wrong (with --json as an object on the output) and which code that is.
   ExitCode fail(const Error&) const;
   ExitCode print(std::string_view text) const;
@@ -107,8 +113,6 @@ std::vector<const boost::json::object*> objects_of(const boost::json::object&, s
 
 /// The strings in an array member, made printable; anything else in it is passed over.
 std::vector<std::string> texts_of(const boost::json::object&, std::string_view name);
-/// The same as "alice, bob".
-std::string names_of(const boost::json::object&, std::string_view name);
 
 /// Milliseconds since the Unix epoch.
 long long now_ms();
@@ -166,8 +170,8 @@ ExitCode examine_all(Context&, const config::Sources&);
 /// The options that say where the configuration is.
 void add_sources(CLI::App& command, config::Sources& sources);
 
-/// The files that a running daemon reads, from its answer to `status`; empty where it reads those of this environment.
-config::Sources sources_in(const boost::json::object& status);
+/// The files that a running daemon reads, as it says; empty where it reads those of this environment.
+config::Sources sources_in(const operations::Configuration& told);
 
 /// The files that a command is about: those that its line names; else those of the daemon that answers, which may have
 /// been started with others; else those of this environment.

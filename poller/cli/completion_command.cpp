@@ -8,6 +8,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/operations/message.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -41,25 +42,24 @@ struct Offer {
 };
 using Offers = std::vector<Offer>;
 
-void each_of(const Context& context, std::string_view verb, std::string_view list,
-             const std::function<void(const json::object&)>& take) {
+/// What the daemon answers; nothing where it does not.
+template <class Record>
+Record told(const Context& context, std::string_view verb) {
   const auto socket = context.socket_path();
   auto client = socket ? ControlClient::connect(*socket, most_for_values) : Result<ControlClient>(socket.error());
-  if (!client) return;
-  const auto answer = context.ask(*client, verb, {}, most_for_values);
-  if (!answer) return;
-  for (const json::object* one : objects_of(*answer, list)) take(*one);
+  const auto answer = client ? context.ask(*client, verb, {}, most_for_values) : client.error();
+  return operations::decode<Record>(answer ? *answer : json::object());
 }
 
 Offers asks(const Context& context) {
   Offers offers;
   std::map<std::string, int> times;
   std::vector<std::string> askers;
-  each_of(context, "pending", "asks", [&](const json::object& ask) {
-    offers.push_back({raw_text_of(ask, "request_id"), raw_text_of(ask, "member") + ": " + raw_text_of(ask, "subject")});
-    askers.push_back(raw_text_of(ask, "member"));
+  for (const auto& ask : told<operations::Pending>(context, "pending").asks) {
+    offers.push_back({ask.request_id.bytes, ask.member.bytes + ": " + ask.subject.bytes});
+    askers.push_back(ask.member.bytes);
     ++times[offers.back().word];
-  });
+  }
   for (std::size_t i = 0; i < offers.size(); ++i)
     if (times[offers[i].word] > 1) offers[i].word.insert(0, askers[i] + "/");
   return offers;
@@ -67,17 +67,15 @@ Offers asks(const Context& context) {
 
 Offers teams(const Context& context) {
   Offers offers;
-  each_of(context, "status", "teams",
-          [&](const json::object& team) { offers.push_back({raw_text_of(team, "team"), raw_text_of(team, "role")}); });
+  for (const auto& team : told<operations::Status>(context, "status").teams)
+    offers.push_back({team.team.bytes, team.role.bytes});
   return offers;
 }
 
 Offers workers(const Context& context) {
   Offers offers;
-  each_of(context, "status", "teams", [&](const json::object& team) {
-    for (const json::object* worker : objects_of(team, "members"))
-      offers.push_back({raw_text_of(*worker, "member"), "in team " + raw_text_of(team, "team")});
-  });
+  for (const auto& team : told<operations::Status>(context, "status").teams)
+    for (const auto& worker : team.members) offers.push_back({worker.member.bytes, "in team " + team.team.bytes});
   return offers;
 }
 
@@ -85,11 +83,11 @@ Offers workers(const Context& context) {
 Offers messages(const Context& context) {
   constexpr std::size_t shown_key = 12;
   Offers offers;
-  each_of(context, "history", "messages", [&](const json::object& message) {
-    const std::string text = raw_text_of(message, "subject").empty() ? raw_text_of(message, "text") : raw_text_of(message, "subject");
-    offers.push_back({raw_text_of(message, "message_key").substr(0, shown_key),
-                      raw_text_of(message, "sender") + ": " + shortened(text.substr(0, text.find('\n')), 60)});
-  });
+  for (const auto& message : told<operations::History>(context, "history").messages) {
+    const std::string text = message.subject.value_or(message.text).bytes;
+    offers.push_back({message.message_key.bytes.substr(0, shown_key),
+                      message.sender.bytes + ": " + shortened(text.substr(0, text.find('\n')), 60)});
+  }
   return offers;
 }
 

@@ -13,6 +13,7 @@
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "schema/envelope.hpp"
 #include "schema/nearest.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -175,21 +176,22 @@ ExitCode check_config(Context& context, const config::Sources& named) {
 }
 
 ExitCode reload(Context& context) {
-  return context.show("reload", {}, [&](const json::object& answer) -> std::string {
+  return context.show<operations::Reloaded>("reload", {}, [&](const auto& answer) -> std::string {
     std::string text;
-    for (const auto& [field, words] : {std::pair{"added", "now served: "}, std::pair{"removed", "no longer served: "},
-                                       std::pair{"changed", "with new settings: "}})
-      if (const std::string names = names_of(answer, field); !names.empty()) text += words + names + '\n';
-    if (const std::string settings = names_of(answer, "restart"); !settings.empty())
+    for (const auto& [names, words] :
+         {std::pair{&answer.added, "now served: "}, std::pair{&answer.removed, "no longer served: "},
+          std::pair{&answer.changed, "with new settings: "}})
+      if (!names->empty()) text += words + names_of(*names) + '\n';
+    if (const std::string settings = names_of(answer.restart); !settings.empty())
       text += context.console.loud("only after a restart: ") + settings + '\n';
-    text += answered_by_rules(answer);
+    text += answered_by_rules(answer.answered);
     return text.empty() ? "nothing has changed\n" : text;
   });
 }
 
 ExitCode resume(Context& context) {
-  return context.show("resume", {}, [&](const json::object& answer) -> std::string {
-    return "team " + text_of(answer, "team") + ": " + text_of(answer, "role") + '\n';
+  return context.show<operations::Resumed>("resume", {}, [&](const auto& answer) -> std::string {
+    return "team " + printable(answer.team) + ": " + printable(answer.role) + '\n';
   });
 }
 
@@ -204,16 +206,13 @@ void add_sources(CLI::App& command, config::Sources& sources) {
   command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
 }
 
-config::Sources sources_in(const json::object& status) {
-  const json::object& told = object_of(status, "configuration");
+config::Sources sources_in(const operations::Configuration& told) {
   config::Sources sources;
-  if (const json::value* files = told.if_contains("files"); files != nullptr && files->is_array())
-    for (const json::value& file : files->get_array())
-      if (file.is_string()) sources.files.emplace_back(file.get_string());
-  const std::string folder = raw_text_of(told, "folder");
+  for (const auto& file : told.files) sources.files.push_back(file.bytes);
+  const std::string folder = told.folder.bytes;
   const auto environment = config::Environment::from_process();
   if (!folder.empty() && folder != config::team_folder(environment) && config::holds_team_files(folder)) sources.dir = folder;
-  sources.daemon_file = raw_text_of(told, "daemon_file");
+  sources.daemon_file = told.daemon_file.bytes;
   return sources;
 }
 
@@ -221,7 +220,7 @@ config::Sources meant_sources(const Context& context, const config::Sources& nam
   if (!named.files.empty() || !named.dir.empty()) return named;
   Result<ControlClient> client = context.connect();
   const Result<json::object> status = client ? client->call({{"verb", "status"}}, brief_patience) : client.error();  // of all teams
-  config::Sources sources = status ? sources_in(*status) : named;
+  config::Sources sources = status ? sources_in(operations::decode<operations::Status>(*status).configuration) : named;
   if (!named.daemon_file.empty()) sources.daemon_file = named.daemon_file;
   return sources;
 }

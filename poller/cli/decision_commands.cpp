@@ -23,25 +23,25 @@ struct DecisionsOptions {
 constexpr int subject_cells = 60;
 
 /// Oldest first: the newest stands where a terminal's reader looks, at the end.
-std::string decisions_text(const Console& console, std::vector<const json::object*> list) {
+std::string decisions_text(const Console& console, const std::vector<operations::Ask>& list) {
   std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "MEMBER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
   for (auto at = list.rbegin(); at != list.rend(); ++at) {
-    const json::object& one = **at;
-    const long long decided = number_of(one, "decided_ms");
-    rows.push_back({brief_time_text(decided, now_ms()), text_of(one, "team"), text_of(one, "kind"), text_of(one, "request_id"),
-                    text_of(one, "member"), or_dash(cut(text_of(one, "subject"), subject_cells)), text_of(one, "state"),
-                    or_dash(text_of(one, "decided_by")), or_dash(text_of(one, "rule")),
-                    span_text(decided - number_of(one, "asked_ms"))});
+    const auto& one = *at;
+    const long long decided = one.decided_ms;
+    rows.push_back(
+        {brief_time_text(decided, now_ms()), printable(one.team), printable(one.kind), printable(one.request_id),
+         printable(one.member), or_dash(cut(printable(one.subject), subject_cells)), printable(one.state),
+         or_dash(printable(one.decided_by)), or_dash(printable(one.rule)), span_text(decided - one.asked_ms)});
   }
   return console.table(rows, "");
 }
 
 /// All of what was asked, and what became of it.
-std::string decisions_in_full(const Console& console, std::vector<const json::object*> list) {
+std::string decisions_in_full(const Console& console, const std::vector<operations::Ask>& list) {
   std::string text;
   for (auto at = list.rbegin(); at != list.rend(); ++at)
-    text += (text.empty() ? "" : "\n") + console.bold(ask_name(**at)) + ask_content(**at) + "  asked " +
-            time_text(number_of(**at, "asked_ms")) + "\n  it " + request_sentence(**at) + '\n';
+    text += (text.empty() ? "" : "\n") + console.bold(ask_name(*at)) + ask_content(*at) + "  asked " +
+            time_text(at->asked_ms) + "\n  it " + request_sentence(*at) + '\n';
   return console.fit(text);
 }
 
@@ -51,7 +51,7 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
   if (!options.member.empty()) request["member"] = options.member;
   const Result<json::object> answer = context.ask("decisions", std::move(request));
   if (!answer) return context.fail(answer.error());
-  const auto list = objects_of(*answer, "decisions");
+  const auto list = operations::decode<operations::Decisions>(*answer).decisions;
   const ExitCode printed = context.json   ? context.print_json(with_values(*answer, "decisions"))
                            : list.empty() ? ExitCode::done
                            : options.full ? context.print(decisions_in_full(context.console, list))

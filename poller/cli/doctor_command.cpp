@@ -51,9 +51,10 @@ Installation installation(const Context& context, const config::Sources& named) 
   if (!context.socket.empty())
     if (const Result<std::string> path = context.socket_path()) at.socket = *path;
   Result<ControlClient> client = ControlClient::connect(at.socket);
-  at.status = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  const auto answer = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  at.status = answer ? Result(operations::decode<operations::Status>(*answer)) : answer.error();
   at.asked = at.status && named.files.empty() && named.dir.empty();
-  at.sources = at.asked ? sources_in(*at.status) : named;
+  at.sources = at.asked ? sources_in(at.status->configuration) : named;
   if (!named.daemon_file.empty()) at.sources.daemon_file = named.daemon_file;
   at.unconfigured = config::is_unconfigured(at.sources, at.environment);
   at.loaded = at.unconfigured ? config::load_daemon_settings(at.environment, at.sources.daemon_file)
@@ -136,11 +137,9 @@ ExitCode quick_doctor(Context& context) {
   std::string errors, warnings;
   const auto add = [](std::string& to, const std::string& one) { to += (to.empty() ? "" : ", ") + one; };
   if (!answer) add(errors, printable(answer.error().message));
-  for (const json::object* team : answer ? objects_of(*answer, "teams") : std::vector<const json::object*>()) {
-    const bool fails = !raw_text_of(*team, "ledger_fault").empty();
-    for (const std::string& word : team_line(*team).trouble)
-      add(fails ? errors : warnings, text_of(*team, "team") + ": " + word);
-  }
+  for (const auto& team : operations::decode<operations::Status>(answer ? *answer : json::object()).teams)
+    for (const std::string& word : team_line(team).trouble)
+      add(team.ledger_fault ? errors : warnings, printable(team.team) + ": " + word);
   const bool good = errors.empty() && warnings.empty();
   const ExitCode printed =
       context.json

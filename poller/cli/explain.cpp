@@ -10,8 +10,6 @@
 
 namespace inbox_poller::poller::cli {
 
-namespace json = boost::json;
-
 namespace {
 
 /// "; what to do", where something can be done.
@@ -49,40 +47,38 @@ std::string told_by(const std::string& event) {
 }
 
 /// Why a message is still in the queue.
-std::string waiting_sentence(const json::object& message, const json::object& team) {
-  if (const json::value* priority = message.if_contains("priority"); priority != nullptr && *priority == 0)
-    return "waits to be summed up with others, in a digest for the lead";
-  const json::object& lead = object_of(team, "lead");
-  if (const std::string state = raw_text_of(lead, "state"); state == "busy" || state == "gone")
-    return "waits for the lead: " + lead_sentence(lead);
-  const std::string ladder = ladder_sentence(object_of(team, "delivery"));
+std::string waiting_sentence(const operations::Message& message, const operations::Team* team) {
+  if (message.priority == 0) return "waits to be summed up with others, in a digest for the lead";
+  if (team != nullptr && (team->lead.state == "busy" || team->lead.state == "gone"))
+    return "waits for the lead: " + lead_sentence(team->lead);
+  const std::string ladder = team == nullptr ? "" : ladder_sentence(team->delivery);
   if (!ladder.empty()) return "waits for the lead, which is idle; the way to it: " + ladder;
   return "waits for the lead: it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
 }
 
-std::string delivery_sentence(const json::object& message, const json::object& team) {
-  const std::string state = raw_text_of(message, "delivery");
-  const std::string sink = text_of(message, "sink");
-  const long long attempts = number_of(message, "attempts");
+std::string delivery_sentence(const operations::Message& message, const operations::Team* team) {
+  const std::string& state = message.delivery.bytes;
+  const std::string sink = printable(message.sink);
+  const long long attempts = message.attempts;
   const std::string again = attempts > 1 ? " (attempt " + std::to_string(attempts) + ')' : "";
   if (state == "queued")
     return waiting_sentence(message, team) +
            (attempts > 0 ? "; it was handed out before, through " + sink + ", and not acknowledged" : "");
   if (state == "offered")
-    return "was handed out through " + sink + ' ' + ago(number_of(message, "offered_ms")) +
-           " and is not acknowledged yet" + again + "; it comes again if that does not happen";
+    return "was handed out through " + sink + ' ' + ago(message.offered_ms) + " and is not acknowledged yet" + again +
+           "; it comes again if that does not happen";
   if (state == "delivered") {
-    const std::string confirmed = raw_text_of(message, "confirmed");
-    if (sink == "digest") return "was summed up in a digest for the lead " + ago(number_of(message, "delivered_ms"));
-    return "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms")) + again +
+    const std::string& confirmed = message.confirmed.bytes;
+    if (sink == "digest") return "was summed up in a digest for the lead " + ago(message.delivered_ms);
+    return "was delivered through " + sink + ' ' + ago(message.delivered_ms) + again +
            (confirmed == "acknowledged" ? ", acknowledged"
             : confirmed == "assumed"    ? ", assumed: nothing comes back from there that tells"
                                         : "");
   }
   if (state == "expired")
-    return "was given up " + ago(number_of(message, "delivered_ms")) + again +
+    return "was given up " + ago(message.delivered_ms) + again +
            ": it waited for longer than delivery.expire_after, or was pointless by then, as the history tells";
-  const std::string reason = text_of(message, "reason");
+  const std::string reason = printable(message.reason);
   return "is not for delivery" + (reason.empty() ? "" : ": it " + reason);
 }
 
@@ -92,23 +88,23 @@ std::string words(std::string state) {
   return printable(state);
 }
 
-std::string moments_of(const json::object& shutdown) {
+std::string moments_of(const operations::Shutdown& shutdown) {
   const long long now = now_ms();
   std::string text;
-  if (const long long at = number_of(shutdown, "nudged_ms"); at != 0)
+  if (const long long at = shutdown.nudged_ms; at != 0)
     text += "; reminded " + ago(at);
-  else if (const long long due = number_of(shutdown, "nudge_ms"); due > now)
+  else if (const long long due = shutdown.nudge_ms; due > now)
     text += "; reminded in " + span_text(due - now);
-  if (const long long at = number_of(shutdown, "force_ms"); at > now)
+  if (const long long at = shutdown.force_ms; at > now)
     text += "; goes on without its consent in " + span_text(at - now);
-  if (const long long at = number_of(shutdown, "timeout_ms"); at > now) text += "; given up in " + span_text(at - now);
+  if (const long long at = shutdown.timeout_ms; at > now) text += "; given up in " + span_text(at - now);
   return text;
 }
 
 /// Which pane a shutdown will close, or why none.
-std::string pane_of(const json::object& shutdown) {
-  if (const std::string pane = text_of(shutdown, "pane_id"); !pane.empty()) return "; closes the pane " + pane;
-  const std::string why = text_of(shutdown, "left_alone");
+std::string pane_of(const operations::Shutdown& shutdown) {
+  if (const std::string pane = printable(shutdown.pane_id); !pane.empty()) return "; closes the pane " + pane;
+  const std::string why = printable(shutdown.left_alone);
   return why.empty() ? "" : "; will close no pane: " + why;
 }
 
@@ -146,41 +142,44 @@ std::string_view advice_for(std::string_view code) {
   return {};
 }
 
-std::string lead_sentence(const json::object& lead) {
-  std::string text = text_of(lead, "member") + " is " + text_of(lead, "state");
-  if (const long long since = number_of(lead, "since_ms"); since != 0) text += " for " + span_text(now_ms() - since);
-  if (const std::string by = raw_text_of(lead, "by"); !by.empty()) text += " (" + told_by(by) + ')';
-  if (const long long until = number_of(lead, "until_ms"); until != 0)
+std::string lead_sentence(const operations::Lead& lead) {
+  std::string text = printable(lead.member) + " is " + printable(lead.state);
+  if (const long long since = lead.since_ms; since != 0) text += " for " + span_text(now_ms() - since);
+  if (const std::string& by = lead.by.bytes; !by.empty()) text += " (" + told_by(by) + ')';
+  if (const long long until = lead.until_ms; until != 0)
     text += ", the report runs out in " + span_text(until - now_ms());
-  if (const json::object& file = object_of(lead, "session_file"); !file.empty())
-    text += "; its client " + text_of(file, "client") + " lives, process " + std::to_string(number_of(file, "pid")) +
-            (flag_of(file, "reads_inbox") ? ", and reads its inbox itself" : "");
-  if (const std::string why = text_of(lead, "not_woken"); !why.empty()) text += "; idle, it is not woken: " + why;
+  if (const auto& file = lead.session_file)
+    text += "; its client " + printable(file->client) + " lives, process " + std::to_string(file->pid) +
+            (file->reads_inbox ? ", and reads its inbox itself" : "");
+  if (const std::string why = printable(lead.not_woken); !why.empty()) text += "; idle, it is not woken: " + why;
   return text;
 }
 
-std::string ladder_sentence(const json::object& delivery) {
-  const auto ways = objects_of(delivery, "via");
-  if (ways.empty()) return {};
+std::string ladder_sentence(const operations::Delivery& delivery) {
+  if (delivery.via.empty()) return {};
   std::string used = "nothing is available";
   std::string passed;
-  for (const json::object* way : ways) {
-    if (flag_of(*way, "chosen")) {
-      used = text_of(*way, "rung");
+  for (const auto& way : delivery.via) {
+    if (way.chosen) {
+      used = printable(way.rung);
       break;
     }
-    passed += (passed.empty() ? "" : "; ") + text_of(*way, "rung") + ": " + text_of(*way, "reason");
+    passed += (passed.empty() ? "" : "; ") + printable(way.rung) + ": " + printable(way.reason);
   }
   return used + (passed.empty() ? "" : " (" + passed + ')');
 }
 
-std::string message_sentence(const json::object& message, const json::object& team) {
-  const std::string disposition = raw_text_of(message, "disposition");
-  const json::object& letter = object_of(message, "letter");
-  if (!letter.empty() && (disposition == "letter" || raw_text_of(letter, "way") == "out")) return letter_sentence(letter);
-  const std::string code = raw_text_of(message, "code");
-  const std::string request = text_of(message, "request_id");
-  const std::string reason = text_of(message, "reason");
+std::string message_sentence(const operations::SaidMessage& message) {
+  const auto& letter = message.letter;
+  if (letter && (message.disposition == "letter" || letter->way == "out")) return letter_sentence(*letter);
+  return message_sentence(message, nullptr);
+}
+
+std::string message_sentence(const operations::Message& message, const operations::Team* team) {
+  const std::string& disposition = message.disposition.bytes;
+  const std::string& code = message.code.bytes;
+  const std::string request = printable(message.request_id);
+  const std::string reason = printable(message.reason);
   if (code == "role.between") return "was " + reason;
   if (code == "role.left") return "was left alone; " + std::string(advice_for(code));
   if (disposition == "chat") return delivery_sentence(message, team);
@@ -188,7 +187,7 @@ std::string message_sentence(const json::object& message, const json::object& te
     return "is a control message" + (request.empty() ? "" : " of request " + request) +
            (reason.empty() ? "" : ": " + reason);
   if (disposition == "status") {
-    const bool shown = raw_text_of(message, "delivery") != "none";
+    const bool shown = message.delivery != "none";
     return "changed the worker's state" + (shown ? " and " + delivery_sentence(message, team) : "");
   }
   if (disposition == "duplicate")
@@ -197,38 +196,39 @@ std::string message_sentence(const json::object& message, const json::object& te
   return disposition == "bad" ? "could not be read: " + why : "was not obeyed: " + why;
 }
 
-std::string request_sentence(const json::object& request) {
-  const std::string state = raw_text_of(request, "state");
+std::string request_sentence(const operations::Ask& request) {
+  const std::string& state = request.state.bytes;
   std::string text = "is " + words(state);
   if (state == "pending" || state == "received") {
-    const long long deadline = number_of(request, "deadline_ms");
+    const long long deadline = request.deadline_ms;
     text += deadline == 0 ? ": waits for the lead that consumes this inbox; a person can still be faster"
                           : ": waits for a person, denied in " + span_text(deadline - now_ms());
-    const std::string id = shell_word(raw_text_of(request, "request_id"));
+    const std::string id = shell_word(request.request_id.bytes);
     text += " (inbox-poller approve or deny " + printable(id) + ')';
   } else {
-    if (const std::string by = text_of(request, "decided_by"); !by.empty()) text += " by " + by;
-    if (const std::string rule = text_of(request, "rule"); !rule.empty()) text += " (" + rule + ')';
-    if (const long long at = number_of(request, "decided_ms"); at != 0) text += ' ' + ago(at);
+    if (const std::string by = printable(request.decided_by); !by.empty()) text += " by " + by;
+    if (const std::string rule = printable(request.rule); !rule.empty()) text += " (" + rule + ')';
+    if (const long long at = request.decided_ms; at != 0) text += ' ' + ago(at);
   }
   // It may quote a command. Who is to see all of that is shown the ask.
-  if (const std::string reason = printable(schema::mask_secrets(raw_text_of(request, "reason"))); !reason.empty()) text += ": " + reason;
+  if (const std::string reason = printable(schema::mask_secrets(request.reason.bytes)); !reason.empty())
+    text += ": " + reason;
   if (state == "withdrawn") text += "; nobody waits for an answer any more";
   if (state == "expired") text += "; nobody answered in time, so it was denied: the worker may ask again";
   return text;
 }
 
-std::string effect_sentence(const json::object& effect) {
-  const std::string state = raw_text_of(effect, "state");
-  const std::string inbox = text_of(effect, "inbox");
-  const std::string problem = text_of(effect, "last_problem");
-  const long long attempts = number_of(effect, "attempts");
+std::string effect_sentence(const operations::Effect& effect) {
+  const std::string& state = effect.state.bytes;
+  const std::string inbox = printable(effect.inbox);
+  const std::string problem = printable(effect.last_problem);
+  const long long attempts = effect.attempts;
   std::string text = words(state);
   if (state == "pending" && attempts == 0) {
     text += ": will be written at the next poll";
   } else if (state == "pending") {
     text += ", attempt " + std::to_string(attempts) + (problem.empty() ? "" : ", last problem: " + problem) +
-            "; tried again in " + span_text(number_of(effect, "next_ms") - now_ms());
+            "; tried again in " + span_text(effect.next_ms - now_ms());
   } else if (state == "written") {
     text += ": stands in the inbox, " + inbox + " has not taken it yet";
   } else if (state == "done") {
@@ -238,10 +238,10 @@ std::string effect_sentence(const json::object& effect) {
             (problem.empty() ? "" : ", last problem: " + problem) +
             "; `inbox-poller doctor` names what mends the inbox, then the worker has to ask again";
   }
-  const json::object& order = object_of(effect, "order");
-  if (order.empty()) return text;
-  const std::string what = text_of(order, "kind") + ' ' + text_of(order, "subject");
-  const std::string fate = raw_text_of(order, "state");
+  if (!effect.order) return text;
+  const auto& order = *effect.order;
+  const std::string what = printable(order.kind) + ' ' + printable(order.subject);
+  const std::string& fate = order.state.bytes;
   text += "; " + what;
   if (fate == "superseded") return text + " was superseded by a newer order for the same worker";
   if (fate == "adopted") return text + " was adopted";
@@ -249,24 +249,24 @@ std::string effect_sentence(const json::object& effect) {
     return text +
            " was not adopted: the roster does not show it, newest clients ignore such a message; set it in the "
            "worker's own session";
-  return text + (raw_text_of(order, "kind") == "mode" ? " is not adopted yet" : " was sent");
+  return text + (order.kind == "mode" ? " is not adopted yet" : " was sent");
 }
 
-std::string shutdown_sentence(const json::object& shutdown) {
-  const std::string state = raw_text_of(shutdown, "state");
-  const std::string member = text_of(shutdown, "member");
-  const std::string detail = text_of(shutdown, "detail");
-  const std::string command = "inbox-poller shutdown " + printable(shell_word(raw_text_of(shutdown, "member")));
-  if (flag_of(shutdown, "open"))
+std::string shutdown_sentence(const operations::Shutdown& shutdown) {
+  const std::string& state = shutdown.state.bytes;
+  const std::string member = printable(shutdown.member);
+  const std::string detail = printable(shutdown.detail);
+  const std::string command = "inbox-poller shutdown " + printable(shell_word(shutdown.member.bytes));
+  if (shutdown.open)
     return "is " + words(state) + (detail.empty() ? "" : ": " + detail) + moments_of(shutdown) + pane_of(shutdown);
   if (state == "cleaned") {
     std::string text = "is done: " + member + " has ended";
-    if (const std::string tasks = text_of(shutdown, "tasks"); !tasks.empty()) text += "; tasks given back: " + tasks;
-    if (const std::string why = text_of(shutdown, "left_alone"); !why.empty()) text += "; no pane was closed: " + why;
+    if (const std::string tasks = printable(shutdown.tasks); !tasks.empty()) text += "; tasks given back: " + tasks;
+    if (const std::string why = printable(shutdown.left_alone); !why.empty()) text += "; no pane was closed: " + why;
     return text;
   }
   if (state == "rejected") {
-    const std::string answer = text_of(shutdown, "answer");
+    const std::string answer = printable(shutdown.answer);
     return "was rejected by " + member + (answer.empty() ? "" : ": " + answer) +
            "; it goes on working, and may be asked again: " + command;
   }

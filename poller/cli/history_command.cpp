@@ -28,49 +28,47 @@ struct HistoryOptions {
 };
 
 /// One word for what became of it; `trace` has the sentence.
-std::string fate(const json::object& message) {
-  const json::object& letter = object_of(message, "letter");
-  if (!letter.empty() && (text_of(message, "disposition") == "letter" || text_of(letter, "way") == "out"))
-    return letter_state(letter);
-  const std::string delivery = raw_text_of(message, "delivery");
-  return delivery.empty() || delivery == "none" ? text_of(message, "disposition") : printable(delivery);
+std::string fate(const operations::SaidMessage& message) {
+  const auto& letter = message.letter;
+  if (letter && (message.disposition == "letter" || letter->way == "out")) return letter_state(*letter);
+  const std::string delivery = message.delivery.bytes;
+  return delivery.empty() || delivery == "none" ? printable(message.disposition) : printable(delivery);
 }
 
-std::string first_line(const json::object& message) {
-  if (const std::string subject = text_of(message, "subject"); !subject.empty()) return cut(subject, line_cells);
-  const std::string text = raw_text_of(message, "text");
+std::string first_line(const operations::SaidMessage& message) {
+  if (const std::string subject = printable(message.subject); !subject.empty()) return cut(subject, line_cells);
+  const std::string text = message.text.bytes;
   const std::size_t end = text.find('\n');
-  const bool more = end != std::string::npos || flag_of(message, "is_cut");
+  const bool more = end != std::string::npos || message.is_cut;
   const std::string line = shortened(std::string_view(text).substr(0, end), line_length);
   return printable(line) + (more && !line.ends_with("…") ? "…" : "");
 }
 
 /// Who wrote it, on which host where that is another one, and to whom where it is not to the lead.
-std::string who(const json::object& message) {
-  const json::object& letter = object_of(message, "letter");
-  const bool between = raw_text_of(message, "code") == "role.between" || raw_text_of(message, "disposition") == "letter";
-  return text_of(message, "sender") + (raw_text_of(letter, "way") == "in" ? '@' + text_of(letter, "host") : "") +
-         (between ? " to " + text_of(message, "inbox") : "");
+std::string who(const operations::SaidMessage& message) {
+  const auto& letter = message.letter;
+  const bool between = message.code == "role.between" || message.disposition == "letter";
+  return printable(message.sender) + (letter && letter->way == "in" ? '@' + printable(letter->host) : "") +
+         (between ? " to " + printable(message.inbox) : "");
 }
 
-std::string history_table(const Console& console, const std::vector<const json::object*>& messages) {
+std::string history_table(const Console& console, const std::vector<operations::SaidMessage>& messages) {
   std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
-  for (const json::object* message : messages)
-    rows.push_back({brief_time_text(number_of(*message, "received_ms"), now_ms()), text_of(*message, "team"),
-                    who(*message), text_of(*message, "type"), fate(*message),
-                    text_of(*message, "message_key").substr(0, 12), first_line(*message)});
+  for (const auto& message : messages)
+    rows.push_back({brief_time_text(message.received_ms, now_ms()), printable(message.team), who(message),
+                    printable(message.type), fate(message), printable(message.message_key).substr(0, 12),
+                    first_line(message)});
   return console.table(rows, "");
 }
 
-std::string history_blocks(const Console& console, const std::vector<const json::object*>& messages) {
+std::string history_blocks(const Console& console, const std::vector<operations::SaidMessage>& messages) {
   std::string text;
-  for (const json::object* message : messages) {
-    const std::string type = text_of(*message, "type");
-    text += (text.empty() ? "" : "\n") + console.bold("message " + text_of(*message, "message_key")) + "\n  " +
-            (type.empty() ? "" : type + ' ') + "from " + text_of(*message, "sender") + " to " +
-            text_of(*message, "inbox") + ", team " + text_of(*message, "team") + ", found " +
-            time_text(number_of(*message, "received_ms")) + "\n  it " + message_sentence(*message, {}) + '\n' +
-            printable_block(raw_text_of(*message, "text"), "  | ");
+  for (const auto& message : messages) {
+    const std::string type = printable(message.type);
+    text += (text.empty() ? "" : "\n") + console.bold("message " + printable(message.message_key)) + "\n  " +
+            (type.empty() ? "" : type + ' ') + "from " + printable(message.sender) + " to " + printable(message.inbox) +
+            ", team " + printable(message.team) + ", found " + time_text(message.received_ms) + "\n  it " +
+            message_sentence(message) + '\n' + printable_block(message.text.bytes, "  | ");
   }
   return text;
 }
@@ -83,7 +81,7 @@ ExitCode history(Context& context, const HistoryOptions& options) {
   if (options.since) request["since_ms"] = now_ms() - options.since->count();
   const Result<json::object> answer = context.ask("history", std::move(request));
   if (!answer) return context.fail(answer.error());
-  const auto messages = objects_of(*answer, "messages");
+  const auto messages = operations::decode<operations::History>(*answer).messages;
   const bool blocks = options.full || !options.key.empty();
   const ExitCode printed = context.json       ? context.print_json(*answer)
                            : messages.empty() ? ExitCode::done

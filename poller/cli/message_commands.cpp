@@ -8,6 +8,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/follow.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/operations/message.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -32,15 +33,16 @@ ExitCode send(Context& context, const SendOptions& options) {
   }
   if (!options.summary.empty()) request["summary"] = options.summary;
   if (!options.to.empty()) request["member"] = options.to;
-  return context.show(
-      options.to.empty() ? "broadcast" : "send", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
-        std::vector<const json::object*> sent = objects_of(answer, "sent");
-        if (!options.to.empty()) sent.push_back(&answer);
-        std::string text;
-        for (const json::object* one : sent)
-          text += "for " + text_of(*one, "member") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
-        return text.empty() ? "there is no worker to send to\n" : text;
-      });
+  const auto line = [](const operations::Sent& one) {
+    return "for " + printable(one.member) + ": inbox-poller trace " + printable(one.message_key) + '\n';
+  };
+  if (!options.to.empty()) return context.show<operations::Sent>("send", std::move(request), line, options.wait);
+  const auto lines = [&](const operations::Broadcast& answer) {
+    std::string text;
+    for (const auto& one : answer.sent) text += line(one);
+    return text.empty() ? "there is no worker to send to\n" : text;
+  };
+  return context.show<operations::Broadcast>("broadcast", std::move(request), lines, options.wait);
 }
 
 struct RecvOptions {
@@ -76,18 +78,20 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
   }
 }
 
-void explain_nothing(Context& context, const json::object& answer) {
-  const long long held = number_of(answer, "held");
+void explain_nothing(Context& context, const operations::Received& answer) {
+  const long long held = answer.held;
   std::string text = "no message";
   if (held > 0)
-    text += "; " + std::to_string(held) + " held, the lead is " + text_of(answer, "lead_state") +
+    text += "; " + std::to_string(held) + " held, the lead is " + printable(answer.lead_state) +
             " (--even-busy hands them out nevertheless)";
   context.console.complain(text);
 }
 
 ExitCode acknowledge(Context& context, ControlClient& client, const json::array& keys) {
   const Result<json::object> answer = context.ask(client, "ack", {{"keys", keys}});
-  if (answer && number_of(*answer, "acknowledged") == static_cast<long long>(keys.size())) return ExitCode::done;
+  if (answer &&
+      operations::decode<operations::Acknowledged>(*answer).acknowledged == static_cast<long long>(keys.size()))
+    return ExitCode::done;
   context.console.complain(
       "the messages were written out, but not all of them could be acknowledged: they may come again" +
       (answer ? std::string() : " (" + printable(answer.error().message) + ')'));
@@ -106,9 +110,9 @@ ExitCode recv(Context& context, RecvOptions options) {
   if (!client) return context.fail(client.error());
   const Result<json::object> answer = receive(context, *client, options);
   if (!answer) return context.fail(answer.error());
-  const auto messages = objects_of(*answer, "messages");
-  if (messages.empty()) {
-    explain_nothing(context, *answer);
+  const auto received = operations::decode<operations::Received>(*answer);
+  if (received.messages.empty()) {
+    explain_nothing(context, received);
     return ExitCode::not_found;
   }
 
@@ -121,9 +125,9 @@ ExitCode recv(Context& context, RecvOptions options) {
   }
   json::array keys;
   std::string words;
-  for (const json::object* message : messages) {
-    keys.emplace_back(raw_text_of(*message, "message_key"));
-    words += ' ' + shell_word(text_of(*message, "message_key"));
+  for (const auto& message : received.messages) {
+    keys.emplace_back(message.message_key.bytes);
+    words += ' ' + shell_word(printable(message.message_key));
   }
   if (!options.no_ack) return acknowledge(context, *client, keys);
   context.console.explain("inbox-poller: held for ten minutes; acknowledge with: inbox-poller ack" + words + '\n');
@@ -133,7 +137,7 @@ ExitCode recv(Context& context, RecvOptions options) {
 ExitCode ack(Context& context, const std::vector<std::string>& keys) {
   const Result<json::object> answer = context.ask("ack", {{"keys", json::array(keys.begin(), keys.end())}});
   if (!answer) return context.fail(answer.error());
-  const long long count = number_of(*answer, "acknowledged");
+  const long long count = operations::decode<operations::Acknowledged>(*answer).acknowledged;
   const ExitCode printed =
       context.json ? context.print_json(*answer)
                    : context.print(std::to_string(count) + " of " + std::to_string(keys.size()) + " acknowledged\n");

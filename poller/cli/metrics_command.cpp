@@ -133,9 +133,7 @@ double age_of(long long since_ms) {
   return since_ms == 0 ? 0 : static_cast<double>(std::max(now_ms() - since_ms, 0LL)) / 1000;
 }
 
-double count_of(const json::object& object, std::string_view name) {
-  return static_cast<double>(number_of(object, name));
-}
+double count_of(long long count) { return static_cast<double>(count); }
 
 template <std::size_t N>
 void put_states(Samples& to, const char* family, const std::string& team, const char* name,
@@ -143,90 +141,86 @@ void put_states(Samples& to, const char* family, const std::string& team, const 
   for (const char* state : states) to.put(family, team + ',' + label(name, state), state == now ? 1 : 0);
 }
 
-void put_spread(Samples& to, const std::string& family, const std::string& team, const json::object& spread) {
-  for (const json::object* one : objects_of(spread, "up_to"))
-    to.put(family + "_bucket", team + ',' + label("le", number_text(count_of(*one, "ms") / 1000)), count_of(*one, "count"));
-  to.put(family + "_bucket", team + ',' + label("le", "+Inf"), count_of(spread, "count"));
-  to.put(family + "_sum", team, count_of(spread, "sum_ms") / 1000);
-  to.put(family + "_count", team, count_of(spread, "count"));
+void put_spread(Samples& to, const std::string& family, const std::string& team, const operations::Spread& spread) {
+  for (const auto& one : spread.up_to)
+    to.put(family + "_bucket", team + ',' + label("le", number_text(count_of(one.ms) / 1000)), count_of(one.count));
+  to.put(family + "_bucket", team + ',' + label("le", "+Inf"), count_of(spread.count));
+  to.put(family + "_sum", team, count_of(spread.sum_ms) / 1000);
+  to.put(family + "_count", team, count_of(spread.count));
 }
 
 /// What was counted since the start.
-void add_counted(Samples& to, const std::string& team, const json::object& counted) {
-  for (const json::object* one : objects_of(counted, "decisions")) {
-    std::string labels = team;
-    for (const char* name : {"kind", "outcome", "by"}) labels += ',' + label(name, raw_text_of(*one, name));
-    to.put("decisions_total", labels, count_of(*one, "count"));
-  }
-  put_spread(to, "ask_wait_seconds", team, object_of(counted, "waits"));
-  put_spread(to, "accept_seconds", team, object_of(counted, "accepts"));
+void add_counted(Samples& to, const std::string& team, const operations::Counted& counted) {
+  for (const auto& one : counted.decisions)
+    to.put("decisions_total",
+           team + ',' + label("kind", one.kind.bytes) + ',' + label("outcome", one.outcome.bytes) + ',' +
+               label("by", one.by.bytes),
+           count_of(one.count));
+  put_spread(to, "ask_wait_seconds", team, counted.waits);
+  put_spread(to, "accept_seconds", team, counted.accepts);
 }
 
 /// Of a team on several hosts, as this one sees the others.
-void add_hosts(Samples& to, const std::string& team, const json::object& hosts) {
+void add_hosts(Samples& to, const std::string& team, const operations::Hosts& hosts) {
   using Same = Samples::Same;
-  if (hosts.empty()) return;
   to.put("hosts_led", team, is_led(hosts) ? 1 : 0, Same::least);
-  to.put("hosts_trouble_seconds", team, age_of(number_of(hosts, "trouble_since_ms")), Same::most);
-  to.put("hosts_round_trip_seconds", team, count_of(hosts, "round_trip_us") / 1e6, Same::most);
+  to.put("hosts_trouble_seconds", team, age_of(hosts.trouble_since_ms), Same::most);
+  to.put("hosts_round_trip_seconds", team, count_of(hosts.round_trip_us) / 1e6, Same::most);
   double waiting = 0, oldest = 0, silent = 0;
-  for (const json::object* one : objects_of(hosts, "mail")) {
-    if (raw_text_of(*one, "way") != "out") continue;
-    waiting += count_of(*one, "waiting") + count_of(*one, "put");
-    oldest = std::max(oldest, age_of(number_of(*one, "oldest_ms")));
+  for (const auto& one : hosts.mail) {
+    if (one.way != "out") continue;
+    waiting += count_of(one.waiting) + count_of(one.put);
+    oldest = std::max(oldest, age_of(one.oldest_ms));
   }
-  for (const json::object* one : objects_of(hosts, "hosts")) silent = std::max(silent, age_of(number_of(*one, "heard_ms")));
+  for (const auto& one : hosts.hosts) silent = std::max(silent, age_of(one.heard_ms));
   to.put("hosts_mail_waiting", team, waiting);
   to.put("hosts_mail_oldest_age_seconds", team, oldest, Same::most);
   to.put("hosts_silent_seconds", team, silent, Same::most);
 }
 
-void add_team(Samples& to, const std::string& team, const json::object& view) {
+void add_team(Samples& to, const std::string& team, const operations::Team& view) {
   using Same = Samples::Same;
-  const json::object& asks = object_of(view, "asks");
-  const json::object& chat = object_of(view, "chat");
-  to.put("asks_open", team, count_of(asks, "pending"));
-  to.put("asks_oldest_age_seconds", team, age_of(number_of(asks, "oldest_ms")), Same::most);
-  to.put("chat_queued", team, count_of(chat, "queued"));
-  to.put("chat_oldest_age_seconds", team, age_of(number_of(chat, "oldest_queued_ms")), Same::most);
-  to.put("chat_offered", team, count_of(chat, "offered"));
-  to.put("chat_given_up", team, count_of(chat, "expired"));
-  add_counted(to, team, object_of(view, "counted"));
+  const auto& asks = view.asks;
+  const auto& chat = view.chat;
+  to.put("asks_open", team, count_of(asks.pending));
+  to.put("asks_oldest_age_seconds", team, age_of(asks.oldest_ms), Same::most);
+  to.put("chat_queued", team, count_of(chat.queued));
+  to.put("chat_oldest_age_seconds", team, age_of(chat.oldest_queued_ms), Same::most);
+  to.put("chat_offered", team, count_of(chat.offered));
+  to.put("chat_given_up", team, count_of(chat.expired));
+  add_counted(to, team, view.counted);
   const TeamLine line = team_line(view);
   for (const char* state : worker_states)
     to.put("workers", team + ',' + label("state", state), static_cast<double>(line.doing(state)));
-  put_states(to, "lead_state", team, "state", lead_states, raw_text_of(object_of(view, "lead"), "state"));
-  put_states(to, "role", team, "role", roles, raw_text_of(view, "role"));
-  const auto ways = objects_of(object_of(view, "delivery"), "via");
-  const bool has_way = std::ranges::any_of(ways, [](const auto* way) { return flag_of(*way, "chosen"); });
+  put_states(to, "lead_state", team, "state", lead_states, view.lead.state.bytes);
+  put_states(to, "role", team, "role", roles, view.role.bytes);
+  const bool has_way = std::ranges::any_of(view.delivery.via, &operations::Way::chosen);
   to.put("way_available", team, has_way ? 1 : 0, Same::least);
-  if (const json::object& polls = object_of(view, "polls"); !polls.empty()) {
-    to.put("poll_age_seconds", team, age_of(number_of(polls, "last_ms")), Same::most);
-    to.put("polls_late_total", team, count_of(polls, "late"));
-  }
-  add_hosts(to, team, object_of(view, "hosts"));
-  to.put("replies_owed", team, count_of(view, "effects_owed"));
-  to.put("refused", team, count_of(view, "quarantined"));
-  to.put("ledger_fault", team, raw_text_of(view, "ledger_fault").empty() ? 0 : 1, Same::most);
-  const std::string inbox = raw_text_of(object_of(view, "inbox"), "state");
+  to.put("poll_age_seconds", team, age_of(view.polls.last_ms), Same::most);
+  to.put("polls_late_total", team, count_of(view.polls.late));
+  if (view.hosts) add_hosts(to, team, *view.hosts);
+  to.put("replies_owed", team, count_of(view.effects_owed));
+  to.put("refused", team, count_of(view.quarantined));
+  to.put("ledger_fault", team, view.ledger_fault ? 1 : 0, Same::most);
+  const std::string inbox = view.inbox.state.bytes;
   to.put("inbox_readable", team, inbox == "ok" || inbox == "missing" || inbox == "empty" ? 1 : 0, Same::least);
-  to.put("roster_readable", team, raw_text_of(object_of(view, "roster"), "state") == "ok" ? 1 : 0, Same::least);
-  to.put("shutdowns_open", team, static_cast<double>(objects_of(view, "shutdowns").size()));
-  to.put("lock_held_p99_seconds", team, count_of(object_of(view, "locks"), "p99_us") / 1e6, Same::most);
-  to.put("inboxes_of_nobody", team, static_cast<double>(objects_of(view, "phantoms").size()));
-  to.put("unserved_members", team, static_cast<double>(objects_of(view, "unserved").size()));
+  to.put("roster_readable", team, view.roster.state == "ok" ? 1 : 0, Same::least);
+  to.put("shutdowns_open", team, static_cast<double>(view.shutdowns.size()));
+  to.put("lock_held_p99_seconds", team, count_of(view.locks.p99_us) / 1e6, Same::most);
+  to.put("inboxes_of_nobody", team, static_cast<double>(view.phantoms.size()));
+  to.put("unserved_members", team, static_cast<double>(view.unserved.size()));
 }
 
 }  // namespace
 
-std::string metrics_text(const json::object& answer) {
+std::string metrics_text(const operations::Status& answer) {
   Samples samples;
-  const auto teams = objects_of(answer, "teams");
-  samples.put("build_info", label("version", raw_text_of(answer, "version")), 1);
-  samples.put("start_time_seconds", "", count_of(answer, "started_ms") / 1000);
+  const auto& teams = answer.teams;
+  samples.put("build_info", label("version", answer.version.bytes), 1);
+  samples.put("start_time_seconds", "", count_of(answer.started_ms) / 1000);
   samples.put("teams", "", static_cast<double>(teams.size()));
   for (std::size_t i = 0; i < teams.size(); ++i)
-    add_team(samples, label("team", i < most_teams ? raw_text_of(*teams[i], "team") : "other"), *teams[i]);
+    add_team(samples, label("team", i < most_teams ? teams[i].team.bytes : "other"), teams[i]);
   return samples.text();
 }
 
@@ -236,7 +230,7 @@ ExitCode metrics(Context& context) {
   Result<ControlClient> client = context.connect();
   const Result<json::object> answer = client ? context.ask(*client, "status", {}, scrape_patience) : client.error();
   if (!answer) return context.fail(answer.error());
-  const std::string text = metrics_text(*answer);
+  const std::string text = metrics_text(operations::decode<operations::Status>(*answer));
   return context.json ? context.print_json({{"ok", true}, {"text", text}}) : context.print(text);
 }
 

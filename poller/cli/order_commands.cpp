@@ -6,6 +6,7 @@
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -31,13 +32,14 @@ ExitCode mode(Context& context, const ModeOptions& options) {
     request["all"] = true;
   else
     request["member"] = options.first;
-  return context.show("mode", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
+  const auto words = [&](const operations::ModesSent& answer) -> std::string {
     std::string text;
-    for (const json::object* one : objects_of(answer, "sent"))
-      text += text_of(*one, "member") + " is told to work in mode " + text_of(*one, "mode") + '\n';
+    for (const auto& one : answer.sent)
+      text += printable(one.member) + " is told to work in mode " + printable(one.mode) + '\n';
     if (text.empty()) return "there is no worker to tell\n";
     return text + "`inbox-poller status` shows who took it over\n";
-  });
+  };
+  return context.show<operations::ModesSent>("mode", std::move(request), words, options.wait);
 }
 
 struct RuleOptions {
@@ -49,18 +51,19 @@ struct RuleOptions {
 ExitCode allow(Context& context, const RuleOptions& options) {
   json::object request{{"rule", options.rule}, {"by", user_name()}};
   if (!options.directory.empty()) request["directory"] = options.directory;
-  return context.show("allow", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
-    const std::string rule = text_of(answer, "rule");
+  const auto words = [&](const operations::Allowed& answer) -> std::string {
+    const std::string rule = printable(answer.rule);
     if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
       for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
         context.console.explain("WARNING: " + rule + ": " + printable(advice) + '\n');
-    if (!flag_of(answer, "is_new"))
-      return "the session has this rule already: " + rule + '\n' + answered_by_rules(answer);
-    const std::string told = names_of(answer, "told");
+    if (!answer.is_new)
+      return "the session has this rule already: " + rule + '\n' + answered_by_rules(answer.answered);
+    const std::string told = names_of(answer.told);
     std::string text = "from now on in this session: " + rule + '\n';
-    if (text_of(answer, "role") == "front")
-      text += "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role front)\n";
-    else if (const std::string why = text_of(answer, "not_told"); !why.empty())
+    if (answer.role == "front")
+      text +=
+          "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role front)\n";
+    else if (const std::string why = printable(answer.not_told); !why.empty())
       text +=
           "it decides what workers ask, after the deny and ask rules. They are not told\n"
           "of it: one that took it over would no longer ask, and " +
@@ -68,20 +71,21 @@ ExitCode allow(Context& context, const RuleOptions& options) {
     else
       text += told.empty() ? "there is no worker to tell; who joins is told\n"
                            : "told: " + told + "; who joins is told too\n";
-    return text + answered_by_rules(answer);
-  });
+    return text + answered_by_rules(answer.answered);
+  };
+  return context.show<operations::Allowed>("allow", std::move(request), words, options.wait);
 }
 
 ExitCode revoke(Context& context, const RuleOptions& options) {
-  return context.show("revoke", {{"rule", options.rule}, {"by", user_name()}},
-                      [&](const json::object& answer) -> std::string {
-                        const std::string keepers = names_of(answer, "keepers");
-                        std::string text = "no longer allowed by us: " + text_of(answer, "rule") + '\n';
-                        if (!keepers.empty())
-                          text += "these were told of it and may keep it until their sessions end: " + keepers +
-                                  " (to be sure, shut them down and start them anew)\n";
-                        return text;
-                      });
+  return context.show<operations::Revoked>(
+      "revoke", {{"rule", options.rule}, {"by", user_name()}}, [&](const auto& answer) -> std::string {
+        const std::string keepers = names_of(answer.keepers);
+        std::string text = "no longer allowed by us: " + printable(answer.rule) + '\n';
+        if (!keepers.empty())
+          text += "these were told of it and may keep it until their sessions end: " + keepers +
+                  " (to be sure, shut them down and start them anew)\n";
+        return text;
+      });
 }
 
 struct AssignOptions {
@@ -102,11 +106,11 @@ void declare_assign(CLI::App& command, Context& context) {
   command.add_option("WORKER", options->member, "The worker's name")->required();
   add_team_wait(command, options->wait);
   command.callback([options, &context] {
-    context.exit_code = context.show(
-        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}}, options->wait,
-        [](const json::object& answer) -> std::string {
-          return "task " + text_of(answer, "task") + " (" + text_of(answer, "subject") + ") is " + text_of(answer, "member") + "'s\n";
-        });
+    const auto words = [](const operations::Assigned& answer) {
+      return "task " + printable(answer.task) + " (" + printable(answer.subject) + ") is " + printable(answer.member) + "'s\n";
+    };
+    context.exit_code = context.show<operations::Assigned>(
+        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}}, words, options->wait);
   });
 }
 

@@ -23,22 +23,22 @@ struct RulesOptions {
 };
 
 /// Who was told of a rule, and why nobody else is.
-std::string told_of(const json::object& rule) {
-  const std::string told = names_of(rule, "told");
-  const std::string why = text_of(rule, "not_told");
+std::string told_of(const operations::ToldRule& rule) {
+  const std::string told = names_of(rule.told);
+  const std::string why = printable(rule.not_told);
   if (why.empty()) return told;
   return (told.empty() ? "nobody" : told + ", now nobody") + (" because of " + why);
 }
 
 ExitCode show_rules(Context& context) {
-  return context.show("rules", {}, [&](const json::object& answer) -> std::string {
+  return context.show<operations::Rules>("rules", {}, [&](const auto& answer) -> std::string {
     std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"}};
-    const std::string source = text_of(answer, "source");
-    for (const json::object* rule : objects_of(answer, "session"))
-      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"),
-                      text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms")), told_of(*rule)});
-    for (const json::object* rule : objects_of(answer, "configured"))
-      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"), source, ""});
+    const std::string source = printable(answer.source);
+    for (const auto& rule : answer.session)
+      rows.push_back({printable(rule.action), printable(rule.kind), printable(rule.rule),
+                      printable(rule.by) + ' ' + ago(rule.at_ms), told_of(rule)});
+    for (const auto& rule : answer.configured)
+      rows.push_back({printable(rule.action), printable(rule.kind), printable(rule.rule), source, ""});
     if (rows.size() == 1) return "no rules; every ask goes to a person (" + source + ")\n";
     return context.console.table(rows, "") +
            context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
@@ -58,37 +58,38 @@ std::string input_of(const std::string& tool, const std::string& text) {
   return json::serialize(json::object{{"input", text}});
 }
 
-std::string outcome_of(const json::object& one) {
-  const std::string decision = raw_text_of(one, "decision").empty() ? raw_text_of(one, "action")
-                                                                    : raw_text_of(one, "decision");
-  const std::string rule = text_of(one, "rule");
-  const std::string reason = text_of(one, "reason");
+/// Of a call, or of a part of its command.
+std::string outcome_of(const operations::Action& decision, const operations::Text& by,
+                       const operations::Text& because) {
+  const std::string rule = printable(by);
+  const std::string reason = printable(because);
   if (decision == "allow") return "allowed" + (rule.empty() ? ": " + reason : " by " + rule);
   const std::string why = rule.empty() ? ": " + reason : " by " + rule + (reason.empty() ? "" : ": " + reason);
   return (decision == "deny" ? "denied" : "asked") + why;
 }
 
-std::string tried_text(const Console& console, const json::object& answer) {
-  const std::string as = text_of(answer, "member");
-  const std::string folder = text_of(answer, "folder");
-  const bool is_call = text_of(answer, "host").empty();
-  std::string text = "team " + text_of(answer, "team") + (as.empty() ? "" : ", as " + as);
+std::string tried_text(const Console& console, const operations::Trial& answer) {
+  const std::string as = printable(answer.member);
+  const std::string folder = printable(answer.folder);
+  const bool is_call = answer.host.empty();
+  std::string text = "team " + printable(answer.team) + (as.empty() ? "" : ", as " + as);
   if (is_call) text += folder.empty() ? "; no folder is known, so relative paths never allow" : ", in " + folder;
   text += '\n';
   std::vector<Row> rows;
-  for (const json::object* part : objects_of(answer, "parts")) {
-    const bool allowed = raw_text_of(*part, "action") == "allow";
-    rows.push_back({text_of(*part, "part"), allowed ? outcome_of(*part) : console.loud(outcome_of(*part))});
+  for (const auto& part : answer.parts) {
+    const bool allowed = part.action == "allow";
+    const std::string outcome = outcome_of(part.action, part.rule, part.reason);
+    rows.push_back({printable(part.part), allowed ? outcome : console.loud(outcome)});
   }
   if (rows.size() > 1) text += console.table(rows, "  ");
-  text += console.bold(outcome_of(answer)) + '\n';
-  const std::string decision = raw_text_of(answer, "decision");
-  const std::string answerer = raw_text_of(answer, "answerer");
+  text += console.bold(outcome_of(answer.decision, answer.rule, answer.reason)) + '\n';
+  const std::string decision = answer.decision.bytes;
+  const std::string answerer = answer.answerer.bytes;
   if (decision == "ask")
     text += answerer == "lead"   ? "the lead would be asked\n"
             : answerer == "both" ? "the lead and you would be asked\n"
                                  : "you would be asked (inbox-poller pending)\n";
-  if (const std::string role = text_of(answer, "role"); role == "observer" || role == "stopped")
+  if (const std::string role = printable(answer.role); role == "observer" || role == "stopped")
     text += "our role is " + role + ": nothing is answered by us\n";
   return text + "nothing was decided by this\n";
 }
@@ -103,21 +104,20 @@ ExitCode try_rules(Context& context, const RulesOptions& options) {
     request = {{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
   }
   if (!options.as.empty()) request["member"] = options.as;
-  return context.show("try", std::move(request), [&](const json::object& answer) {
+  return context.show<operations::Trial>("try", std::move(request), [&](const auto& answer) {
     return context.console.fit(tried_text(context.console, answer));
   });
 }
 
 /// Lines for a team's file. What stands behind # is ours, and cannot end the line.
-std::string list_text(const std::vector<const json::object*>& suggestions, std::string_view kind,
+std::string list_text(const std::vector<operations::Suggestion>& suggestions, std::string_view kind,
                       std::string_view section) {
   std::string text;
-  for (const json::object* one : suggestions) {
-    if (raw_text_of(*one, "kind") != kind) continue;
-    const long long asks = number_of(*one, "asks");
-    text += "    " + printable(json::serialize(json::string(raw_text_of(*one, "rule")))) + ",  # " +
-            std::to_string(asks) + (asks == 1 ? " ask" : " asks") + " of " + names_of(*one, "members") + ", the last " +
-            ago(number_of(*one, "last_ms")) + '\n';
+  for (const auto& one : suggestions) {
+    if (one.kind != kind) continue;
+    const long long asks = one.asks;
+    text += "    " + printable(json::serialize(json::string(one.rule.bytes))) + ",  # " + std::to_string(asks) +
+            (asks == 1 ? " ask" : " asks") + " of " + names_of(one.members) + ", the last " + ago(one.last_ms) + '\n';
   }
   return text.empty() ? text : '[' + std::string(section) + "]\nallow = [\n" + text + "]\n";
 }
@@ -125,15 +125,15 @@ std::string list_text(const std::vector<const json::object*>& suggestions, std::
 ExitCode suggest(Context& context, const RulesOptions& options) {
   json::object request;
   if (options.since) request["since_ms"] = now_ms() - options.since->count();
-  return context.show("suggest", std::move(request), [&](const json::object& answer) -> std::string {
-    const auto suggestions = objects_of(answer, "suggestions");
-    const std::string looked = std::to_string(number_of(answer, "looked_at")) + " decisions";
+  return context.show<operations::Suggestions>("suggest", std::move(request), [&](const auto& answer) -> std::string {
+    const auto& suggestions = answer.suggestions;
+    const std::string looked = std::to_string(answer.looked_at) + " decisions";
     if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
     long long asks = 0;
-    for (const json::object* one : suggestions) asks += number_of(*one, "asks");
+    for (const auto& one : suggestions) asks += one.asks;
     return "# " + looked + ": " + std::to_string(asks) + " approvals of yours would be " +
            std::to_string(suggestions.size()) + (suggestions.size() == 1 ? " rule" : " rules") +
-           ", each for exactly what you approved.\n# To be merged into " + text_of(answer, "source") +
+           ", each for exactly what you approved.\n# To be merged into " + printable(answer.source) +
            ", then: inbox-poller check-config && inbox-poller reload\n" +
            list_text(suggestions, "permission", "permissions") + list_text(suggestions, "host", "sandbox");
   });

@@ -31,12 +31,13 @@ struct ShutdownOptions {
   std::optional<config::Duration> patience;  // none: until the daemon itself gives up
 };
 
-std::string line_of(const json::object& shutdown) {
-  return text_of(shutdown, "member") + ": the shutdown " + shutdown_sentence(shutdown) + '\n';
+std::string line_of(const operations::Shutdown& shutdown) {
+  return printable(shutdown.member) + ": the shutdown " + shutdown_sentence(shutdown) + '\n';
 }
 
 /// Shows every change of these shutdowns until none is open. `latest` is what is known of each, by id.
-Result<bool> follow(Context& context, const ShutdownOptions& options, std::map<std::string, json::object>& latest) {
+Result<bool> follow(Context& context, const ShutdownOptions& options,
+                    std::map<std::string, operations::Shutdown>& latest) {
   const auto begun = Steady::now();
   std::map<std::string, std::string> shown;  // state and detail, by id
   TRY(auto client, context.connect());
@@ -44,10 +45,10 @@ Result<bool> follow(Context& context, const ShutdownOptions& options, std::map<s
     bool open = false;
     for (auto& [id, shutdown] : latest) {
       TRY(const auto answer, context.ask(client, "shutdowns", {{"id", id}}));
-      for (const json::object* row : objects_of(answer, "shutdowns"))
-        if (raw_text_of(*row, "team") == raw_text_of(shutdown, "team")) shutdown = json::object(*row);
-      open = open || flag_of(shutdown, "open");
-      std::string now = raw_text_of(shutdown, "state") + raw_text_of(shutdown, "detail");
+      for (const auto& row : operations::decode<operations::Shutdowns>(answer).shutdowns)
+        if (row.team == shutdown.team) shutdown = row;
+      open = open || shutdown.open;
+      std::string now = shutdown.state.bytes + shutdown.detail.bytes;
       if (std::exchange(shown[id], now) == now || context.json) continue;
       const std::string time = time_text(now_ms());
       if (context.print(time.substr(time.find(' ') + 1) + "  " + line_of(shutdown)) != ExitCode::done)
@@ -59,21 +60,21 @@ Result<bool> follow(Context& context, const ShutdownOptions& options, std::map<s
   }
 }
 
-bool all_cleaned(const std::map<std::string, json::object>& shutdowns) {
+bool all_cleaned(const std::map<std::string, operations::Shutdown>& shutdowns) {
   return std::all_of(shutdowns.begin(), shutdowns.end(),
-                     [](const auto& item) { return raw_text_of(item.second, "state") == "cleaned"; });
+                     [](const auto& item) { return item.second.state == "cleaned"; });
 }
 
 ExitCode wait_for(Context& context, const ShutdownOptions& options, json::object answer) {
-  std::map<std::string, json::object> latest;
-  for (const json::object* shutdown : objects_of(answer, "shutdowns"))
-    latest[raw_text_of(*shutdown, "request_id")] = *shutdown;
+  const auto begun = operations::decode<operations::ShutdownsBegun>(answer);
+  std::map<std::string, operations::Shutdown> latest;
+  for (const auto& shutdown : begun.shutdowns) latest[shutdown.request_id.bytes] = shutdown;
   const Result<bool> ended = follow(context, options, latest);
   if (!ended) return context.fail(ended.error());
-  const bool good = all_cleaned(latest) && objects_of(answer, "refused").empty();
+  const bool good = all_cleaned(latest) && begun.refused.empty();
   if (context.json) {
     json::array list;
-    for (auto& [id, shutdown] : latest) list.push_back(std::move(shutdown));
+    for (const auto& [id, shutdown] : latest) list.push_back(operations::encode(shutdown));
     answer["shutdowns"] = std::move(list);
     if (const ExitCode printed = context.print_json(answer); printed != ExitCode::done) return printed;
   } else if (!*ended) {
@@ -106,17 +107,18 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   Result<json::object> answer = context.ask(*client, "shutdown", request, patience);
   while (awaited.again(answer)) answer = context.ask(*client, "shutdown", request, patience);
   if (!answer) return context.fail(answer.error());
-  const auto refused = objects_of(*answer, "refused");
-  for (const json::object* one : refused)
-    context.console.explain("inbox-poller: " + text_of(*one, "member") + ": " + text_of(*one, "message") + '\n');
+  const auto begun = operations::decode<operations::ShutdownsBegun>(*answer);
+  const auto& refused = begun.refused;
+  for (const auto& one : refused)
+    context.console.explain("inbox-poller: " + printable(one.member) + ": " + printable(one.message) + '\n');
   if (options.waits) return wait_for(context, options, *std::move(answer));
   ExitCode printed = ExitCode::done;
   if (context.json) {
     printed = context.print_json(*answer);
   } else {
     std::string text;
-    for (const json::object* one : objects_of(*answer, "shutdowns"))
-      text += line_of(*one) + "  inbox-poller trace " + text_of(*one, "request_id") + '\n';
+    for (const auto& one : begun.shutdowns)
+      text += line_of(one) + "  inbox-poller trace " + printable(one.request_id) + '\n';
     if (text.empty() && refused.empty()) text = "there is no worker to shut down\n";
     printed = context.print(text);
   }
@@ -124,13 +126,13 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
 }
 
 ExitCode shutdowns(Context& context, long long limit) {
-  return context.show("shutdowns", {{"limit", limit}}, [&](const json::object& answer) {
+  return context.show<operations::Shutdowns>("shutdowns", {{"limit", limit}}, [&](const auto& answer) {
     std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
     std::string text;
-    for (const json::object* one : objects_of(answer, "shutdowns")) {
-      rows.push_back({ago(number_of(*one, "requested_ms")), text_of(*one, "team"), text_of(*one, "member"),
-                      text_of(*one, "state"), text_of(*one, "by"), text_of(*one, "request_id")});
-      text += line_of(*one);
+    for (const auto& one : answer.shutdowns) {
+      rows.push_back({ago(one.requested_ms), printable(one.team), printable(one.member), printable(one.state),
+                      printable(one.by), printable(one.request_id)});
+      text += line_of(one);
     }
     return rows.size() == 1 ? "nobody was asked to shut down\n"
                             : context.console.table(rows, "") + '\n' + context.console.fit(text);

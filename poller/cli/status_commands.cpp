@@ -26,23 +26,22 @@ struct StatusOptions {
   bool is_short = false;
 };
 
-std::vector<TeamLine> lines_of(const json::object& answer) {
+std::vector<TeamLine> lines_of(const operations::Status& answer) {
   std::vector<TeamLine> lines;
-  for (const json::object* team : objects_of(answer, "teams")) lines.push_back(team_line(*team));
+  for (const auto& team : answer.teams) lines.push_back(team_line(team));
   return lines;
 }
 
-std::string status_text(const Context& context, const json::object& answer, bool is_long) {
-  std::string text = "inbox-poller " + text_of(answer, "version") + ", process " +
-                     std::to_string(number_of(answer, "pid")) + ", running for " +
-                     span_text(now_ms() - number_of(answer, "started_ms")) + '\n';
-  const auto teams = objects_of(answer, "teams");
+std::string status_text(const Context& context, const operations::Status& answer, bool is_long) {
+  std::string text = "inbox-poller " + printable(answer.version) + ", process " + std::to_string(answer.pid) +
+                     ", running for " + span_text(now_ms() - answer.started_ms) + '\n';
+  const auto& teams = answer.teams;
   const bool listed = teams.size() > 1 && !is_long;
-  if (!listed) text += "ledger " + text_of(answer, "ledger") + '\n';
+  if (!listed) text += "ledger " + printable(answer.ledger) + '\n';
   if (teams.empty()) return text + "\nno team is there yet\n";
   if (listed) return text + '\n' + teams_text(context.console, lines_of(answer), is_long);
   if (teams.size() > 1) text += '\n' + teams_text(context.console, lines_of(answer), is_long);
-  for (const json::object* team : teams) text += '\n' + team_text(context.console, *team, is_long);
+  for (const auto& team : teams) text += '\n' + team_text(context.console, team, is_long);
   return text;
 }
 
@@ -58,7 +57,7 @@ ExitCode status_in_short(Context& context) {
     const ExitCode printed = context.print(is_gone ? "no daemon\n" : "the daemon does not answer\n");
     return printed != ExitCode::done ? printed : is_gone ? ExitCode::no_daemon : ExitCode::not_in_time;
   }
-  const Short sum = short_of(lines_of(*answer));
+  const Short sum = short_of(lines_of(operations::decode<operations::Status>(*answer)));
   const ExitCode printed = context.json   ? context.print_json({{"ok", true}, {"waits", sum.waits}, {"line", sum.line}})
                            : sum.waits ? context.print(sum.line + '\n')
                                        : ExitCode::done;
@@ -98,9 +97,10 @@ ExitCode watch(Context& context, const StatusOptions& options) {
       const ExitCode printed =
           context.json ? context.print_json(*answer)
           : screen
-              ? context.print(std::string(redraw) + status_text(context, *answer, options.is_long))
+              ? context.print(std::string(redraw) +
+                              status_text(context, operations::decode<operations::Status>(*answer), options.is_long))
               : context.print((shown.empty() ? "" : "\n") + time_text(now_ms()) + '\n' +
-                              status_text(context, *answer, options.is_long));
+                              status_text(context, operations::decode<operations::Status>(*answer), options.is_long));
       if (printed != ExitCode::done) return printed;
     }
     shown = std::move(now);
@@ -112,8 +112,8 @@ ExitCode watch(Context& context, const StatusOptions& options) {
 ExitCode status(Context& context, const StatusOptions& options) {
   if (options.is_short) return status_in_short(context);
   if (options.watches) return watch(context, options);
-  return context.show("status", {},
-                      [&](const json::object& answer) { return status_text(context, answer, options.is_long); });
+  return context.show<operations::Status>(
+      "status", {}, [&](const auto& answer) { return status_text(context, answer, options.is_long); });
 }
 
 struct LeadOptions {
@@ -132,8 +132,8 @@ ExitCode lead(Context& context, const LeadOptions& options) {
     }
     request["for_ms"] = limit->count();
   }
-  return context.show("lead", std::move(request), [](const json::object& answer) {
-    return "team " + text_of(answer, "team") + ": " + lead_sentence(answer) + '\n';
+  return context.show<operations::LeadOfTeam>("lead", std::move(request), [](const auto& answer) {
+    return "team " + printable(answer.team) + ": " + lead_sentence(answer) + '\n';
   });
 }
 
@@ -141,23 +141,24 @@ ExitCode lead(Context& context, const LeadOptions& options) {
 
 void declare_status(CLI::App& command, Context& context) {
   auto options = std::make_shared<StatusOptions>();
-  explain(command,
-          "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
-          "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
-          "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
-          "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
-          "the lead are not used.\n"
-          "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
-          "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
-          "change. Ctrl-C ends it with 0.\n"
-          "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
-          "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.\n\n"
-          "Examples:\n"
-          "  inbox-poller status\n"
-          "  inbox-poller status --team demo --long\n"
-          "  inbox-poller status --watch=10s >> team.log\n"
-          "  set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
-          "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").name'");
+  explain(
+      command,
+      "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
+      "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
+      "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
+      "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
+      "the lead are not used.\n"
+      "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+      "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+      "change. Ctrl-C ends it with 0.\n"
+      "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
+      "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.\n\n"
+      "Examples:\n"
+      "  inbox-poller status\n"
+      "  inbox-poller status --team demo --long\n"
+      "  inbox-poller status --watch=10s >> team.log\n"
+      "  set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
+      "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").member'");
   command
       .add_option_function<std::string>(
           "--watch",

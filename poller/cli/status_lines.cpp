@@ -7,8 +7,6 @@
 
 namespace inbox_poller::poller::cli {
 
-namespace json = boost::json;
-
 namespace {
 
 constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "silent"};
@@ -24,51 +22,49 @@ std::string counted(long long count, std::string_view one, std::string_view many
 }
 
 /// Why messages that wait for the lead cannot go.
-std::string no_way(const json::object& team) {
-  if (raw_text_of(object_of(team, "lead"), "state") == "gone") return "the lead is gone";
-  const auto ways = objects_of(object_of(team, "delivery"), "via");
-  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto* way) { return flag_of(*way, "chosen"); });
+std::string no_way(const operations::Team& team) {
+  if (team.lead.state == "gone") return "the lead is gone";
+  const auto& ways = team.delivery.via;
+  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
   if (ways.empty() || chosen) return {};
-  return raw_text_of(object_of(team, "lead"), "not_woken").empty() ? "no way to the lead" : "the lead is not woken";
+  return team.lead.not_woken.empty() ? "no way to the lead" : "the lead is not woken";
 }
 
 }  // namespace
 
-std::string late_polls_text(const json::object& team) {
-  const json::object& polls = object_of(team, "polls");
-  const long long late = number_of(polls, "late");
+std::string late_polls_text(const operations::Team& team) {
+  const auto& polls = team.polls;
+  const long long late = polls.late;
   if (late == 0) return {};
   return std::to_string(late) + (late == 1 ? " poll" : " polls") +
          " since the daemon's start began more than four poll_intervals late, the latest after " +
-         span_text(number_of(polls, "latest_ms")) + "; the last one " + ago(number_of(polls, "late_ms"));
+         span_text(polls.latest_ms) + "; the last one " + ago(polls.late_ms);
 }
 
 namespace {
 
-std::vector<std::string> trouble_of(const json::object& team, long long chat) {
+std::vector<std::string> trouble_of(const operations::Team& team, long long chat) {
   std::vector<std::string> trouble;
-  if (raw_text_of(team, "role") == "stopped") trouble.emplace_back("stopped");
-  if (const json::object& hosts = object_of(team, "hosts"); !hosts.empty()) {
-    if (!raw_text_of(hosts, "trouble").empty()) trouble.emplace_back("engine between hosts");
+  if (team.role == "stopped") trouble.emplace_back("stopped");
+  if (team.hosts) {
+    const auto& hosts = *team.hosts;
+    if (!hosts.trouble.empty()) trouble.emplace_back("engine between hosts");
     if (!is_led(hosts)) trouble.emplace_back("no host leads");
-    if (!raw_text_of(hosts, "full").empty()) trouble.emplace_back("mail for other hosts is full");
+    if (!hosts.full.empty()) trouble.emplace_back("mail for other hosts is full");
   }
-  if (!raw_text_of(team, "ledger_fault").empty()) trouble.emplace_back("ledger fails");
-  if (const long long late = number_of(object_of(team, "polls"), "late_ms"); late > now_ms() - late_for_ms)
-    trouble.emplace_back("polled late");
-  if (const std::string roster = raw_text_of(object_of(team, "roster"), "state");
-      is_one_of(roster, {"empty", "unreadable"}))
+  if (team.ledger_fault) trouble.emplace_back("ledger fails");
+  if (const long long late = team.polls.late_ms; late > now_ms() - late_for_ms) trouble.emplace_back("polled late");
+  if (const std::string roster = team.roster.state.bytes; is_one_of(roster, {"empty", "unreadable"}))
     trouble.push_back("roster " + roster);
-  if (const std::string inbox = raw_text_of(object_of(team, "inbox"), "state");
+  if (const std::string inbox = team.inbox.state.bytes;
       is_one_of(inbox, {"torn", "not_regular", "too_large", "locked", "fault"}))
     trouble.push_back("inbox " + inbox);
   if (const std::string why = no_way(team); chat > 0 && !why.empty()) trouble.push_back(why);
-  if (const auto unserved = objects_of(team, "unserved").size(); unserved > 0)
+  if (const auto unserved = team.unserved.size(); unserved > 0)
     trouble.push_back(std::to_string(unserved) + " cannot be answered");
-  if (!objects_of(team, "phantoms").empty()) trouble.emplace_back("an inbox of nobody");
-  if (!objects_of(team, "not_adopted").empty()) trouble.emplace_back("mode not adopted");
-  if (const long long refused = number_of(team, "quarantined"); refused > 0)
-    trouble.push_back(std::to_string(refused) + " refused");
+  if (!team.phantoms.empty()) trouble.emplace_back("an inbox of nobody");
+  if (!team.not_adopted.empty()) trouble.emplace_back("mode not adopted");
+  if (const long long refused = team.quarantined; refused > 0) trouble.push_back(std::to_string(refused) + " refused");
   return trouble;
 }
 
@@ -126,26 +122,20 @@ long long TeamLine::doing(std::string_view what) const {
   return found == workers.end() ? 0 : found->second;
 }
 
-TeamLine team_line(const json::object& team) {
-  const json::object& asks = object_of(team, "asks");
-  const json::object& chat = object_of(team, "chat");
-  const std::string role = text_of(team, "role");
-  TeamLine line{text_of(team, "team"),
-                role == "leader" ? "" : role,
-                number_of(asks, "pending"),
-                number_of(asks, "oldest_ms"),
-                number_of(chat, "queued"),
-                number_of(chat, "oldest_queued_ms"),
-                {},
-                trouble_of(team, number_of(chat, "queued"))};
-  for (const json::object* member : objects_of(team, "members")) ++line.workers[raw_text_of(*member, "doing")];
+TeamLine team_line(const operations::Team& team) {
+  const auto& asks = team.asks;
+  const auto& chat = team.chat;
+  const std::string role = printable(team.role);
+  TeamLine line{printable(team.team), role == "leader" ? "" : role, asks.pending, asks.oldest_ms,
+                chat.queued,          chat.oldest_queued_ms,        {},           trouble_of(team, chat.queued)};
+  for (const auto& member : team.members) ++line.workers[member.doing.bytes];
   return line;
 }
 
-std::string not_ready(const json::object& status) {
-  for (const json::object* team : objects_of(status, "teams")) {
-    if (!raw_text_of(*team, "ledger_fault").empty()) return text_of(*team, "team") + ": the last commit failed";
-    if (raw_text_of(object_of(*team, "inbox"), "state") == "not polled yet") return text_of(*team, "team") + ": not polled yet";
+std::string not_ready(const operations::Status& status) {
+  for (const auto& team : status.teams) {
+    if (team.ledger_fault) return printable(team.team) + ": the last commit failed";
+    if (team.inbox.state == "not polled yet") return printable(team.team) + ": not polled yet";
   }
   return {};
 }

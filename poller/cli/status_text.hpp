@@ -1,13 +1,13 @@
 // The words of `status`: one team in detail, many in a line each, all of them in a line for a prompt.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "poller/cli/console.hpp"
+#include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -25,16 +25,16 @@ struct TeamLine {
 
   [[nodiscard]] long long doing(std::string_view what) const;
 };
-TeamLine team_line(const boost::json::object& team);
+TeamLine team_line(const operations::Team& team);
 
 /// Why the daemon does not do its work, by its answer to `status`; empty when it does.
-std::string not_ready(const boost::json::object& status);
+std::string not_ready(const operations::Status& status);
 
 /// Of a team of `status`: how many polls began late, and how late; empty when none did.
-std::string late_polls_text(const boost::json::object& team);
+std::string late_polls_text(const operations::Team& team);
 
 /// One team with all that can be said of it; what is nothing, or as usual, only with `is_long`.
-std::string team_text(const Console&, const boost::json::object& team, bool is_long);
+std::string team_text(const Console&, const operations::Team& team, bool is_long);
 
 /// A table with one row a team, and a line for all of them.
 std::string teams_text(const Console&, const std::vector<TeamLine>&, bool is_long);

@@ -14,65 +14,61 @@ namespace json = boost::json;
 
 namespace {
 
-std::string effects_text(const json::object& of) {
+std::string effects_text(const std::vector<operations::Effect>& effects) {
   std::string text;
-  for (const json::object* effect : objects_of(of, "effects"))
-    text += "    what we wrote for " + text_of(*effect, "inbox") + ": " + effect_sentence(*effect) + '\n';
+  for (const auto& effect : effects)
+    text += "    what we wrote for " + printable(effect.inbox) + ": " + effect_sentence(effect) + '\n';
   return text;
 }
 
-bool is_of(const json::object& message, const json::object& team) {
-  return raw_text_of(team, "team") == raw_text_of(message, "team");
-}
-
 /// What `status` says now of the team of a message that waits; empty when there is none, or no answer.
-json::object waiting_team(const Context& context, const json::object& answer) {
-  for (const json::object* message : objects_of(answer, "messages")) {
-    if (raw_text_of(*message, "delivery") != "queued") continue;
+std::optional<operations::Team> waiting_team(const Context& context, const operations::Trace& answer) {
+  for (const auto& message : answer.messages) {
+    if (message.delivery != "queued") continue;
     const Result<json::object> status = context.ask("status", {});
     if (!status) return {};
-    for (const json::object* team : objects_of(*status, "teams"))
-      if (is_of(*message, *team)) return *team;
+    for (auto& team : operations::decode<operations::Status>(*status).teams)
+      if (team.team == message.team) return std::move(team);
   }
   return {};
 }
 
 }  // namespace
 
-std::string trace_text(const Console& console, const json::object& answer, const json::object& team, bool full) {
+std::string trace_text(const Console& console, const operations::Trace& answer, const operations::Team* team,
+                       bool full) {
   std::string text;
-  for (const json::object* message : objects_of(answer, "messages")) {
-    const std::string type = text_of(*message, "type");
-    text += console.bold("message " + text_of(*message, "message_key")) + '\n' + "  " +
-            (type.empty() ? "" : type + ' ') + "from " + text_of(*message, "sender") + " to " +
-            text_of(*message, "inbox") + ", team " + text_of(*message, "team") + ", found " +
-            ago(number_of(*message, "received_ms")) + "\n  it " +
-            message_sentence(*message, is_of(*message, team) ? team : json::object()) + '\n';
+  for (const auto& message : answer.messages) {
+    const std::string type = printable(message.type);
+    text += console.bold("message " + printable(message.message_key)) + '\n' + "  " + (type.empty() ? "" : type + ' ') +
+            "from " + printable(message.sender) + " to " + printable(message.inbox) + ", team " +
+            printable(message.team) + ", found " + ago(message.received_ms) + "\n  it " +
+            message_sentence(message, team != nullptr && team->team == message.team ? team : nullptr) + '\n';
   }
-  for (const json::object* request : objects_of(answer, "requests")) {
-    const std::string what = "\n  " + text_of(*request, "member") + ", team " + text_of(*request, "team") + ", about " +
-                             text_of(*request, "subject") + '\n';
-    text += console.bold(ask_name(*request)) + (full ? ask_content(*request) : what) + "  it " +
-            request_sentence(*request) + '\n' + effects_text(*request);
+  for (const auto& request : answer.requests) {
+    const std::string what = "\n  " + printable(request.member) + ", team " + printable(request.team) + ", about " +
+                             printable(request.subject) + '\n';
+    text += console.bold(ask_name(request)) + (full ? ask_content(request) : what) + "  it " +
+            request_sentence(request) + '\n' + effects_text(request.effects);
   }
-  for (const json::object* shutdown : objects_of(answer, "shutdowns")) {
-    const std::string reason = text_of(*shutdown, "reason");
-    text += console.bold("shutdown " + text_of(*shutdown, "request_id")) + "\n  " + text_of(*shutdown, "member") +
-            ", team " + text_of(*shutdown, "team") + ", asked by " + text_of(*shutdown, "by") + ' ' +
-            ago(number_of(*shutdown, "requested_ms")) + (reason.empty() ? "" : ": " + reason) + "\n  it " +
-            shutdown_sentence(*shutdown) + '\n' + effects_text(*shutdown);
+  for (const auto& shutdown : answer.shutdowns) {
+    const std::string reason = printable(shutdown.reason);
+    text += console.bold("shutdown " + printable(shutdown.request_id)) + "\n  " + printable(shutdown.member) +
+            ", team " + printable(shutdown.team) + ", asked by " + printable(shutdown.by) + ' ' +
+            ago(shutdown.requested_ms) + (reason.empty() ? "" : ": " + reason) + "\n  it " +
+            shutdown_sentence(shutdown) + '\n' + effects_text(shutdown.effects);
   }
-  for (const json::object* effect : objects_of(answer, "effects"))
-    text += console.bold("message of ours " + text_of(*effect, "message_key")) + "\n  for " +
-            text_of(*effect, "inbox") + ", team " + text_of(*effect, "team") + ", decided " +
-            ago(number_of(*effect, "created_ms")) + "\n  it is " + effect_sentence(*effect) + '\n';
-  for (const json::object* letter : objects_of(answer, "letters"))
-    text += console.bold("letter " + text_of(*letter, "message_key")) + "\n  " + text_of(*letter, "type") + " from " +
-            text_of(*letter, "sender") + " to " + text_of(*letter, "inbox") + ", team " + text_of(*letter, "team") +
-            "\n  it " + letter_sentence(*letter) + '\n';
+  for (const auto& effect : answer.effects)
+    text += console.bold("message of ours " + printable(effect.message_key)) + "\n  for " + printable(effect.inbox) +
+            ", team " + printable(effect.team) + ", decided " + ago(effect.created_ms) + "\n  it is " +
+            effect_sentence(effect) + '\n';
+  for (const auto& letter : answer.letters)
+    text += console.bold("letter " + printable(letter.message_key)) + "\n  " + printable(letter.type) + " from " +
+            printable(letter.sender) + " to " + printable(letter.inbox) + ", team " + printable(letter.team) +
+            "\n  it " + letter_sentence(letter) + '\n';
   std::vector<Row> rows;
-  for (const json::object* event : objects_of(answer, "history"))
-    rows.push_back({time_text(number_of(*event, "at_ms")), text_of(*event, "event"), text_of(*event, "detail")});
+  for (const auto& event : answer.history)
+    rows.push_back({time_text(event.at_ms), printable(event.event), printable(event.detail)});
   return console.fit(text) + (rows.empty() ? "" : "\n" + console.table(rows, "  "));
 }
 
@@ -84,24 +80,25 @@ ExitCode trace(Context& context, const std::string& id, const std::string& kind,
   const Result<json::object> answer = context.ask("trace", std::move(request));
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(with_values(*answer, "requests"));
-  return context.print(trace_text(context.console, *answer, waiting_team(context, *answer), full));
+  const auto traced = operations::decode<operations::Trace>(*answer);
+  const auto team = waiting_team(context, traced);
+  return context.print(trace_text(context.console, traced, team ? &*team : nullptr, full));
 }
 
 ExitCode quarantine(Context& context, long long limit) {
-  return context.show("quarantine", {{"limit", limit}}, [&](const json::object& answer) -> std::string {
+  return context.show<operations::Quarantine>("quarantine", {{"limit", limit}}, [&](const auto& answer) -> std::string {
     std::string text;
     std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
-    for (const json::object* entry : objects_of(answer, "entries"))
-      rows.push_back({ago(number_of(*entry, "received_ms")), text_of(*entry, "team"), text_of(*entry, "inbox"),
-                      text_of(*entry, "sender"), text_of(*entry, "type"), text_of(*entry, "message_key"),
-                      text_of(*entry, "reason") + " (" + text_of(*entry, "code") + ')'});
+    for (const auto& entry : answer.entries)
+      rows.push_back({ago(entry.received_ms), printable(entry.team), printable(entry.inbox), printable(entry.sender),
+                      printable(entry.type), printable(entry.message_key),
+                      printable(entry.reason) + " (" + printable(entry.code) + ')'});
     if (rows.size() > 1)
       text += context.console.bold("entries that were not obeyed") +
               "; their bytes are in the ledger: --json shows them as \"entry\"\n" + context.console.table(rows, "  ");
     std::vector<Row> files{{"WHEN", "BYTES", "COPY"}};
-    for (const json::object* file : objects_of(answer, "files"))
-      files.push_back(
-          {ago(number_of(*file, "modified_ms")), std::to_string(number_of(*file, "size")), text_of(*file, "path")});
+    for (const auto& file : answer.files)
+      files.push_back({ago(file.modified_ms), std::to_string(file.size), printable(file.path)});
     if (files.size() > 1)
       text += (text.empty() ? "" : "\n") + context.console.bold("copies of files that could not be read") +
               "; the files themselves were left alone\n" + context.console.table(files, "  ");

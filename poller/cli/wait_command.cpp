@@ -8,6 +8,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -36,35 +37,31 @@ json::array points_of(const WaitOptions& options) {
   return points;
 }
 
-std::string sentence_of(const std::string& point, const json::object& answer) {
-  if (point == "idle") return number_of(answer, "present") == 0 ? "there is no worker" : "no worker is working";
+std::string sentence_of(const operations::Text& point, const operations::Waited& answer) {
+  if (point == "idle") return answer.present == 0 ? "there is no worker" : "no worker is working";
   if (point == "closed") return "no worker is left";
   if (point == "answered") return "no ask is open";
-  const long long mail = number_of(answer, "mail");
+  const long long mail = answer.mail;
   return std::to_string(mail) + (mail == 1 ? " message waits" : " messages wait") + " for the lead";
 }
 
 /// What was waited for and has come.
-std::string met_text(const json::object& answer) {
+std::string met_text(const operations::Waited& answer) {
   std::string text;
-  if (const json::value* met = answer.if_contains("met"); met != nullptr && met->is_array())
-    for (const json::value& point : met->get_array())
-      if (point.is_string())
-        text += (text.empty() ? "" : ", ") + sentence_of(std::string(point.get_string()), answer);
+  for (const auto& point : answer.met) text += (text.empty() ? "" : ", ") + sentence_of(point, answer);
   return text;
 }
 
 /// How it stands when the time is over.
-std::string open_text(const json::object& answer) {
+std::string open_text(const operations::Waited& answer) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const json::object* worker : objects_of(answer, "working"))
-    add(text_of(*worker, "member") + " is " + text_of(*worker, "doing"));
-  if (const long long asks = number_of(answer, "asks"); asks > 0)
+  for (const auto& worker : answer.working) add(printable(worker.member) + " is " + printable(worker.doing));
+  if (const long long asks = answer.asks; asks > 0)
     add(std::to_string(asks) + (asks == 1 ? " ask is open" : " asks are open"));
-  if (const long long open = number_of(answer, "shutdowns"); open > 0)
+  if (const long long open = answer.shutdowns; open > 0)
     add(std::to_string(open) + (open == 1 ? " shutdown is under way" : " shutdowns are under way"));
-  if (number_of(answer, "mail") == 0) add("no message waits for the lead");
+  if (answer.mail == 0) add("no message waits for the lead");
   return text;
 }
 
@@ -102,15 +99,16 @@ ExitCode wait(Context& context, const WaitOptions& options) {
     const ExitCode told = context.fail(answer.error());
     return is_gone(answer.error()) ? ExitCode::no_daemon : told;
   }
-  const ExitCode code = flag_of(*answer, "is_met") ? ExitCode::done : ExitCode::not_in_time;
+  const auto waited = operations::decode<operations::Waited>(*answer);
+  const ExitCode code = waited.is_met ? ExitCode::done : ExitCode::not_in_time;
   if (options.quiet) return code;
   ExitCode printed = ExitCode::done;
   if (context.json)
     printed = context.print_json(*answer);
   else if (code == ExitCode::done)
-    printed = context.print(met_text(*answer) + '\n');
+    printed = context.print(met_text(waited) + '\n');
   else
-    context.console.complain("the time is over: " + open_text(*answer));
+    context.console.complain("the time is over: " + open_text(waited));
   return printed != ExitCode::done ? printed : code;
 }
 

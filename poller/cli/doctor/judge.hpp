@@ -28,8 +28,11 @@ Findings judge_access(const std::string& path, const FileStat&, unsigned uid, Cl
 
 Findings judge_ledger(const std::string& path, const Result<LedgerReport>&);
 
+/// A team as the daemon serves it; null when it does not.
+const operations::Team* served_in(const operations::Status& status, const std::string& team);
+
 /// `status` is the daemon's answer; teams are configured that it should serve.
-Findings judge_daemon(const Result<boost::json::object>& status, const std::string& socket, bool wanted);
+Findings judge_daemon(const Result<operations::Status>& status, const std::string& socket, bool wanted);
 
 struct Space {
   std::uint64_t free_bytes = 0;
@@ -78,18 +81,18 @@ Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 
 /// What the daemon says of this team. `has_roster`: it is a team that could be served. `lead_has_ended`: the process
 /// that says in the roster that it leads the team.
-Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster,
+Findings judge_standing(const TeamPlace&, const operations::Status& status, bool has_roster,
                         bool lead_has_ended = false);
 
 /// Whether mail for an idle lead has a way to it, where that is its hooks.
-Findings judge_wake(const TeamPlace&, const boost::json::object& status);
+Findings judge_wake(const TeamPlace&, const operations::Status& status);
 
 /// Whether the daemon looks as often as `poll_interval` says.
-Findings judge_polls(const TeamPlace&, const boost::json::object& status);
+Findings judge_polls(const TeamPlace&, const operations::Status& status);
 
 /// Who leads, which hosts are silent, where mail waits too long, and what ails the engine between them; for a team with
 /// [hosts]. (judge_hosts.cpp)
-Findings judge_hosts(const TeamPlace&, const boost::json::object& status, EpochMs now);
+Findings judge_hosts(const TeamPlace&, const operations::Status& status, EpochMs now);
 
 /// Files of the permission exchange that came before the mailbox.
 Findings judge_leftovers(const std::string& path, std::size_t files);

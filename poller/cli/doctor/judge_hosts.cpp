@@ -6,49 +6,48 @@
 
 namespace inbox_poller::poller::cli {
 
-namespace json = boost::json;
-
 namespace {
 constexpr EpochMs silent_ms = 30'000;  // ten times what hosts take to tell of themselves
 constexpr EpochMs mail_too_long_ms = 2 * 60'000;
 }  // namespace
 
-Findings judge_hosts(const TeamPlace& team, const json::object& status, EpochMs now) {
+Findings judge_hosts(const TeamPlace& team, const operations::Status& status, EpochMs now) {
   Findings findings;
-  for (const json::object* one : objects_of(status, "teams")) {
-    const json::object& hosts = object_of(*one, "hosts");
-    if (raw_text_of(*one, "team") != team.name || hosts.empty()) continue;
-    const std::string engine = text_of(hosts, "engine");
+  if (const auto* one = served_in(status, team.name); one != nullptr && one->hosts) {
+    const auto& hosts = *one->hosts;
+    const std::string engine = printable(hosts.engine);
     const std::string look = "inbox-poller hosts";
-    if (const std::string trouble = text_of(hosts, "trouble"); !trouble.empty())
+    if (const std::string trouble = printable(hosts.trouble); !trouble.empty())
       findings.push_back({Severity::error, "hosts.engine",
-                          trouble + ", for " + span_text(now - number_of(hosts, "trouble_since_ms")) +
+                          trouble + ", for " + span_text(now - hosts.trouble_since_ms) +
                               ": mail for other hosts waits in this host's ledger",
                           engine, "see to it; docs/hosts.md, \"When the engine is gone\""});
-    if (number_of(hosts, "round_trip_us") >= slow_us)
+    if (hosts.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "hosts.slow",
                           round_trip_text(hosts) + ": letters and answers to other hosts wait for it", engine,
                           "look at its disk and at the way to it: `redis-cli --latency`"});
-    if (const std::string full = text_of(hosts, "full"); !full.empty())
+    if (const std::string full = printable(hosts.full); !full.empty())
       findings.push_back({Severity::error, "hosts.full", full, engine, look});
-    for (const std::string& worry : texts_of(hosts, "worries"))
-      findings.push_back({Severity::warning, "hosts.settings", worry, engine, "its settings: docs/redis.md"});
-    const bool led = is_led(hosts), was_led = !raw_text_of(hosts, "leader").empty();
+    for (const auto& worry : hosts.worries)
+      findings.push_back(
+          {Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/redis.md"});
+    const bool led = is_led(hosts), was_led = !hosts.leader.empty();
     findings.push_back({led ? Severity::ok : Severity::error, "hosts.leader", (led ? "led by " : "") + leader_text(hosts), engine,
                         !was_led ? "start the daemon on a host that `leads` under [hosts] names" : ""});
-    for (const json::object* host : objects_of(hosts, "hosts")) {
-      const EpochMs heard = number_of(*host, "heard_ms");
+    for (const auto& host : hosts.hosts) {
+      const EpochMs heard = host.heard_ms;
       if (now - heard > silent_ms)
         findings.push_back({Severity::warning, "hosts.silent",
-                            "host " + text_of(*host, "host") + " was heard " + span_text(now - heard) + " ago",
-                            engine, "look at its daemon there: inbox-poller doctor"});
-      if (const std::string version = text_of(*host, "version"); !version.empty() && version != raw_text_of(status, "version"))
+                            "host " + printable(host.host) + " was heard " + span_text(now - heard) + " ago", engine,
+                            "look at its daemon there: inbox-poller doctor"});
+      if (const std::string version = printable(host.version); !version.empty() && version != status.version.bytes)
         findings.push_back({Severity::note, "hosts.version",
-                            "host " + text_of(*host, "host") + " runs version " + version, engine, "install the same there"});
+                            "host " + printable(host.host) + " runs version " + version, engine,
+                            "install the same there"});
     }
-    for (const json::object* mail : objects_of(hosts, "mail"))
-      if (const EpochMs oldest = number_of(*mail, "oldest_ms"); oldest != 0 && now - oldest > mail_too_long_ms)
-        findings.push_back({Severity::warning, "hosts.mail_waits", mail_text(*mail), engine, look});
+    for (const auto& mail : hosts.mail)
+      if (const EpochMs oldest = mail.oldest_ms; oldest != 0 && now - oldest > mail_too_long_ms)
+        findings.push_back({Severity::warning, "hosts.mail_waits", mail_text(mail), engine, look});
   }
   return findings;
 }

@@ -83,7 +83,7 @@ Findings judge_ledger(const std::string& path, const Result<LedgerReport>& repor
   return {{Severity::ok, "ledger", "ledger: sound, format " + std::to_string(report->format), path, ""}};
 }
 
-Findings judge_daemon(const Result<json::object>& status, const std::string& socket, bool wanted) {
+Findings judge_daemon(const Result<operations::Status>& status, const std::string& socket, bool wanted) {
   if (!status) {
     if (status.error().code != code::no_daemon)
       return {{Severity::error, status.error().code, status.error().message, socket, ""}};
@@ -91,14 +91,14 @@ Findings judge_daemon(const Result<json::object>& status, const std::string& soc
     return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: nobody answers their asks",
              socket, "inbox-poller run"}};
   }
-  const std::string version = raw_text_of(*status, "version");
+  const std::string version = status->version.bytes;
   if (version != INBOX_POLLER_VERSION)
     return {{Severity::warning, "daemon.version",
              "the daemon is version " + version + ", this program is " INBOX_POLLER_VERSION, socket,
              "stop the daemon and start it again"}};
   return {{Severity::ok, "daemon",
-           "daemon: version " + version + ", process " + std::to_string(number_of(*status, "pid")) + ", running for " +
-               span_text(now_ms() - number_of(*status, "started_ms")),
+           "daemon: version " + version + ", process " + std::to_string(status->pid) + ", running for " +
+               span_text(now_ms() - status->started_ms),
            socket, ""}};
 }
 

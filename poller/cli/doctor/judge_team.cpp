@@ -271,19 +271,22 @@ Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& 
   return findings;
 }
 
-Findings judge_standing(const TeamPlace& team, const json::object& status, bool has_roster, bool lead_has_ended) {
-  const auto teams = objects_of(status, "teams");
-  const auto served =
-      std::find_if(teams.begin(), teams.end(), [&](const auto* one) { return raw_text_of(*one, "team") == team.name; });
-  if (served == teams.end()) {
+const operations::Team* served_in(const operations::Status& status, const std::string& team) {
+  const auto found = std::ranges::find(status.teams, team, [](const auto& one) { return one.team.bytes; });
+  return found == status.teams.end() ? nullptr : &*found;
+}
+
+Findings judge_standing(const TeamPlace& team, const operations::Status& status, bool has_roster, bool lead_has_ended) {
+  const auto* served = served_in(status, team.name);
+  if (served == nullptr) {
     if (!has_roster || team.config.source.empty()) return {};
     return {{Severity::warning, "daemon.not_serving", "the daemon does not serve this team", team.folder(),
              "inbox-poller reload"}};
   }
-  const std::string role = raw_text_of(**served, "role");
+  const std::string& role = served->role.bytes;
   if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_hosts
   const bool stopped = role == "stopped";
-  const std::string reason = raw_text_of(**served, "role_reason");
+  const std::string& reason = served->role_reason.bytes;
   if (reason.empty())  // nobody made it so: it is what an older file said, or none
     return {{Severity::warning, "daemon.role",
              "the daemon is " + role + " here, and the file says " + std::string(config::to_string(team.config.team.role)) +
@@ -297,28 +300,22 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
            team.folder(), (lead.empty() || ended ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
 }
 
-Findings judge_wake(const TeamPlace& team, const json::object& status) {
-  for (const json::object* one : objects_of(status, "teams")) {
-    const std::string why = raw_text_of(object_of(*one, "lead"), "not_woken");
-    if (raw_text_of(*one, "team") != team.name || why.empty()) continue;
-    const auto ways = objects_of(object_of(*one, "delivery"), "via");
-    if (std::any_of(ways.begin(), ways.end(), [](const auto* way) {
-          return flag_of(*way, "available") && raw_text_of(*way, "rung") != "hook";
-        }))
-      return {};
-    return {{Severity::warning, "lead.not_woken", "when it is idle the lead is not woken, its mail waits for its next turn: " + why,
-             team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.via"}};
-  }
-  return {};
+Findings judge_wake(const TeamPlace& team, const operations::Status& status) {
+  const auto* served = served_in(status, team.name);
+  if (served == nullptr || served->lead.not_woken.empty()) return {};
+  const auto goes_elsewhere = [](const auto& way) { return way.available && way.rung != "hook"; };
+  if (std::ranges::any_of(served->delivery.via, goes_elsewhere)) return {};
+  return {{Severity::warning, "lead.not_woken",
+           "when it is idle the lead is not woken, its mail waits for its next turn: " + served->lead.not_woken.bytes,
+           team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.via"}};
 }
 
-Findings judge_polls(const TeamPlace& team, const json::object& status) {
-  for (const json::object* one : objects_of(status, "teams")) {
-    const std::string late = late_polls_text(*one);
-    if (raw_text_of(*one, "team") != team.name || late.empty()) continue;
-    return {{Severity::warning, "daemon.polls_late", late, team.folder(), "look what else the machine does; or raise poll_interval under [team]"}};
-  }
-  return {};
+Findings judge_polls(const TeamPlace& team, const operations::Status& status) {
+  const auto* served = served_in(status, team.name);
+  const std::string late = served == nullptr ? "" : late_polls_text(*served);
+  if (late.empty()) return {};
+  return {{Severity::warning, "daemon.polls_late", late, team.folder(),
+           "look what else the machine does; or raise poll_interval under [team]"}};
 }
 
 Findings judge_leftovers(const std::string& path, std::size_t files) {

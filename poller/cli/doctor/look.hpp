@@ -36,7 +36,7 @@ struct Installation {
   bool asked = false;  // the daemon told
   bool unconfigured = false;
   std::string socket;
-  Result<boost::json::object> status;  // of the daemon
+  Result<operations::Status> status;  // of the daemon
 };
 
 /// One JSONL team.
@@ -45,7 +45,7 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config);
 Section examine_maildir(const World& world, const config::TeamConfig& config);
 
 /// One team whose mail is in a Redis; `status`: of the daemon, empty where none was asked.
-Section examine_redis(const config::TeamConfig& config, const boost::json::object& status = {});
+Section examine_redis(const config::TeamConfig& config, const operations::Status& status = {});
 
 /// Whether the engine between the hosts of a team is reached from here, and lets this host in; nothing where it is.
 Findings examine_engine(const config::TeamConfig& config);

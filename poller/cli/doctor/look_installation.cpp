@@ -93,9 +93,10 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   for (const config::TeamConfig& config : configs) {
     if (config.team.transport != config::Transport::claude) {
       const auto kind = config.team.transport;
-      sections.push_back(kind == config::Transport::jsonl   ? examine_jsonl(world, config)
-                         : kind == config::Transport::redis ? examine_redis(config, at.status ? *at.status : boost::json::object())
-                                                            : examine_maildir(world, config));
+      sections.push_back(kind == config::Transport::jsonl ? examine_jsonl(world, config)
+                         : kind == config::Transport::redis
+                             ? examine_redis(config, at.status ? *at.status : operations::Status())
+                             : examine_maildir(world, config));
       continue;
     }
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);

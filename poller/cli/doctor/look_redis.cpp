@@ -51,7 +51,7 @@ Findings examine_engine(const config::TeamConfig& config) {
            is_denied ? "its user " + address->user + " of `inbox-poller hosts acl --team " + config.hosts.id + "`, and secret under [hosts]" : ""}};
 }
 
-Section examine_redis(const config::TeamConfig& config, const json::object& status) {
+Section examine_redis(const config::TeamConfig& config, const operations::Status& status) {
   Section section{config.team.name, config.team.name, {}};
   Findings& findings = section.findings;
   const config::EngineAddress& address = config.team.engine;
@@ -70,11 +70,11 @@ Section examine_redis(const config::TeamConfig& config, const json::object& stat
   findings.push_back({Severity::ok, "redis.reached", "Redis answers", place, ""});
   for (const std::string& worry : redis.connection().facts().worries())
     findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/redis.md"});
-  for (const json::object* team : objects_of(status, "teams")) {
-    const bool is_read = raw_text_of(object_of(*team, "roster"), "state") != "unreadable";
-    const json::object& wrong = object_of(*team, is_read ? "inbox" : "roster");
-    if (raw_text_of(*team, "team") == config.team.name && (!is_read || raw_text_of(wrong, "state") == "fault"))
-      findings.push_back({Severity::error, "redis.not_taken", text_of(wrong, "detail"), place,
+  if (const auto* team = served_in(status, config.team.name)) {
+    const bool is_read = team->roster.state != "unreadable";
+    if (!is_read || team->inbox.state == "fault")
+      findings.push_back({Severity::error, "redis.not_taken",
+                          printable(is_read ? team->inbox.detail : team->roster.detail), place,
                           "inbox-poller status; docs/mailboxes.md, \"A lead over it\""});
   }
   for (const RedisReply& box : boxes->parts)

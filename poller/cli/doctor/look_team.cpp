@@ -69,11 +69,10 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
 }
 
 /// Who was a member is no misspelt name: its inbox stays behind when it leaves. Only the daemon remembers that.
-bool was_member(const std::string& inbox, const TeamPlace& team, const boost::json::object& status) {
-  for (const auto* served : objects_of(status, "teams"))
-    for (const auto* member : objects_of(*served, "members"))
-      if (raw_text_of(*served, "team") == team.name && raw_text_of(*member, "member") == inbox) return true;
-  return false;
+bool was_member(const std::string& inbox, const TeamPlace& team, const operations::Status& status) {
+  const auto* served = served_in(status, team.name);
+  return served != nullptr &&
+         std::ranges::any_of(served->members, [&](const auto& one) { return one.member == inbox; });
 }
 
 std::optional<LiveSession> lead_session(const World& world, const TeamPlace& team, const schema::Roster& roster) {

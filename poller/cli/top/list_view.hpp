@@ -3,13 +3,25 @@
 // of the screen when rows come in above it; a row counts as looked at only while it was selected and drawn.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <cstddef>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "schema/operations/message.hpp"
+#include "schema/operations/team.hpp"
+
 namespace inbox_poller::poller::cli {
+
+struct WorkerShown {
+  operations::Text team;
+  operations::Member member;
+};
+
+/// What a row stands for: on the pages of asks, teams, workers, chat and the log.
+using Shown =
+    std::variant<operations::OpenAsk, operations::Team, WorkerShown, operations::SaidMessage, operations::Ask>;
 
 /// Keys that decide something count only for what has been in view for so long: what was typed before was not for it.
 inline constexpr long long arming_ms = 400;
@@ -17,7 +29,7 @@ inline constexpr long long arming_ms = 400;
 struct ListRow {
   std::string id;     // what makes it this row and no other
   std::string words;  // what a filter looks in, in lower case
-  boost::json::object object;
+  Shown shown;
 };
 
 class ListView {

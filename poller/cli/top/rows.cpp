@@ -16,15 +16,15 @@ namespace json = boost::json;
 namespace {
 
 struct PageText {
-  std::string_view name, verb, list;
+  std::string_view name, verb;
   std::initializer_list<const char*> words;  // what a filter looks in
 };
 const PageText page_texts[] = {
-    {"asks", "pending", "asks", {"request_id", "team", "member", "kind", "subject", "message_key"}},
-    {"teams", "status", "teams", {"team", "role"}},
-    {"workers", "status", "teams", {"team", "member", "doing", "task", "detail", "mode"}},
-    {"chat", "history", "messages", {"team", "sender", "type", "text", "delivery", "message_key"}},
-    {"log", "decisions", "decisions", {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
+    {"asks", "pending", {"request_id", "team", "member", "kind", "subject", "message_key"}},
+    {"teams", "status", {"team", "role"}},
+    {"workers", "status", {"team", "member", "doing", "task", "detail", "mode"}},
+    {"chat", "history", {"team", "sender", "type", "text", "delivery", "message_key"}},
+    {"log", "decisions", {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
 
 const PageText& text_on(TopPage page) { return page_texts[static_cast<std::size_t>(page)]; }
 
@@ -46,24 +46,31 @@ std::string workers_on(const TeamLine& line) {
   return list_of_words(words);
 }
 
-ListRow row_of(TopPage page, json::object object) {
+std::string row_id(const operations::OpenAsk& ask) { return ask_identity(ask); }
+std::string row_id(const operations::Team& team) { return team.team.bytes; }
+std::string row_id(const WorkerShown& worker) { return worker.team.bytes + '\n' + worker.member.member.bytes; }
+std::string row_id(const operations::SaidMessage& message) { return message.team.bytes + '\n' + message.message_key.bytes; }
+std::string row_id(const operations::Ask& ask) {
+  return ask.team.bytes + '\n' + ask.kind.bytes + '\n' + ask.member.bytes + '\n' + ask.request_id.bytes + '\n' +
+         ask.message_key.bytes;
+}
+
+/// `fields`: of what is shown.
+ListRow row_of(TopPage page, const json::object& fields, Shown shown) {
   ListRow row;
-  for (const char* name : text_on(page).words) row.words += folded(text_of(object, name)) + '\n';
-  if (page == TopPage::asks)
-    row.id = ask_identity(object);
-  else if (page == TopPage::teams)
-    row.id = raw_text_of(object, "team");
-  else if (page == TopPage::workers)
-    row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "member");
-  else
-    row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "kind") + '\n' +
-             raw_text_of(object, "member") + '\n' + raw_text_of(object, "request_id") + '\n' + raw_text_of(object, "message_key");
-  row.object = std::move(object);
+  for (const char* name : text_on(page).words) row.words += folded(text_of(fields, name)) + '\n';
+  row.id = std::visit([](const auto& record) { return row_id(record); }, shown);
+  row.shown = std::move(shown);
   return row;
 }
 
-/// Whatever an object holds, a line a member.
-std::string members_text(const json::object& object) {
+template <class Record>
+void add_rows(std::vector<ListRow>& rows, TopPage page, const std::vector<Record>& records) {
+  for (const auto& record : records) rows.push_back(row_of(page, operations::encode(record), record));
+}
+
+/// Whatever a record holds, a line a field.
+std::string fields_text(const json::object& object) {
   std::string text;
   for (const auto& [name, value] : object) {
     const std::string title = "  " + printable(std::string(name)) + ": ";
@@ -84,23 +91,26 @@ std::string_view verb_of(TopPage page) { return text_on(page).verb; }
 
 std::vector<ListRow> rows_of(TopPage page, const json::object& answer) {
   std::vector<ListRow> rows;
-  for (const json::object* one : objects_of(answer, text_on(page).list)) {
-    if (page != TopPage::workers) {
-      rows.push_back(row_of(page, *one));
-      continue;
-    }
-    for (const json::object* member : objects_of(*one, "members")) {
-      if (!flag_of(*member, "present")) continue;
-      json::object worker = *member;
-      worker["team"] = raw_text_of(*one, "team");
-      rows.push_back(row_of(page, std::move(worker)));
-    }
+  if (page == TopPage::asks) {
+    auto asks = operations::decode<operations::Pending>(answer).asks;
+    std::ranges::stable_sort(asks, {}, &operations::OpenAsk::asked_ms);
+    add_rows(rows, page, asks);
   }
-  if (page == TopPage::asks)
-    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-      return number_of(a.object, "asked_ms") < number_of(b.object, "asked_ms");
-    });
-  if (page == TopPage::chat) std::reverse(rows.begin(), rows.end());  // the last first
+  if (page == TopPage::teams) add_rows(rows, page, operations::decode<operations::Status>(answer).teams);
+  if (page == TopPage::workers)
+    for (const auto& team : operations::decode<operations::Status>(answer).teams)
+      for (const auto& member : team.members) {
+        if (!member.present) continue;
+        json::object fields = operations::encode(member);
+        fields["team"] = team.team.bytes;
+        rows.push_back(row_of(page, fields, WorkerShown{team.team, member}));
+      }
+  if (page == TopPage::chat) {
+    auto messages = operations::decode<operations::History>(answer).messages;
+    std::ranges::reverse(messages);  // the last first
+    add_rows(rows, page, messages);
+  }
+  if (page == TopPage::log) add_rows(rows, page, operations::decode<operations::Decisions>(answer).decisions);
   return rows;
 }
 
@@ -115,51 +125,70 @@ Row heads_of(TopPage page) {
   return {"AGE", "TEAM", "MEMBER", "KIND", "STATE", "BY", "SUBJECT"};
 }
 
-Row cells_of(TopPage page, const json::object& object, long long now) {
-  const auto age = [&](const char* name) { return span_text(now - number_of(object, name)); };
-  switch (page) {
-    case TopPage::asks:
-      return {text_of(object, "request_id"), age("asked_ms"),         text_of(object, "team"),
-              text_of(object, "member"),     text_of(object, "kind"), text_of(object, "subject")};
-    case TopPage::teams: {
-      const TeamLine line = team_line(object);
-      return {line.team,
-              line.role.empty() ? "leader" : line.role,
-              text_of(object_of(object, "lead"), "state"),
-              aged_count(line.asks, line.oldest_ask_ms, now),
-              aged_count(line.chat, line.oldest_chat_ms, now),
-              workers_on(line),
-              list_of_words(line.trouble)};
-    }
-    case TopPage::workers:
-      return {text_of(object, "member"),
-              text_of(object, "team"),
-              text_of(object, "doing"),
-              number_of(object, "last_seen_ms") == 0 ? "-" : age("last_seen_ms"),
-              or_dash(text_of(object, "mode")),
-              or_dash(text_of(object, "task").empty() ? text_of(object, "detail") : text_of(object, "task"))};
-    case TopPage::chat: {
-      const std::string subject = text_of(object, "subject");
-      return {age("received_ms"), text_of(object, "team"), text_of(object, "sender"),
-              text_of(object, "delivery") == "none" ? text_of(object, "disposition") : text_of(object, "delivery"),
-              subject.empty() ? text_of(object, "text") : subject};
-    }
-    case TopPage::log: break;
-  }
-  return {age("decided_ms"),      text_of(object, "team"),       text_of(object, "member"), text_of(object, "kind"),
-          text_of(object, "state"), text_of(object, "decided_by"), text_of(object, "subject")};
+namespace {
+
+std::string age(long long since_ms, long long now) { return span_text(now - since_ms); }
+
+Row cells(const operations::OpenAsk& ask, long long now) {
+  return {printable(ask.request_id), age(ask.asked_ms, now), printable(ask.team),
+          printable(ask.member),     printable(ask.kind),    printable(ask.subject)};
 }
 
-std::string text_behind(TopPage page, const json::object& object) {
-  const auto asked = [&] { return time_text(number_of(object, "asked_ms")); };
-  if (page == TopPage::asks) return ask_name(object) + ask_text(object, asked()) + '\n';
-  if (page == TopPage::log) return ask_name(object) + ' ' + request_sentence(object) + '\n' + ask_text(object, asked()) + '\n';
-  if (page == TopPage::chat) {
-    json::object rest = object;
-    rest.erase("text");
-    return printable_block(raw_text_of(object, "text"), "    | ") + members_text(rest);
-  }
-  return members_text(object);
+Row cells(const operations::Team& team, long long now) {
+  const TeamLine line = team_line(team);
+  return {line.team,
+          line.role.empty() ? "leader" : line.role,
+          printable(team.lead.state),
+          aged_count(line.asks, line.oldest_ask_ms, now),
+          aged_count(line.chat, line.oldest_chat_ms, now),
+          workers_on(line),
+          list_of_words(line.trouble)};
+}
+
+Row cells(const WorkerShown& worker, long long now) {
+  const auto& member = worker.member;
+  return {printable(member.member),        printable(worker.team),
+          printable(member.doing),         member.last_seen_ms == 0 ? "-" : age(member.last_seen_ms, now),
+          or_dash(printable(member.mode)), or_dash(printable(member.task.empty() ? member.detail : member.task))};
+}
+
+Row cells(const operations::SaidMessage& message, long long now) {
+  const std::string subject = printable(message.subject);
+  return {age(message.received_ms, now), printable(message.team), printable(message.sender),
+          printable(message.delivery == "none" ? message.disposition : message.delivery),
+          subject.empty() ? printable(message.text) : subject};
+}
+
+Row cells(const operations::Ask& ask, long long now) {
+  return {age(ask.decided_ms, now), printable(ask.team),       printable(ask.member), printable(ask.kind),
+          printable(ask.state),     printable(ask.decided_by), printable(ask.subject)};
+}
+
+std::string behind(const operations::OpenAsk& ask) {
+  return ask_name(ask) + ask_text(ask, time_text(ask.asked_ms)) + '\n';
+}
+std::string behind(const operations::Team& team) { return fields_text(operations::encode(team)); }
+std::string behind(const WorkerShown& worker) {
+  return "  team: " + printable(worker.team) + '\n' + fields_text(operations::encode(worker.member));
+}
+std::string behind(const operations::SaidMessage& message) {
+  json::object rest = operations::encode(message);
+  rest.erase("text");
+  return printable_block(message.text, "    | ") + fields_text(rest);
+}
+std::string behind(const operations::Ask& ask) {
+  return ask_name(ask) + ' ' + request_sentence(ask) + '\n' +
+         ask_text({ask, {}, {}, {}, {}, {}}, time_text(ask.asked_ms)) + '\n';
+}
+
+}  // namespace
+
+Row cells_of(const Shown& shown, long long now) {
+  return std::visit([&](const auto& record) { return cells(record, now); }, shown);
+}
+
+std::string text_behind(const Shown& shown) {
+  return std::visit([](const auto& record) { return behind(record); }, shown);
 }
 
 }  // namespace inbox_poller::poller::cli

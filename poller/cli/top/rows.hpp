@@ -20,8 +20,8 @@ std::string_view name_of(TopPage);
 std::string_view verb_of(TopPage);
 std::vector<ListRow> rows_of(TopPage, const boost::json::object& answer);
 Row heads_of(TopPage);
-Row cells_of(TopPage, const boost::json::object&, long long now);
+Row cells_of(const Shown&, long long now);
 /// All of it, as lines.
-std::string text_behind(TopPage, const boost::json::object&);
+std::string text_behind(const Shown&);
 
 }  // namespace inbox_poller::poller::cli

@@ -46,10 +46,12 @@ void drop_last_letter(std::string& text) {
 
 char letter_of(const TopKey& key) { return key.kind == Kind::text && key.text.size() == 1 ? key.text[0] : '\0'; }
 
-bool same_place(const boost::json::object& a, const boost::json::object& b) {
-  return raw_text_of(a, "team") == raw_text_of(b, "team") && raw_text_of(a, "kind") == raw_text_of(b, "kind") &&
-         raw_text_of(a, "request_id") == raw_text_of(b, "request_id") && raw_text_of(a, "member") == raw_text_of(b, "member");
+bool same_place(const operations::Ask& a, const operations::Ask& b) {
+  return a.team == b.team && a.kind == b.kind && a.request_id == b.request_id && a.member == b.member;
 }
+
+/// Of a row on the page of asks.
+const operations::OpenAsk& ask_on(const ListRow& row) { return std::get<operations::OpenAsk>(row.shown); }
 
 }  // namespace
 
@@ -61,7 +63,7 @@ void Top::got(TopPage page, const Result<Object>& answer) {
   away_.clear();
   auto rows = rows_of(page, *answer);
   if (page == TopPage::asks) {
-    if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(row.object); });
+    if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(ask_on(row)); });
     notice_what_left(rows);
   }
   lists_[static_cast<std::size_t>(page)].set(std::move(rows), page == TopPage::chat || page == TopPage::log);
@@ -70,8 +72,8 @@ void Top::got(TopPage page, const Result<Object>& answer) {
 void Top::notice_what_left(const std::vector<ListRow>& rows) {
   std::set<std::string_view> open;
   for (const ListRow& row : rows) open.insert(row.id);
-  std::optional<Object> left;
-  const auto has_left = [&](const Object& ask) {
+  std::optional<operations::OpenAsk> left;
+  const auto has_left = [&](const operations::OpenAsk& ask) {
     if (open.contains(ask_identity(ask))) return false;
     if (!left) left = ask;
     return true;
@@ -85,25 +87,26 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
     denied_.clear();  // what is typed goes on to its end: its letters must not become keys in the middle
     note_ = unsent;
   } else if (mode_ == Mode::list && page_ == TopPage::asks && list().is_drawn() && !ours_.contains(selected->id)) {
-    has_left(selected->object);
+    has_left(ask_on(*selected));
   }
-  if (page_ == TopPage::asks && detail_ && fate_.empty() && has_left(*detail_)) fate_ = ask_name(*detail_) + " is not open any more";
+  if (const auto* ask = shown_ask(); ask != nullptr && fate_.empty() && has_left(*ask))
+    fate_ = ask_name(*ask) + " is not open any more";
   std::erase_if(ours_, [&](const std::string& id) { return !open.contains(id); });
   if (!left) return;
-  if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(row.object, *left); })) {
+  if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(ask_on(row), *left); })) {
     note_ = ask_name(*left) + " is gone, and another ask has its id: nothing was done";
     return;
   }
-  requests_.push_back({"trace", {{"id", raw_text_of(*left, "request_id")}, {"team", raw_text_of(*left, "team")}}});
+  requests_.push_back({"trace", {{"id", left->request_id.bytes}, {"team", left->team.bytes}}});
   left_ = std::move(left);
 }
 
-void Top::tell_what_became(const Object& traced) {
+void Top::tell_what_became(const operations::Trace& traced) {
   std::string fate;
-  for (const Object* one : objects_of(traced, "requests"))
-    if (left_ && same_place(*one, *left_)) fate = ask_name(*one) + ' ' + request_sentence(*one);
+  for (const auto& one : traced.requests)
+    if (left_ && same_place(one, *left_)) fate = ask_name(one) + ' ' + request_sentence(one);
   if (fate.empty()) return;
-  if (detail_ && same_place(*detail_, *left_)) fate_ = fate;
+  if (shown_ask() != nullptr && same_place(*shown_ask(), *left_)) fate_ = fate;
   if (mode_ == Mode::reason && denied_.empty())
     note_ = fate + "; the reason will not be sent: Enter or Escape";
   else if (note_ == undone)
@@ -127,17 +130,17 @@ std::optional<Top::Request> Top::take_request() {
 
 void Top::answered_which(const Request& request, const Object& answer) {
   if (mode_ != Mode::list && mode_ != Mode::detail) return;
-  const auto asks = objects_of(answer, "asks");
+  const auto covered = operations::decode<operations::Meant>(answer);
+  const auto& asks = covered.asks;
   if (flag_of(request.fields, "marks")) {
     std::set<std::string> ids;
-    for (const Object* ask : asks) ids.insert(ask_identity(*ask));
+    for (const auto& ask : asks) ids.insert(ask_identity(ask));
     const auto marked = lists_[static_cast<std::size_t>(TopPage::asks)].mark(ids);
-    note_ = std::to_string(marked) + " open asks here are covered by " + text_of(answer, "rule") + " and marked";
+    note_ = std::to_string(marked) + " open asks here are covered by " + printable(covered.rule) + " and marked";
     return;
   }
-  const auto meant = std::find_if(asks.begin(), asks.end(), [&](const Object* one) {
-    return raw_text_of(*one, "message_key") == raw_text_of(request.fields, "shown_key");
-  });
+  const auto meant = std::ranges::find(asks, raw_text_of(request.fields, "shown_key"),
+                                       [](const auto& ask) { return ask.message_key.bytes; });
   if (meant == asks.end()) {
     note_ = "it is not open any more, or another ask now: nothing was done";
     return;
@@ -145,15 +148,15 @@ void Top::answered_which(const Request& request, const Object& answer) {
   Question question;
   question.verb = "approve";
   question.always = true;
-  question.rule = text_of(answer, "rule") + ", which covers " +
+  question.rule = printable(covered.rule) + ", which covers " +
                   (asks.size() == 1 ? "this open ask and no other" : std::to_string(asks.size()) + " open asks");
-  question.asks.push_back(**meant);
+  question.asks.push_back(*meant);
   ask_back(std::move(question));
 }
 
 void Top::answered(const Request& request, const Result<Object>& answer) {
   if (request.verb == "trace") {
-    if (answer) tell_what_became(*answer);
+    if (answer) tell_what_became(operations::decode<operations::Trace>(*answer));
     return;
   }
   if (request.verb == "which") {
@@ -168,19 +171,20 @@ void Top::answered(const Request& request, const Result<Object>& answer) {
     return;
   }
   std::string refused;
-  for (const Object* one : objects_of(*answer, "answers")) {
-    if (!flag_of(*one, "ok")) {
-      refused = "not answered: " + text_of(*one, "message");
+  const auto outcomes = operations::decode<operations::Outcomes>(*answer);
+  for (const auto& one : outcomes.answers) {
+    if (!one.ok) {
+      refused = "not answered: " + printable(one.message);
       continue;
     }
     ++done_;
-    note_ = text_of(*one, "state") + ": " + text_of(*one, "subject") + " of " + text_of(*one, "member");
-    if (const std::string rule = text_of(*one, "rule_added"); !rule.empty()) note_ += "; from now on: " + rule;
+    note_ = printable(one.state) + ": " + printable(one.subject) + " of " + printable(one.member);
+    if (one.rule_added) note_ += "; from now on: " + printable(one.rule_added);
   }
   if (done_ > 1) note_ = std::to_string(done_) + " answered, the last: " + note_;
   if (!refused.empty()) note_ = refused + (done_ > 0 ? "; " + note_ : "");
-  if (const auto more = objects_of(*answer, "answered").size(); more > 0)
-    note_ += "; answered by it: " + std::to_string(more);
+  if (outcomes.answered && !outcomes.answered->empty())
+    note_ += "; answered by it: " + std::to_string(outcomes.answered->size());
 }
 
 void Top::go_to(TopPage page) {
@@ -196,9 +200,9 @@ void Top::to_list() {
 }
 
 void Top::show_selected() {
-  detail_ = list().selected()->object;
+  detail_ = list().selected()->shown;
   detail_id_ = list().selected()->id;
-  detail_text_ = Pager(text_behind(page_, *detail_));
+  detail_text_ = Pager(text_behind(*detail_));
   fate_.clear();
   mode_ = Mode::detail;
 }
@@ -279,7 +283,7 @@ void Top::press_in_list(const TopKey& key, long long now) {
       list().move(1);
       break;
     case '=':
-      if (page_ == TopPage::asks && list().selected() != nullptr) ask_which(list().selected()->object, true);
+      if (page_ == TopPage::asks && list().selected() != nullptr) ask_which(ask_on(*list().selected()), true);
       break;
     case 'a':
     case 'A':
@@ -318,39 +322,39 @@ void Top::press_in_detail(const TopKey& key, long long now) {
   }
 }
 
-std::vector<boost::json::object> Top::meant(char key, long long now) {
+std::vector<operations::OpenAsk> Top::meant(char key, long long now) {
   const auto none = [&](std::string why) {
     note_ = std::move(why);
-    return std::vector<Object>();
+    return std::vector<operations::OpenAsk>();
   };
   if (page_ != TopPage::asks) return none("only asks are answered, on their page: 1");
   if (!away_.empty()) return none("the daemon does not answer: nothing was done");
-  std::vector<Object> asks;
-  if (mode_ == Mode::detail && detail_) {
+  std::vector<operations::OpenAsk> asks;
+  if (mode_ == Mode::detail && shown_ask() != nullptr) {
     if (!fate_.empty()) return none("it is not open any more: n shows the next one");
     if (!detail_text_.is_armed(now)) return none("too soon: it has just come into view; nothing was done");
-    asks.push_back(*detail_);
+    asks.push_back(*shown_ask());
   } else {
     const auto marked = list().marked();
-    for (const ListRow* row : marked) asks.push_back(row->object);
+    for (const ListRow* row : marked) asks.push_back(ask_on(*row));
     if (asks.empty() && list().selected() == nullptr) return none("there is no ask");
     if (!list().is_armed(now)) return none("too soon: it has just come into view; nothing was done");
-    if (asks.empty()) asks.push_back(list().selected()->object);
+    if (asks.empty()) asks.push_back(ask_on(*list().selected()));
   }
-  for (const Object& ask : asks)
-    if (!can_be_answered(ask)) return none(ask_name(ask) + " cannot be answered: " + text_of(ask, "answers_reason"));
+  for (const auto& ask : asks)
+    if (!can_be_answered(ask)) return none(ask_name(ask) + " cannot be answered: " + printable(ask.answers_reason));
   if (key == 'A' && asks.size() > 1) return none("A is for one ask: its rule is shown before; Escape takes the marks away");
-  if (key == 'A' && raw_text_of(asks.front(), "kind") != "permission")
+  if (key == 'A' && asks.front().kind != "permission")
     return none("\"always\" adds a permission rule; this is no permission: a approves it");
   return asks;
 }
 
 /// Which rule would cover this ask, and which open asks besides: to be marked, or to be told before it is added.
-void Top::ask_which(const Object& ask, bool marks) {
-  const std::string key = raw_text_of(ask, "message_key");  // the id may be that of another worker's ask, too
-  Object fields{{"like", key.empty() ? raw_text_of(ask, "request_id") : key},
-                {"team", raw_text_of(ask, "team")},
-                {"kind", raw_text_of(ask, "kind")},
+void Top::ask_which(const operations::OpenAsk& ask, bool marks) {
+  const std::string& key = ask.message_key.bytes;  // the id may be that of another worker's ask, too
+  Object fields{{"like", key.empty() ? ask.request_id.bytes : key},
+                {"team", ask.team.bytes},
+                {"kind", ask.kind.bytes},
                 {"shown_key", key}};
   if (marks) fields["marks"] = true;
   note_ = "asking which rule that would be";
@@ -385,7 +389,7 @@ void Top::ask_back(Question question) {
   std::string text;
   if (question.always) text = "from now on in this session: " + question.rule + "\n\n";
   if (!question.reason.empty()) text = "the reason: " + printable(question.reason) + "\n\n";
-  for (const Object& ask : question.asks) text += text_behind(TopPage::asks, ask) + '\n';
+  for (const auto& ask : question.asks) text += text_behind(ask) + '\n';
   question.shown = Pager(std::move(text));
   before_ = mode_ == Mode::detail ? Mode::detail : Mode::list;
   question_ = std::move(question);
@@ -472,8 +476,8 @@ void Top::send(const Question& question) {
   Object words{{"by", options_.by}};
   if (question.always) words["always"] = true;
   if (!question.reason.empty()) words["reason"] = question.reason;
-  std::vector<const Object*> asks;
-  for (const Object& ask : question.asks) {
+  std::vector<const operations::OpenAsk*> asks;
+  for (const auto& ask : question.asks) {
     asks.push_back(&ask);
     ours_.insert(ask_identity(ask));
   }

@@ -17,6 +17,7 @@
 #include "poller/cli/top/pager.hpp"
 #include "poller/cli/top/rows.hpp"
 #include "schema/error.hpp"
+#include "schema/operations/trace.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -36,7 +37,7 @@ class Top {
   struct Options {
     std::string by;       // who answers, for the record
     bool confirm = true;  // ask back also where all of the ask is on the screen
-    std::function<bool(const boost::json::object&)> wants{};  // which asks are listed; empty: all
+    std::function<bool(const operations::OpenAsk&)> wants{};  // which asks are listed; empty: all
   };
   struct Request {
     std::string verb;
@@ -71,19 +72,23 @@ class Top {
   struct Question {
     std::string verb;
     bool always = false;
-    std::vector<Object> asks;
+    std::vector<operations::OpenAsk> asks;
     std::string rule;    // always: what holds from now on
     std::string reason;  // deny
     Pager shown;
   };
 
+  /// The ask that is shown whole; null on another page.
+  [[nodiscard]] const operations::OpenAsk* shown_ask() const {
+    return detail_ ? std::get_if<operations::OpenAsk>(&*detail_) : nullptr;
+  }
   ListView& list() { return lists_[static_cast<std::size_t>(page_)]; }
   void go_to(TopPage page);
   void to_list();
   /// Where an ask that somebody has before the eyes is open no more: it takes no answer, and what became of it is
   /// asked for.
   void notice_what_left(const std::vector<ListRow>& rows);
-  void tell_what_became(const Object& traced);
+  void tell_what_became(const operations::Trace& traced);
   /// All of the selected row.
   void show_selected();
   void show_help();
@@ -96,9 +101,9 @@ class Top {
   /// a, A, d or D was pressed.
   void answer(char key, long long now);
   /// The asks that an answer is for, or none and a note why not.
-  std::vector<Object> meant(char key, long long now);
+  std::vector<operations::OpenAsk> meant(char key, long long now);
   void ask_back(Question question);
-  void ask_which(const Object& ask, bool marks);
+  void ask_which(const operations::OpenAsk& ask, bool marks);
   void send(const Question&);
   [[nodiscard]] std::string title() const;
   /// Where in a text, and until when an ask waits.
@@ -115,16 +120,16 @@ class Top {
   Mode mode_ = Mode::list;
   std::string away_;  // why the daemon does not answer
 
-  std::optional<Object> detail_;
+  std::optional<Shown> detail_;
   std::string detail_id_;  // of its row
   std::string fate_;       // of the ask that is shown: what became of it meanwhile
-  std::optional<Object> left_;  // what became of it is asked for
+  std::optional<operations::OpenAsk> left_;  // what became of it is asked for
   std::string told_;            // the last note about such a one
   std::set<std::string> ours_;  // rows that we have answered
   Pager detail_text_;
   Pager help_;
   std::optional<Question> question_;
-  std::vector<Object> denied_;  // while the reason is typed
+  std::vector<operations::OpenAsk> denied_;  // while the reason is typed
   Mode before_ = Mode::list;    // where a question, a text or the help goes back to
   std::string typed_;
 

@@ -54,10 +54,11 @@ Pager* Top::pager() {
 std::string Top::place_text(long long now) {
   const Pager* text = pager();
   std::string place = text != nullptr ? text->place() : std::string();
-  const Object* ask = mode_ == Mode::question && question_->asks.size() == 1 ? &question_->asks.front()
-                      : mode_ == Mode::detail && page_ == TopPage::asks && fate_.empty() ? &*detail_ : nullptr;
+  const auto* ask = mode_ == Mode::question && question_->asks.size() == 1 ? &question_->asks.front()
+                    : mode_ == Mode::detail && fate_.empty()               ? shown_ask()
+                                                                           : nullptr;
   if (ask == nullptr) return place;
-  const long long deadline = number_of(*ask, "deadline_ms");
+  const long long deadline = ask->deadline_ms;
   return place + (place.empty() ? "" : "; ") +
          (deadline == 0 ? "waits for the lead that reads this inbox" : "denied in " + span_text(deadline - now) + " unless answered");
 }
@@ -73,7 +74,7 @@ void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, lon
     return;
   }
   std::vector<Row> cells{heads_of(page_)};
-  for (const ListRow* row : shown) cells.push_back(cells_of(page_, row->object, now));
+  for (const ListRow* row : shown) cells.push_back(cells_of(row->shown, now));
   std::string text = cli::list(cells, columns - 2);
   for (std::size_t i = 0; !text.empty(); ++i) {
     const auto end = text.find('\n');

@@ -13,6 +13,7 @@
 #include "poller/cli/status_text.hpp"
 #include "poller/control/client.hpp"
 #include "schema/envelope.hpp"
+#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller::cli::web {
 
@@ -43,32 +44,19 @@ std::string event(std::string_view name, const std::string& data) {
   return "event: " + std::string(name) + "\ndata: " + data + "\n\n";
 }
 
-json::object member_row(const json::object& member) {
-  json::object row;
-  for (const char* name : {"member", "doing", "state", "detail", "task", "mode", "answers_reason"})
-    row[name] = text_of(member, name);
-  for (const char* name : {"last_seen_ms", "unread_ms", "pending"}) row[name] = number_of(member, name);
-  return row;
-}
-
-json::object team_row(const json::object& team) {
-  json::object row{{"key", text_of(team, "team")},
-                   {"team", text_of(team, "team")},
-                   {"role", text_of(team, "role")},
-                   {"role_reason", text_of(team, "role_reason")},
-                   {"way", ladder_sentence(object_of(team, "delivery"))},
-                   {"asks", number_of(object_of(team, "asks"), "pending")}};
-  const json::object& lead = object_of(team, "lead");
-  row["lead"] = json::object{{"member", text_of(lead, "member")},
-                             {"state", text_of(lead, "state")},
-                             {"since_ms", number_of(lead, "since_ms")}};
+json::object team_row(const operations::Team& team) {
+  json::object row{{"key", printable(team.team)},           {"team", printable(team.team)},
+                   {"role", printable(team.role)},          {"role_reason", printable(team.role_reason)},
+                   {"way", ladder_sentence(team.delivery)}, {"asks", team.asks.pending},
+                   {"chat", operations::encode(team.chat)}};
+  row["lead"] = json::object{
+      {"member", printable(team.lead.member)}, {"state", printable(team.lead.state)}, {"since_ms", team.lead.since_ms}};
   json::array members;
-  for (const json::object* member : objects_of(team, "members")) members.push_back(member_row(*member));
+  for (const auto& member : team.members)
+    members.push_back(
+        fields_of(operations::encode(member), {"member", "doing", "state", "detail", "task", "mode", "answers_reason",
+                                               "last_seen_ms", "unread_ms", "pending"}));
   row["members"] = std::move(members);
-  json::object chat;
-  for (const char* name : {"queued", "offered", "delivered", "expired", "digest", "oldest_queued_ms"})
-    chat[name] = number_of(object_of(team, "chat"), name);
-  row["chat"] = std::move(chat);
   json::array trouble;
   for (const std::string& word : team_line(team).trouble) trouble.emplace_back(printable(word));
   row["trouble"] = std::move(trouble);
@@ -83,18 +71,25 @@ json::array numbers(double at, std::initializer_list<double> values) {
 
 }  // namespace
 
-json::object ask_row(const json::object& ask) {
-  json::object row{{"key", raw_text_of(ask, "message_key")}, {"content", ask_content(ask)}};
-  for (const char* name : {"team", "kind", "request_id", "member", "subject", "tool", "folder", "rule"})
-    row[name] = text_of(ask, name);
-  row["why"] = text_of(ask, "reason");
-  row["cannot"] = can_be_answered(ask) ? "" : text_of(ask, "answers_reason");
-  row["asked_ms"] = number_of(ask, "asked_ms");
-  row["deadline_ms"] = number_of(ask, "deadline_ms");
+json::object fields_of(const json::object& record, std::initializer_list<std::string_view> names) {
+  json::object row;
+  for (const auto name : names) {
+    const json::value* const found = record.if_contains(name);
+    const json::value value = found == nullptr ? json::value("") : *found;
+    row[name] = value.is_string() ? json::value(printable(std::string_view(value.get_string()))) : value;
+  }
+  return row;
+}
+
+json::object ask_row(const operations::OpenAsk& ask) {
+  json::object row = fields_of(operations::encode(ask), {"team", "kind", "request_id", "member", "subject", "tool",
+                                                         "folder", "rule", "asked_ms", "deadline_ms"});
+  row["key"] = ask.message_key.bytes;
+  row["content"] = ask_content(ask, ask.folder);
+  row["why"] = printable(ask.reason);
+  row["cannot"] = can_be_answered(ask) ? "" : printable(ask.answers_reason);
   json::array parts;
-  for (const json::object* part : objects_of(ask, "parts"))
-    parts.push_back(json::object{
-        {"part", text_of(*part, "part")}, {"rule", text_of(*part, "rule")}, {"missing", text_of(*part, "missing")}});
+  for (const auto& part : ask.parts) parts.push_back(fields_of(operations::encode(part), {"part", "rule", "missing"}));
   row["parts"] = std::move(parts);
   return row;
 }
@@ -164,10 +159,10 @@ asio::awaitable<void> Feed::wait_for_change() {
     request["wait_ms"] = longest_wait.count();
   }
   const auto answer = co_await ask(std::move(request));
-  version_ = answer ? number_of(*answer, "version") : 0;
+  const auto told = operations::decode<operations::Changed>(answer ? *answer : Object());
+  version_ = told.version;
   // Asks are much to ask for, and time alone does not change them.
-  const json::value* areas = answer ? answer->if_contains("changed") : nullptr;
-  asks_changed_ = asks_changed_ || areas == nullptr || !areas->is_array() || !areas->get_array().empty();
+  asks_changed_ = asks_changed_ || !answer || !told.changed.empty();
   error_code ignored;
   pause_.expires_after(answer ? between_looks : before_retry);
   co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -182,9 +177,9 @@ asio::awaitable<void> Feed::look() {
   Object request{{"verb", "pending"}};
   if (status && asks_changed_) pending = co_await ask(std::move(request));
   const bool up = pending && status;
-  const Object now =
-      up ? Object{{"up", true}, {"version", text_of(*status, "version")}, {"pid", number_of(*status, "pid")}}
-         : Object{{"up", false}, {"why", printable((!status ? status : pending).error().message)}};
+  const auto told = operations::decode<operations::Status>(status ? *status : Object());
+  const Object now = up ? Object{{"up", true}, {"version", printable(told.version)}, {"pid", told.pid}}
+                        : Object{{"up", false}, {"why", printable((!status ? status : pending).error().message)}};
   if (std::string text = json::serialize(now); text != daemon_) {
     daemon_ = std::move(text);
     broadcast("daemon", daemon_);
@@ -192,42 +187,40 @@ asio::awaitable<void> Feed::look() {
   if (!up) co_return;  // what was known stays, and the page says that it may have changed
   if (asks_changed_) co_await tell_asks(*pending);
   asks_changed_ = false;
-  tell_teams(*status);
-  take_sample(*status, took.count());
+  tell_teams(told);
+  take_sample(told, took.count());
 }
 
 asio::awaitable<void> Feed::tell_asks(const Object& pending) {
   Rows now;
   std::map<std::string, double> age;
-  for (const Object* ask : objects_of(pending, "asks")) {
-    const Object row = ask_row(*ask);
-    const std::string key = raw_text_of(row, "key");
-    age[key] = static_cast<double>(number_of(*ask, "asked_ms"));
-    now[key] = schema::strict_json(row);
+  for (const auto& ask : operations::decode<operations::Pending>(pending).asks) {
+    age[ask.message_key.bytes] = static_cast<double>(ask.asked_ms);
+    now[ask.message_key.bytes] = schema::strict_json(ask_row(ask));
   }
   const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
   std::map<std::string, Object> fates;
   if (any_gone) {
     Object request{{"verb", "decisions"}, {"limit", decisions_asked}};
     const auto decided = co_await ask(std::move(request));
-    for (const Object* one : decided ? objects_of(*decided, "decisions") : std::vector<const Object*>()) {
-      const std::string key = raw_text_of(*one, "message_key");
+    for (const auto& one : operations::decode<operations::Decisions>(decided ? *decided : Object()).decisions) {
+      const std::string& key = one.message_key.bytes;
       if (!asks_.contains(key)) continue;
-      const double waited = (static_cast<double>(number_of(*one, "decided_ms")) - age_of_[key]) / 1000;
+      const double waited = (static_cast<double>(one.decided_ms) - age_of_[key]) / 1000;
       longest_wait_s_ = std::max(longest_wait_s_, waited);
-      fates[key] = Object{{"state", text_of(*one, "state")},
-                          {"by", text_of(*one, "decided_by")},
-                          {"rule", text_of(*one, "rule")},
-                          {"reason", text_of(*one, "reason")}};
+      fates[key] = Object{{"state", printable(one.state)},
+                          {"by", printable(one.decided_by)},
+                          {"rule", printable(one.rule)},
+                          {"reason", printable(one.reason)}};
     }
   }
   age_of_ = std::move(age);
   tell("asks", asks_, std::move(now), fates);
 }
 
-void Feed::tell_teams(const Object& status) {
+void Feed::tell_teams(const operations::Status& status) {
   Rows now;
-  for (const Object* team : objects_of(status, "teams")) now[text_of(*team, "team")] = schema::strict_json(team_row(*team));
+  for (const auto& team : status.teams) now[printable(team.team)] = schema::strict_json(team_row(team));
   tell("teams", teams_, std::move(now), {});
 }
 
@@ -249,21 +242,18 @@ void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std
   broadcast(kind, R"({"all":false,"put":[)" + put + R"(],"gone":)" + schema::strict_json(gone) + '}');
 }
 
-void Feed::take_sample(const Object& status, double answer_ms) {
+void Feed::take_sample(const operations::Status& status, double answer_ms) {
   const long long now = now_ms();
   if (!samples_.empty() && now - samples_.back().at_ms < sample_every_ms) return;
   Sample sample{.at_ms = now, .waited_s = longest_wait_s_, .answer_ms = answer_ms};
-  const auto age = [&](const Object& of, std::string_view name) {
-    const long long since = number_of(of, name);
+  const auto age = [&](long long since) {
     return since == 0 ? 0.0 : static_cast<double>(std::max(now - since, 0LL)) / 1000;
   };
-  for (const Object* team : objects_of(status, "teams")) {
-    const Object& asks = object_of(*team, "asks");
-    const Object& chat = object_of(*team, "chat");
-    sample.asks += static_cast<double>(number_of(asks, "pending"));
-    sample.oldest_s = std::max(sample.oldest_s, age(asks, "oldest_ms"));
-    sample.chat += static_cast<double>(number_of(chat, "queued"));
-    sample.chat_oldest_s = std::max(sample.chat_oldest_s, age(chat, "oldest_queued_ms"));
+  for (const auto& team : status.teams) {
+    sample.asks += static_cast<double>(team.asks.pending);
+    sample.oldest_s = std::max(sample.oldest_s, age(team.asks.oldest_ms));
+    sample.chat += static_cast<double>(team.chat.queued);
+    sample.chat_oldest_s = std::max(sample.chat_oldest_s, age(team.chat.oldest_queued_ms));
   }
   longest_wait_s_ = 0;
   samples_.push_back(sample);

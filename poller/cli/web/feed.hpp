@@ -10,6 +10,7 @@
 #include <boost/json/object.hpp>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,8 @@
 
 #include "poller/cli/web/http.hpp"
 #include "schema/error.hpp"
+#include "schema/operations/ask.hpp"
+#include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli::web {
 
@@ -48,8 +51,8 @@ class Feed {
   boost::asio::awaitable<void> wait_for_change();
   boost::asio::awaitable<void> look();
   boost::asio::awaitable<void> tell_asks(const Object& pending);
-  void tell_teams(const Object& status);
-  void take_sample(const Object& status, double answer_ms);
+  void tell_teams(const operations::Status& status);
+  void take_sample(const operations::Status& status, double answer_ms);
   /// Tells what is new, other or gone of a kind; `fates`: what became of a row that is gone.
   void tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& fates);
   void broadcast(std::string_view name, const std::string& json);
@@ -68,7 +71,9 @@ class Feed {
 };
 
 /// An ask as the page shows it; `key` is what an answer names.
-boost::json::object ask_row(const boost::json::object& ask);
+boost::json::object ask_row(const operations::OpenAsk& ask);
+/// These fields of a record as the page shows them.
+boost::json::object fields_of(const boost::json::object& record, std::initializer_list<std::string_view> names);
 /// The same value with every text made visible.
 boost::json::value shown(const boost::json::value&);
 

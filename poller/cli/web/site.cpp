@@ -63,14 +63,19 @@ json::object named_ask(const json::object& given) {
   return named;
 }
 
-json::object message_row(const json::object& message) {
-  json::object row;
-  for (const char* name : {"message_key", "sender", "inbox", "type", "delivery", "disposition", "subject"})
-    row[name] = text_of(message, name);
-  row["received_ms"] = number_of(message, "received_ms");
-  row["is_cut"] = flag_of(message, "is_cut");
+json::object message_row(const operations::SaidMessage& message) {
+  json::object row = fields_of(operations::encode(message), {"message_key", "sender", "inbox", "type", "delivery",
+                                                             "disposition", "subject", "received_ms", "is_cut"});
   row["sentence"] = message_sentence(message);
-  row["text"] = shown(json::value(raw_text_of(message, "text")));
+  row["text"] = shown(json::value(message.text.bytes));
+  return row;
+}
+
+json::object decision_row(const operations::Ask& ask) {
+  json::object row = ask_row({ask, {}, {}, {}, {}, {}});
+  for (const auto& [name, value] : fields_of(operations::encode(ask), {"state", "decided_by", "reason", "decided_ms"}))
+    row[name] = value;
+  row.erase("content");
   return row;
 }
 
@@ -112,11 +117,12 @@ Reply Site::open_session(const Request& request) {
   return made;
 }
 
-asio::awaitable<Result<json::object>> Site::rule_like(const Object& named) const {
+asio::awaitable<Result<operations::Meant>> Site::rule_like(const Object& named) const {
   Object request{{"verb", "which"}, {"like", named.at("id")}};
   for (const char* field : {"team", "kind"})
     if (const auto* value = named.if_contains(field)) request[field] = *value;
-  co_return co_await feed_.ask(std::move(request));
+  CO_TRY(const auto answer, co_await feed_.ask(std::move(request)));
+  co_return operations::decode<operations::Meant>(answer);
 }
 
 asio::awaitable<Reply> Site::decide(Request request) {
@@ -137,14 +143,14 @@ asio::awaitable<Reply> Site::decide(Request request) {
     const Object named = named_ask(given);
     const auto made = co_await rule_like(named);
     if (!made) co_return refusal(made.error());
-    if (text_of(*made, "rule") != rule)
-      co_return refusal(409, "request.changed", "the rule would be another one by now: " + raw_text_of(*made, "rule"));
+    if (const auto now = printable(made->rule); now != rule)
+      co_return refusal(409, "request.changed", "the rule would be another one by now: " + now);
     answer["always"] = true;
   }
   const auto taken = co_await feed_.ask(std::move(answer));
   if (!taken) co_return refusal(taken.error());
-  Object told{{"ok", true}};
-  for (const char* name : {"state", "subject", "member", "rule_added"}) told[name] = text_of(*taken, name);
+  Object told = fields_of(*taken, {"state", "subject", "member", "rule_added"});
+  told["ok"] = true;
   co_return reply(200, told);
 }
 
@@ -159,8 +165,8 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
     const auto made = co_await rule_like(asked);
     if (!made) co_return refusal(made.error());
     json::array subjects;
-    for (const Object* ask : objects_of(*made, "asks")) subjects.emplace_back(text_of(*ask, "subject"));
-    co_return reply(200, {{"ok", true}, {"rule", text_of(*made, "rule")}, {"covers", std::move(subjects)}});
+    for (const auto& ask : made->asks) subjects.emplace_back(printable(ask.subject));
+    co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
   }
   const bool traces = request.path == "/api/trace";
   const bool chats = request.path == "/api/history";
@@ -175,20 +181,12 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
   if (!found) co_return refusal(found.error());
   if (traces) {
     const Console nobody(-1, -1, -1);
-    co_return reply(200, {{"ok", true}, {"text", trace_text(nobody, *found, {}, false)}});
+    co_return reply(200, {{"ok", true},
+                          {"text", trace_text(nobody, operations::decode<operations::Trace>(*found), nullptr, false)}});
   }
   json::array rows;
-  for (const Object* one : objects_of(*found, chats ? "messages" : "decisions"))
-    rows.push_back(chats ? json::value(message_row(*one)) : json::value(ask_row(*one)));
-  if (!chats) {
-    std::size_t at = 0;
-    for (const Object* one : objects_of(*found, "decisions")) {
-      Object& row = rows[at++].as_object();
-      for (const char* name : {"state", "decided_by", "reason"}) row[name] = text_of(*one, name);
-      row["decided_ms"] = number_of(*one, "decided_ms");
-      row.erase("content");
-    }
-  }
+  for (const auto& one : operations::decode<operations::History>(*found).messages) rows.push_back(message_row(one));
+  for (const auto& one : operations::decode<operations::Decisions>(*found).decisions) rows.push_back(decision_row(one));
   co_return reply(200, {{"ok", true}, {"rows", std::move(rows)}});
 }
 
@@ -196,13 +194,14 @@ asio::awaitable<Reply> Site::report(std::string path) const {
   Object asked{{"verb", "status"}};
   const auto status = co_await feed_.ask(std::move(asked));
   if (!status) co_return plain(503, printable(status.error().message) + '\n');
+  const auto told = operations::decode<operations::Status>(*status);
   if (path == "/healthz") co_return plain(200, "ok\n");
   if (path == "/metrics") {
-    Reply made = plain(200, metrics_text(*status));
+    Reply made = plain(200, metrics_text(told));
     made.type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     co_return made;
   }
-  const std::string why = not_ready(*status);
+  const std::string why = not_ready(told);
   co_return why.empty() ? plain(200, "ready\n") : plain(503, why + '\n');
 }
 

@@ -13,6 +13,8 @@ namespace json = boost::json;
 
 namespace {
 
+operations::Status said(const boost::json::object& status) { return operations::decode<operations::Status>(status); }
+
 constexpr EpochMs now = 1'770'477'646'348;
 constexpr EpochMs minute = 60'000;
 
@@ -208,10 +210,10 @@ TEST_CASE("a leader beside a lead whose session's file shows that it made the te
 
 TEST_CASE("a lead that is not woken is warned of where no other way has its mail") {
   const auto status = [](const std::string& why, bool tmux) {
-    return boost::json::parse(R"({"teams":[{"team":"demo","lead":{"not_woken":")" + why +
-                              R"("},"delivery":{"via":[{"rung":"hook","available":true},{"rung":"tmux","available":)" +
-                              (tmux ? "true" : "false") + "}]}}]}")
-        .as_object();
+    return said(boost::json::parse(R"({"teams":[{"team":"demo","lead":{"not_woken":")" + why +
+                                   R"("},"delivery":{"via":[{"rung":"hook","available":true},{"rung":"tmux","available":)" +
+                                   (tmux ? "true" : "false") + "}]}}]}")
+                    .as_object());
   };
   CHECK(summary(judge_wake(team(), status("client 2.1.50 waits", false))) == "warning lead.not_woken");
   CHECK(judge_wake(team(), status("client 2.1.50 waits", true)).empty());
@@ -236,16 +238,16 @@ TEST_CASE("who takes no answers from here is warned of, with what to do instead,
 }
 
 TEST_CASE("what the daemon says: not there, of another version, not serving a team, stopped") {
-  const Result<json::object> nobody = Error{"control.no_daemon", "nobody"};
+  const Result<operations::Status> nobody = Error{"control.no_daemon", "nobody"};
   CHECK(summary(judge_daemon(nobody, "/s", false)) == "note daemon.none");
   CHECK(summary(judge_daemon(nobody, "/s", true)) == "warning daemon.none");
   CHECK(summary(judge_daemon(Error{"control.timeout", "late"}, "/s", true)) == "error control.timeout");
-  CHECK(summary(judge_daemon(json::object{{"version", INBOX_POLLER_VERSION}}, "/s", true)) == "ok daemon");
-  CHECK(summary(judge_daemon(json::object{{"version", "0.0.1"}}, "/s", true)) == "warning daemon.version");
+  CHECK(summary(judge_daemon(said({{"version", INBOX_POLLER_VERSION}}), "/s", true)) == "ok daemon");
+  CHECK(summary(judge_daemon(said({{"version", "0.0.1"}}), "/s", true)) == "warning daemon.version");
 
   const auto with_role = [](const std::string& role) {
     const json::object status{{"teams", {{{"team", "demo"}, {"role", role}, {"role_reason", "somebody reads"}}}}};
-    return summary(judge_standing(team(), status, true));
+    return summary(judge_standing(team(), said(status), true));
   };
   CHECK(with_role("leader").empty());
   CHECK(with_role("").empty());
@@ -255,12 +257,12 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   const json::object beside_lead{
       {"teams",
        {{{"team", "demo"}, {"role", "stopped"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
-  CHECK(judge_standing(team(), beside_lead, true)[0].mend == "end process 42, then inbox-poller resume --team demo");
-  const Findings ended = judge_standing(team(), beside_lead, true, true);
+  CHECK(judge_standing(team(), said(beside_lead), true)[0].mend == "end process 42, then inbox-poller resume --team demo");
+  const Findings ended = judge_standing(team(), said(beside_lead), true, true);
   CHECK_THAT(ended[0].what, Contains("; it has ended since"));
   CHECK(ended[0].mend == "inbox-poller resume --team demo");
-  CHECK(summary(judge_standing(team("other"), {{"teams", json::array{}}}, true)) == "warning daemon.not_serving");
-  CHECK(judge_standing(team("other"), {{"teams", json::array{}}}, false).empty());
+  CHECK(summary(judge_standing(team("other"), said({{"teams", json::array{}}}), true)) == "warning daemon.not_serving");
+  CHECK(judge_standing(team("other"), said({{"teams", json::array{}}}), false).empty());
 }
 
 TEST_CASE("a team on several hosts") {
@@ -269,11 +271,11 @@ TEST_CASE("a team on several hosts") {
                      {"trouble_since_ms", 0}, {"full", ""}, {"worries", json::array{}}, {"mail", json::array{}},
                      {"hosts", {{{"host", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
   const auto judged = [&] {
-    return judge_hosts(team(), {{"version", "1"}, {"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}, now);
+    return judge_hosts(team(), said({{"version", "1"}, {"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}), now);
   };
   CHECK(summary(judged()) == "ok hosts.leader");
-  CHECK(judge_hosts(team(), {{"teams", {{{"team", "demo"}}}}}, now).empty());
-  CHECK(judge_hosts(team("other"), {{"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}, now).empty());
+  CHECK(judge_hosts(team(), said({{"teams", {{{"team", "demo"}}}}}), now).empty());
+  CHECK(judge_hosts(team("other"), said({{"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}), now).empty());
 
   hosts["leads"] = false;  // it lost touch
   CHECK(summary(judged()) == "error hosts.leader");

@@ -129,13 +129,13 @@ TEST_CASE("the inbox of somebody who was a member is no misspelt name, as the da
   practice.team.put("alcie", {});
   CHECK(practice.findings() == Set{"warning inbox.phantom"});
   const auto served = [&](const std::string& team, const std::string& member) {
-    practice.at.status = json::object{
-        {"ok", true},
-        {"teams",
-         json::array{json::object{{"team", team},
-                                  {"role", "leader"},
-                                  {"members", json::array{json::object{{"member", member}, {"present", false}}}}},
-                     json::object{{"team", "demo"}, {"role", "leader"}, {"members", json::array{}}}}}};
+    operations::Status status;
+    status.teams.resize(2);
+    status.teams[0].team = team;
+    status.teams[0].members.emplace_back().member = member;
+    status.teams[1].team = "demo";
+    for (auto& one : status.teams) one.role = "leader";
+    practice.at.status = status;
     return practice.findings();
   };
   CHECK(served("demo", "alice").contains("warning inbox.phantom"));

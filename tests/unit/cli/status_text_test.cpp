@@ -34,10 +34,12 @@ json::object quiet(const std::string& name) {
                                   json::object{{"member", "bob"}, {"doing", "gone"}, {"pending", 0}}}}};
 }
 
+TeamLine line_of(const json::object& team) { return team_line(operations::decode<operations::Team>(team)); }
+
 std::string first_trouble(const char* field, json::value value) {
   json::object team = quiet("demo");
   team[field] = std::move(value);
-  const auto trouble = team_line(team).trouble;
+  const auto trouble = line_of(team).trouble;
   return trouble.empty() ? "" : trouble.front();
 }
 
@@ -53,7 +55,7 @@ Outcome run_status(const json::array& teams, std::vector<std::string> more = {})
 }  // namespace
 
 TEST_CASE("what is wrong with a team is said in a word, and nothing where nothing is") {
-  CHECK(team_line(quiet("demo")).trouble.empty());
+  CHECK(line_of(quiet("demo")).trouble.empty());
   CHECK(first_trouble("role", "stopped") == "stopped");
   CHECK(first_trouble("role", "front").empty());
   CHECK(first_trouble("ledger_fault", "no room") == "ledger fails");
@@ -68,11 +70,11 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
 
   json::object team = quiet("demo");
   team["delivery"] = json::object{{"via", json::array{json::object{{"rung", "hook"}, {"chosen", false}}}}};
-  CHECK(team_line(team).trouble.empty());  // no way, and nothing that would go
+  CHECK(line_of(team).trouble.empty());  // no way, and nothing that would go
   team["chat"] = json::object{{"queued", 2}};
-  CHECK(team_line(team).trouble == std::vector<std::string>{"no way to the lead"});
+  CHECK(line_of(team).trouble == std::vector<std::string>{"no way to the lead"});
   team["lead"] = json::object{{"state", "gone"}};
-  CHECK(team_line(team).trouble == std::vector<std::string>{"the lead is gone"});
+  CHECK(line_of(team).trouble == std::vector<std::string>{"the lead is gone"});
 }
 
 TEST_CASE("several teams are a line each and a sum; one, or --long, is told in detail") {

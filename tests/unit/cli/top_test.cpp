@@ -516,7 +516,7 @@ TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent,
 }
 
 TEST_CASE("only the asks that are wanted are listed and marked") {
-  Top top({.by = "carol", .wants = [](const json::object& ask) { return ask.at("request_id") != "perm-2"; }});
+  Top top({.by = "carol", .wants = [](const operations::OpenAsk& ask) { return ask.request_id != "perm-2"; }});
   top.got(TopPage::asks, json::object{{"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
   const auto shown = [&] {
     std::string text;

@@ -1,4 +1,5 @@
 #include "poller/cli/web/feed.hpp"
+#include "schema/operations/shape.hpp"
 
 #include <boost/json.hpp>
 
@@ -17,10 +18,10 @@ TEST_CASE("texts in a row are made visible, at every depth; numbers stay") {
 }
 
 TEST_CASE("an ask's row has all that its approver must see, and is named by its key") {
-  const json::object row = ask_row(json::parse(R"({"team":"demo","kind":"permission","request_id":"p-1\u202e","member":"ada",
+  const json::object row = ask_row(operations::decode<operations::OpenAsk>(json::parse(R"({"team":"demo","kind":"permission","request_id":"p-1\u202e","member":"ada",
     "subject":"Bash: make","tool":"Bash","body":"{\"command\":\"make\\nrm -r \\u202ex\"}","folder":"/work","reason":"no rule",
     "message_key":"0f3a","asked_ms":5,"deadline_ms":9,"answers":"verified","answers_reason":"its lead verifies",
-    "parts":[{"part":"make","rule":"","missing":"no rule"}]})").get_object());
+    "parts":[{"part":"make","rule":"","missing":"no rule"}]})").get_object()));
   CHECK(row.at("key") == "0f3a");
   CHECK(row.at("request_id") == "p-1<U+202E>");
   const std::string content(row.at("content").get_string());
