@@ -40,6 +40,7 @@ file(INSTALL "${SOURCE}/deploy/packages/folder.conf" DESTINATION "${root}/lib/sy
 
 file(INSTALL "${SOURCE}/README.md" "${SOURCE}/CHANGELOG.md" DESTINATION "${doc}" MESSAGE_NEVER)
 file(INSTALL "${SOURCE}/docs" DESTINATION "${doc}" MESSAGE_NEVER PATTERN "dev" EXCLUDE PATTERN "adr" EXCLUDE PATTERN "architecture.md" EXCLUDE)
+execute_process(COMMAND "${PROGRAM}" manual --schemas "${doc}/docs/schemas" COMMAND_ERROR_IS_FATAL ANY)
 file(INSTALL "${SOURCE}/deploy/examples/" DESTINATION "${doc}/examples" MESSAGE_NEVER)
 foreach(more metrics claude-code)
   file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER)

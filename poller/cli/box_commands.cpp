@@ -10,6 +10,7 @@
 #include "poller/cli/printable.hpp"
 #include "poller/exchange/box_copy.hpp"
 #include "schema/envelope.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -75,13 +76,15 @@ Result<json::value> value_of(Context& context, const BoxOptions& options) {
   return json::value(text);
 }
 
-ExitCode show_one(Context& context, std::string_view name, const Result<json::object>& object) {
-  if (!object) return context.fail(object.error());
-  return context.json ? context.print_json({{"ok", true}, {name, *object}}) : context.print(box_text(*object));
+ExitCode show_task(Context& context, const Result<json::object>& task) {
+  if (!task) return context.fail(task.error());
+  return context.json ? context.print_record(operations::BoxTask{*task}) : context.print(box_text(*task));
 }
 
-ExitCode show_none(Context& context, std::string_view name, const std::string& words) {
-  if (context.json) (void)context.print_json({{"ok", true}, {name, nullptr}});
+/// `none`: a record of nothing.
+template <class Record>
+ExitCode show_none(Context& context, const Record& none, const std::string& words) {
+  if (context.json) (void)context.print_record(none);
   if (!context.json) context.console.complain(words);
   return ExitCode::not_found;
 }
@@ -93,11 +96,11 @@ ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
   if (!payload) return context.fail(payload.error());
   const auto sent = box.operations->send(
       {options.to, options.type.empty() ? "message" : options.type, *std::move(payload), options.in_reply_to});
-  if (!sent || !sent->new_mailbox)
-    return show_one(context, "message", sent ? Result<json::object>(sent->message) : Result<json::object>(sent.error()));
-  if (context.json)
-    return context.print_json({{"ok", true}, {"message", sent->message}, {"new_mailbox", true}, {"note", sent->note}});
-  context.console.complain(printable(sent->note));
+  if (!sent) return context.fail(sent.error());
+  operations::BoxMessage answer{sent->message, {}, {}};
+  if (sent->new_mailbox) answer = {sent->message, true, sent->note};
+  if (context.json) return context.print_record(answer);
+  if (sent->new_mailbox) context.console.complain(printable(sent->note));
   return context.print(box_text(sent->message));
 }
 
@@ -120,7 +123,7 @@ ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options
   while (!received && !failure) box.loop.run_one();
   if (failure) std::rethrow_exception(failure);
   if (!*received) return context.fail(received->error());
-  if (!(*received)->has_value()) return show_none(context, "message", "no message");
+  if (!(*received)->has_value()) return show_none(context, operations::BoxMessage{}, "no message");
   const HandOut& message = ***received;
   Status written = context.console.write(
       context.json ? printable_json(schema::strict_json(json::object{
@@ -178,42 +181,42 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
 ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto payload = value_of(context, options);
   if (!payload) return context.fail(payload.error());
-  return show_one(context, "task", box.operations->post(options.type, *payload, options.priority));
+  return show_task(context, box.operations->post(options.type, *payload, options.priority));
 }
 
 ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto type = options.type.empty() ? std::nullopt : std::optional(options.type);
   const auto claimed = box.operations->claim(type, options.lease.value_or(Operations::default_lease));
-  if (claimed && !claimed->has_value()) return show_none(context, "task", "no open task");
-  return show_one(context, "task", claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
+  if (claimed && !claimed->has_value()) return show_none(context, operations::BoxTask{}, "no open task");
+  return show_task(context, claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
 }
 
 ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto result = value_of(context, options);
   if (!result) return context.fail(result.error());
-  return show_one(context, "task", box.operations->complete(options.id, *result));
+  return show_task(context, box.operations->complete(options.id, *result));
 }
 
 ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_one(context, "task",
+  return show_task(context,
                   box.operations->heartbeat(options.id, options.lease.value_or(Operations::default_lease)));
 }
 
 ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_one(context, "task", box.operations->abandon(options.id, options.reason));
+  return show_task(context, box.operations->abandon(options.id, options.reason));
 }
 
 /// Looks until nothing is half given back, and for as long as it is told to.
 ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   const SteadyTime until = box.clock.steady() + options.timeout.value_or(milliseconds(0));
-  json::array all;
+  operations::BoxTasks all;
   std::string text;
   std::set<std::string> troubles;
   for (int scan = 1;; ++scan) {
     const auto gone = box.operations->tasks().sweep();
     if (!gone) return context.fail(gone.error());
     for (const TaskFile& one : *gone) {
-      all.push_back(one.task.object());
+      all.tasks.push_back(one.task.object());
       text += printable(one.task.text("id")) +
               (one.place == TaskPlace::dead ? " is dead: " : " is open again, was held by ") +
               printable(one.task.text(one.place == TaskPlace::dead ? "dead_reason" : "swept_from")) + '\n';
@@ -223,8 +226,9 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
     rest(between_sweeps);
   }
   for (const std::string& trouble : troubles) context.console.complain("passed over: " + printable(trouble));
-  const ExitCode printed = context.json ? context.print_json({{"ok", troubles.empty()}, {"tasks", std::move(all)}})
-                                        : context.print(text.empty() ? "nothing to give back\n" : text);
+  all.ok = troubles.empty();
+  const ExitCode printed =
+      context.json ? context.print_record(all) : context.print(text.empty() ? "nothing to give back\n" : text);
   return troubles.empty() ? printed : ExitCode::failed;
 }
 
@@ -250,11 +254,8 @@ ExitCode copy(Context& context, const BoxOptions& options) {
   const auto copied = copy_boxes(**from, **to);
   if (!copied) return context.fail(copied.error());
   if (context.json)
-    return context.print_json({{"ok", true},
-                               {"actors", copied->actors},
-                               {"messages", copied->messages},
-                               {"tasks", copied->tasks},
-                               {"were_there", copied->were_there}});
+    return context.print_record(operations::BoxCopied{operations::number_of(copied->actors), operations::number_of(copied->messages),
+                                                      operations::number_of(copied->tasks), operations::number_of(copied->were_there)});
   return context.print(std::to_string(copied->messages) + " messages of " + std::to_string(copied->actors) + " actors and " +
                        std::to_string(copied->tasks) + " tasks were copied; " + std::to_string(copied->were_there) +
                        " were there already\n");

@@ -21,7 +21,7 @@
 #include "poller/control/client.hpp"
 #include "poller/daemon.hpp"
 #include "schema/error.hpp"
-#include "schema/operations/shape.hpp"
+#include "schema/operations/json_schema.hpp"
 #include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -75,6 +75,10 @@ class Context {
   ExitCode print(std::string_view text) const;
   /// With our version as `version`: docs/schemas describes what that one prints.
   ExitCode print_json(const boost::json::object&) const;
+  template <class Record>
+  ExitCode print_record(const Record& record) const {
+    return print_json(operations::done(record));
+  }
 };
 
 /// A team, or a worker, that is waited for: whether a request that did not find it is made again.
@@ -133,6 +137,7 @@ struct Command {
   Group group;
   std::string_view summary;              // one line
   void (*declare)(CLI::App&, Context&);  // its help, its options, what it does
+  std::span<const operations::ShapeOf> prints = {};  // with --json, one of these; empty: nothing
 };
 std::span<const Command> commands();
 

@@ -14,6 +14,7 @@
 #include "schema/envelope.hpp"
 #include "schema/nearest.hpp"
 #include "schema/operations/order.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -21,12 +22,11 @@ namespace json = boost::json;
 
 namespace {
 
-json::array settings_json(const std::vector<config::Setting>& settings) {
-  json::array list;
+std::vector<operations::Setting> told_of(const std::vector<config::Setting>& settings) {
+  std::vector<operations::Setting> list;
   for (const config::Setting& setting : settings) {
     const auto value = schema::parse_value(setting.value);  // TOML spells nearly all of ours as JSON does
-    list.push_back(json::object{
-        {"key", setting.key}, {"value", value ? *value : json::value(setting.value)}, {"origin", setting.origin}});
+    list.push_back({setting.key, value ? *value : json::value(setting.value), setting.origin});
   }
   return list;
 }
@@ -37,8 +37,6 @@ std::string settings_table(const Console& console, const std::vector<config::Set
     rows.push_back({printable(setting.key), printable(setting.value), printable(setting.origin)});
   return console.table(rows, "  ");
 }
-
-json::array strings(const std::vector<std::string>& list) { return json::array(list.begin(), list.end()); }
 
 struct NamedWorker {
   std::string team;
@@ -61,16 +59,6 @@ std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerPro
   return workers;
 }
 
-json::array workers_json(const std::vector<NamedWorker>& workers) {
-  json::array list;
-  for (const auto& [team, worker] : workers)
-    list.push_back(json::object{{"team", team},
-                                {"member", worker.name},
-                                {"answers", handlers::to_string(worker.worth.answers)},
-                                {"reason", worker.worth.reason}});
-  return list;
-}
-
 /// Whose asks would be answered, by team; nothing for no team.
 std::string workers_text(const std::vector<NamedWorker>& workers) {
   std::string text;
@@ -82,17 +70,15 @@ std::string workers_text(const std::vector<NamedWorker>& workers) {
   return text;
 }
 
-json::object loaded_json(const config::Loaded& loaded, WorkerProcesses& processes) {
-  json::array teams;
-  for (const config::LoadedTeam& team : loaded.teams)
-    teams.push_back(json::object{{"source", team.config.source},
-                                 {"settings", settings_json(team.settings)},
-                                 {"members", workers_json(workers_now(team.config, processes))}});
-  return {{"ok", loaded.problems.empty()},
-          {"daemon", settings_json(loaded.daemon_settings)},
-          {"teams", std::move(teams)},
-          {"warnings", strings(loaded.warnings)},
-          {"problems", strings(loaded.problems)}};
+operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses& processes) {
+  operations::CheckedConfig all{loaded.problems.empty(), told_of(loaded.daemon_settings), {},
+                                operations::texts_of(loaded.warnings), operations::texts_of(loaded.problems)};
+  for (const config::LoadedTeam& team : loaded.teams) {
+    all.teams.push_back({team.config.source, told_of(team.settings), {}});
+    for (const auto& [name, worker] : workers_now(team.config, processes))
+      all.teams.back().members.push_back({name, worker.name, handlers::to_string(worker.worth.answers), worker.worth.reason});
+  }
+  return all;
 }
 
 constexpr std::chrono::milliseconds brief_patience{5000};  // a daemon that does not answer is no reason to wait
@@ -163,7 +149,7 @@ ExitCode check_config(Context& context, const config::Sources& named) {
   const SystemClock clock;
   WorkerProcesses processes(system, clock);
   if (context.json) {
-    printed = context.print_json(loaded_json(loaded, processes));
+    printed = context.print_record(checked(loaded, processes));
   } else if (good) {
     std::string text = context.console.bold("daemon") + '\n' + settings_table(context.console, loaded.daemon_settings);
     for (const config::LoadedTeam& team : loaded.teams)

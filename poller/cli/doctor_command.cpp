@@ -8,6 +8,7 @@
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
+#include "schema/operations/printed.hpp"
 #include "poller/control/known_socket.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -62,14 +63,6 @@ Installation installation(const Context& context, const config::Sources& named) 
   return at;
 }
 
-json::object finding_json(const Finding& finding) {
-  return {{"severity", to_string(finding.severity)},
-          {"check", finding.check},
-          {"what", finding.what},
-          {"where", finding.where},
-          {"mend", finding.mend}};
-}
-
 std::string section_text(const Console& console, const Section& section) {
   std::string text = console.bold(printable(section.title)) + '\n';
   for (const Finding& finding : section.findings) {
@@ -104,26 +97,23 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
                                          "inbox-poller doctor, without --team, names those that are there"});
   if (!context.team.empty())
     std::erase_if(sections, [&](const Section& one) { return !one.team.empty() && one.team != context.team; });
-  std::size_t counts[] = {0, 0, 0, 0};
-  json::array list;
+  long long counts[] = {0, 0, 0, 0};
+  operations::Doctor report;
   std::string text;
   for (const Section& section : sections) {
-    json::array findings;
+    report.sections.push_back({section.title, section.team, {}});
     for (const Finding& finding : section.findings) {
       ++counts[static_cast<std::size_t>(finding.severity)];
-      findings.push_back(finding_json(finding));
+      report.sections.back().findings.push_back(
+          {to_string(finding.severity), finding.check, finding.what, finding.where, finding.mend});
     }
-    list.push_back(json::object{{"title", section.title}, {"team", section.team}, {"findings", findings}});
     text += section_text(context.console, section);
   }
-  const std::size_t warnings = counts[static_cast<std::size_t>(Severity::warning)];
-  const std::size_t errors = counts[static_cast<std::size_t>(Severity::error)];
+  const long long warnings = report.warnings = counts[static_cast<std::size_t>(Severity::warning)];
+  const long long errors = report.errors = counts[static_cast<std::size_t>(Severity::error)];
   text += std::to_string(errors) + (errors == 1 ? " error, " : " errors, ") + std::to_string(warnings) +
           (warnings == 1 ? " warning\n" : " warnings\n");
-  const ExitCode printed =
-      context.json ? context.print_json(
-                         {{"ok", true}, {"errors", errors}, {"warnings", warnings}, {"sections", std::move(list)}})
-                   : context.print(text);
+  const ExitCode printed = context.json ? context.print_record(report) : context.print(text);
   if (printed != ExitCode::done) return printed;
   return static_cast<ExitCode>(errors > 0 ? 2 : warnings > 0 ? 1 : 0);
 }
@@ -143,7 +133,7 @@ ExitCode quick_doctor(Context& context) {
   const bool good = errors.empty() && warnings.empty();
   const ExitCode printed =
       context.json
-          ? context.print_json({{"ok", true}, {"errors", errors}, {"warnings", warnings}})
+          ? context.print_record(operations::QuickDoctor{errors, warnings})
           : context.print(good ? "ok\n" : errors + (errors.empty() || warnings.empty() ? "" : "; ") + warnings + '\n');
   if (printed != ExitCode::done) return printed;
   return static_cast<ExitCode>(!errors.empty() ? 2 : !warnings.empty() ? 1 : 0);

@@ -134,14 +134,16 @@ ExitCode install(Context& context, const InstallOptions& options) {
   };
   change.allowed = [&](const std::string& path) { return readable_by(readers, options, path); };
   change.more = printable(readers.told);
-  boost::json::array off;
+  operations::Texts off;
   PosixFileSystem files;
   std::error_code problem;
   for (const HookSilence& silence : silenced_hooks(files, std::filesystem::current_path(problem)))
     off.emplace_back(silence.file + ": " + to_string(silence));
-  change.also = {{"client", schema::to_string(readers.version)}, {"why", readers.told}, {"hooks_off", off}};
+  change.also.client = schema::to_string(readers.version);
+  change.also.why = readers.told;
+  change.also.hooks_off = off;
   const ExitCode done = apply(context, options, std::move(change));
-  for (const auto& line : off) context.console.complain("WARNING: " + printable(line.get_string()));
+  for (const auto& line : off) context.console.complain("WARNING: " + printable(line));
   return done;
 }
 

@@ -10,6 +10,7 @@
 #include "poller/exchange/access.hpp"
 #include "poller/exchange/redis_connection.hpp"
 #include "poller/filesystem.hpp"
+#include "schema/operations/printed.hpp"
 #include "schema/sha256.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -74,7 +75,7 @@ ExitCode acl(Context& context, const AclOptions& options) {
   if (!admin) return context.fail(admin.error());
   const auto text = access_list(context.team, hosts, hash_of(*admin));
   if (!text) return context.fail(text.error());
-  if (context.json) return context.print_json({{"ok", true}, {"acl", *text}, {"secrets", folder->path}});
+  if (context.json) return context.print_record(operations::HostsAcl{*text, folder->path});
   return context.print(*text);
 }
 

@@ -11,6 +11,7 @@
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -100,9 +101,7 @@ struct Box {
     if (known) member = schema::inbox_name(member);
   }
   [[nodiscard]] std::string path() const { return team.folder() + "/inboxes/" + member + ".json"; }
-  [[nodiscard]] json::object about() const {
-    return {{"ok", true}, {"team", team.name}, {"inbox", member}, {"path", path()}};
-  }
+  [[nodiscard]] operations::AboutInbox about() const { return {team.name, member, path()}; }
   Result<ReadResult> read() {
     ReadResult result = read_calmly(mailbox.inboxes(), member, wait_here);
     TRY(as_status(result, member));
@@ -151,21 +150,21 @@ std::string lock_text(const LockSight* lock) {
   return kind + span_text(age_of(*lock));
 }
 
-json::object inbox_json(const TeamSight& sight, const InboxSight& inbox) {
-  json::object object{{"inbox", inbox.name},
-                      {"path", inbox.path},
-                      {"whose", to_string(inbox.whose)},
-                      {"state", to_string(state_of(inbox.outcome))},
-                      {"detail", inbox.detail},
-                      {"entries", inbox.entries},
-                      {"unread", inbox.unread},
-                      {"bad", inbox.bad},
-                      {"size", inbox.stat ? inbox.stat->size : 0},
-                      {"oldest_unread_ms", inbox.oldest_unread_ms},
-                      {"lock", nullptr}};
-  if (const LockSight* lock = lock_of(sight, inbox))
-    object["lock"] = json::object{{"is_folder", lock->stat.kind == FileKind::directory}, {"age_ms", age_of(*lock)}};
-  return object;
+operations::ListedInbox listed(const TeamSight& sight, const InboxSight& inbox) {
+  using operations::number_of;
+  operations::ListedInbox view{.inbox = inbox.name,
+                               .path = inbox.path,
+                               .whose = to_string(inbox.whose),
+                               .state = to_string(state_of(inbox.outcome)),
+                               .detail = inbox.detail,
+                               .entries = number_of(inbox.entries),
+                               .unread = number_of(inbox.unread),
+                               .bad = number_of(inbox.bad),
+                               .size = inbox.stat ? number_of(inbox.stat->size) : 0,
+                               .oldest_unread_ms = inbox.oldest_unread_ms,
+                               .lock = {}};
+  if (const LockSight* lock = lock_of(sight, inbox)) view.lock = {lock->stat.kind == FileKind::directory, age_of(*lock)};
+  return view;
 }
 
 ExitCode list(Context& context, const InboxOptions& options) {
@@ -175,10 +174,9 @@ ExitCode list(Context& context, const InboxOptions& options) {
   const TeamSight sight = look_at_team(files, SystemClock(), *team, wait_here);
   if (sight.problem) return context.fail(*sight.problem);
   if (context.json) {
-    json::array inboxes;
-    for (const InboxSight& inbox : sight.inboxes) inboxes.push_back(inbox_json(sight, inbox));
-    return context.print_json(
-        {{"ok", true}, {"team", team->name}, {"folder", team->folder()}, {"lead", sight.lead}, {"inboxes", inboxes}});
+    operations::InboxList all{team->name, team->folder(), sight.lead, {}};
+    for (const InboxSight& inbox : sight.inboxes) all.inboxes.push_back(listed(sight, inbox));
+    return context.print_record(all);
   }
   std::string text = context.console.bold("team " + printable(team->name)) + "  " + printable(team->folder()) + '\n';
   if (!sight.roster)
@@ -195,18 +193,12 @@ ExitCode list(Context& context, const InboxOptions& options) {
 
 // --- show, unread
 
-json::object entry_json(const EntryView& entry) {
-  json::object object{{"message_key", entry.key}, {"read", entry.read}, {"type", entry.type}};
-  if (entry.problem.empty()) {
-    object["from"] = entry.from;
-    object["timestamp"] = entry.timestamp;
-    object["summary"] = entry.summary;
-    object["text"] = entry.text;
-  } else {
-    object["problem"] = entry.problem;
-    object["entry"] = printable(entry.text);  // as in the table: it may not even be UTF-8
-  }
-  return object;
+operations::InboxEntry told_of(const EntryView& entry) {
+  operations::InboxEntry view{entry.key, entry.read, entry.type, entry.from, entry.timestamp, entry.summary, entry.text, {}, {}};
+  // Of a bad one as in the table: it may not even be UTF-8.
+  if (!entry.problem.empty())
+    view = {entry.key, entry.read, entry.type, {}, {}, {}, {}, entry.problem, printable(entry.text)};
+  return view;
 }
 
 std::string time_of(const EntryView& entry) {
@@ -249,10 +241,9 @@ ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
     entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(options.last));
   ExitCode printed = ExitCode::done;
   if (context.json) {
-    json::object answer = (*box)->about();
-    json::array& list = answer["entries"].emplace_array();
-    for (const EntryView& entry : entries) list.push_back(entry_json(entry));
-    printed = context.print_json(answer);
+    operations::InboxEntries answer{(*box)->about(), {}};
+    for (const EntryView& entry : entries) answer.entries.push_back(told_of(entry));
+    printed = context.print_record(answer);
   } else if (entries.empty()) {
     context.console.complain(only_unread ? "nothing is unread" : "the inbox is empty");
   } else {
@@ -304,9 +295,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
   const WriteResult result =
       patiently(box.clock, wait_here, [&] { return box.mailbox.inboxes().append(box.member, entry, receipt); });
   if (const Status sent = as_status(result, box.member); !sent) return context.fail(sent.error());
-  json::object answer = box.about();
-  answer["message_key"] = receipt.key.value;
-  if (context.json) return context.print_json(answer);
+  if (context.json) return context.print_record(operations::InboxSent{box.about(), receipt.key.value});
   return context.print("in " + printable(box.path()) + " as " + receipt.key.value + '\n');
 }
 
@@ -346,9 +335,7 @@ ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, s
   if (problem) return context.fail(*problem);
   if (const Status written = as_status(result, box.member); !written) return context.fail(written.error());
   if (!result.detail.empty()) context.console.complain(printable(result.detail));
-  json::object answer = box.about();
-  answer["count"] = count;
-  if (context.json) return context.print_json(answer);
+  if (context.json) return context.print_record(operations::InboxChanged{box.about(), operations::number_of(count)});
   return context.print(std::to_string(count) + (count == 1 ? " entry " : " entries ") + std::string(what) + '\n');
 }
 

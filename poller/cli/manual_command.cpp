@@ -66,8 +66,7 @@ std::string page(const CLI::App& app, const std::string& name, const std::string
   return text + "\n.SH DESCRIPTION\n.nf\n" + roff(app.get_footer()) + "\n.fi\n" + options_page(app) + also;
 }
 
-Status write_page(const fs::path& folder, const std::string& name, const std::string& text) {
-  const fs::path path = folder / (page_name(name) + ".1");
+Status write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   if (!file.flush()) return Error{"manual.unwritten", path.string() + ": cannot be written"};
@@ -86,12 +85,27 @@ ExitCode write_manual(Context& context, const CLI::App& line, const std::string&
     const CLI::App* app = command_below(line, name.substr(0, space));
     if (app != nullptr && space != std::string::npos) app = command_below(*app, name.substr(space + 1));
     if (app == nullptr) continue;
-    const Status written = write_page(folder, name, page(*app, name, ".SH SEE ALSO\n.BR inbox\\-poller (1)\n"));
+    const Status written = write_file(folder / (page_name(name) + ".1"), page(*app, name, ".SH SEE ALSO\n.BR inbox\\-poller (1)\n"));
     if (!written.ok()) return context.fail(written.error());
     list += ".TP\n.BR " + roff(page_name(name)) + " (1)\n" + roff(command.summary) + '\n';
   }
-  const Status written = write_page(folder, "", page(line, "", list));
+  const Status written = write_file(folder / (page_name("") + ".1"), page(line, "", list));
   return written.ok() ? ExitCode::done : context.fail(written.error());
+}
+
+ExitCode write_schemas(Context& context, const std::string& into) {
+  std::error_code problem;
+  fs::create_directories(into, problem);
+  if (problem) return context.fail({"manual.unwritten", into + ": " + problem.message()});
+  for (const Command& command : commands()) {
+    std::string name(command.name);
+    if (command.prints.empty()) continue;
+    const auto schema = operations::json_schema(name, command.prints, name == "recv");
+    std::ranges::replace(name, ' ', '-');
+    const Status written = write_file(fs::path(into) / (name + ".json"), operations::indented(schema));
+    if (!written.ok()) return context.fail(written.error());
+  }
+  return ExitCode::done;
 }
 
 }  // namespace
@@ -99,11 +113,17 @@ ExitCode write_manual(Context& context, const CLI::App& line, const std::string&
 void declare_manual(CLI::App& command, Context& context) {
   auto folder = std::make_shared<std::string>();
   explain(command,
-          "Writes the manual pages into a folder: inbox-poller.1, and one for each command. They say what --help says.\n\n"
-          "Example:\n"
-          "  inbox-poller manual ~/.local/share/man/man1 && man inbox-poller-approve");
+          "Writes the manual pages into a folder: inbox-poller.1, and one for each command. They say what --help says.\n"
+          "--schemas writes a JSON Schema (2020-12) for each command instead, of what it prints with --json.\n\n"
+          "Examples:\n"
+          "  inbox-poller manual ~/.local/share/man/man1 && man inbox-poller-approve\n"
+          "  inbox-poller manual --schemas schemas && cat schemas/pending.json");
   command.add_option("DIR", *folder, "The folder; it is made when it is not there")->required();
-  command.callback([folder, &command, &context] { context.exit_code = write_manual(context, *command.get_parent(), *folder); });
+  auto schemas = std::make_shared<bool>(false);
+  command.add_flag("--schemas", *schemas, "JSON Schemas instead of pages");
+  command.callback([folder, schemas, &command, &context] {
+    context.exit_code = *schemas ? write_schemas(context, *folder) : write_manual(context, *command.get_parent(), *folder);
+  });
 }
 
 }  // namespace inbox_poller::poller::cli

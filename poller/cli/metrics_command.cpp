@@ -17,6 +17,7 @@
 #include "poller/cli/metrics.hpp"
 #include "poller/cli/status_text.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -231,7 +232,7 @@ ExitCode metrics(Context& context) {
   const Result<json::object> answer = client ? context.ask(*client, "status", {}, scrape_patience) : client.error();
   if (!answer) return context.fail(answer.error());
   const std::string text = metrics_text(operations::decode<operations::Status>(*answer));
-  return context.json ? context.print_json({{"ok", true}, {"text", text}}) : context.print(text);
+  return context.json ? context.print_record(operations::Metrics{text}) : context.print(text);
 }
 
 }  // namespace

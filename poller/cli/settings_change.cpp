@@ -54,10 +54,11 @@ struct Outcome {
 
 ExitCode told(Context& context, const Settings& settings, const SettingsChange& change, const Outcome& outcome) {
   if (!context.json) return context.print(outcome.text + (change.more.empty() ? "" : "\n" + change.more) + '\n');
-  json::object object{
-      {"ok", true}, {"path", settings.path().string()}, {"changed", outcome.changed}, {"diff", outcome.diff}};
-  for (const auto& [name, value] : change.also) object[name] = value;
-  return context.print_json(object);
+  operations::SettingsChanged all = change.also;
+  all.path = settings.path().string();
+  all.changed = outcome.changed;
+  all.diff = outcome.diff;
+  return context.print_record(all);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // A change of somebody else's settings file as a person sees it: shown, asked about, written, told.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/settings_file.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -23,7 +23,7 @@ struct SettingsChange {
   /// Why it must not be done, looked at before anything is shown.
   std::function<Status(const std::string& path)> allowed = [](const std::string&) { return Status(Done{}); };
   std::string more;              // said behind it; empty: nothing
-  boost::json::object also = {};  // with --json
+  operations::SettingsChanged also = {};  // with --json
 };
 
 /// Shows what would change, asks, and changes it. What was there is kept beside it.

@@ -10,6 +10,7 @@
 #include "poller/cli/loop.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -58,7 +59,7 @@ ExitCode status_in_short(Context& context) {
     return printed != ExitCode::done ? printed : is_gone ? ExitCode::no_daemon : ExitCode::not_in_time;
   }
   const Short sum = short_of(lines_of(operations::decode<operations::Status>(*answer)));
-  const ExitCode printed = context.json   ? context.print_json({{"ok", true}, {"waits", sum.waits}, {"line", sum.line}})
+  const ExitCode printed = context.json   ? context.print_record(operations::ShortStatus{sum.waits, sum.line})
                            : sum.waits ? context.print(sum.line + '\n')
                                        : ExitCode::done;
   return printed != ExitCode::done ? printed : sum.waits ? ExitCode::done : ExitCode::not_found;

@@ -4,6 +4,7 @@
 
 #include "poller/cli/box_place.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -49,12 +50,12 @@ ExitCode list(Context& context, const TaskOptions& options) {
   if (!board) return context.fail(board.error());
   const auto all = (*board)->tasks->all();
   if (!all) return context.fail(all.error());
-  json::array views;
+  operations::BoxTasks views;
   std::vector<Row> rows;
   std::size_t done = 0;
   for (const TaskFile& one : *all) {
     if (options.dead != (one.place == TaskPlace::dead)) continue;
-    if (context.json) views.push_back(view_of(one));
+    if (context.json) views.tasks.push_back(view_of(one));
     if (one.place == TaskPlace::done && ++done > most_done) continue;
     const bool late = one.task.text("status") == "late";
     const std::string what = options.dead ? one.task.text("dead_reason") : one.task.text("type");
@@ -63,7 +64,7 @@ ExitCode list(Context& context, const TaskOptions& options) {
                     late ? "late result" : std::string(place_name(one.place)), or_dash(printable(whose)),
                     or_dash(printable(what))});
   }
-  if (context.json) return context.print_json({{"ok", true}, {"tasks", std::move(views)}});
+  if (context.json) return context.print_record(views);
   std::string text = rows.empty() ? std::string(options.dead ? "no dead letters\n" : "no tasks\n") : table(rows, "");
   if (done > most_done) text += "and " + std::to_string(done - most_done) + " more that are done (--json has all)\n";
   return context.print(text);
@@ -76,16 +77,16 @@ ExitCode show(Context& context, const TaskOptions& options) {
   if (!id) return context.fail(id.error());
   const auto all = (*board)->tasks->all();
   if (!all) return context.fail(all.error());
-  json::array views;
+  operations::BoxTasks views;
   std::string text;
   for (const TaskFile& one : *all) {
     if (schema::identity_of(one.task) != *id) continue;
-    views.push_back(view_of(one));
+    views.tasks.push_back(view_of(one));
     text += (text.empty() ? "" : "\n") + std::string(place_name(one.place)) +
             (one.holder.empty() ? "" : " by " + printable(one.holder)) + ", file " + printable(one.name) + '\n' +
             box_text(one.task.object());
   }
-  return context.json ? context.print_json({{"ok", true}, {"tasks", std::move(views)}}) : context.print(text);
+  return context.json ? context.print_record(views) : context.print(text);
 }
 
 ExitCode requeue(Context& context, const TaskOptions& options) {
@@ -95,7 +96,7 @@ ExitCode requeue(Context& context, const TaskOptions& options) {
   if (!id) return context.fail(id.error());
   const auto task = (*board)->tasks->requeue(*id);
   if (!task) return context.fail(task.error());
-  if (context.json) return context.print_json({{"ok", true}, {"task", task->object()}});
+  if (context.json) return context.print_record(operations::BoxTask{task->object()});
   return context.print(printable(*id) + " can be claimed again\n");
 }
 

@@ -17,13 +17,7 @@ inline boost::json::object refuse(std::string code, std::string message) {
 }
 inline boost::json::object refuse(const Error& error) { return refuse(error.code, error.message); }
 
-/// That it was done, and what there is to tell.
-template <class Record>
-boost::json::object done(const Record& record) {
-  boost::json::object answer{{"ok", true}};
-  for (auto& [name, value] : operations::encode(record)) answer.emplace(name, std::move(value));
-  return answer;
-}
+using operations::done;
 
 inline std::string text(const boost::json::object& request, std::string_view name) {
   const auto* value = request.if_contains(name);

@@ -52,6 +52,14 @@ boost::json::object encode(const Record& record) {
   return encode(shape_of<Record>(), &record);
 }
 
+/// That it was done, and what there is to tell.
+template <class Record>
+boost::json::object done(const Record& record) {
+  boost::json::object answer{{"ok", true}};
+  for (auto& [name, value] : encode(record)) answer.insert_or_assign(name, std::move(value));
+  return answer;
+}
+
 /// The fields that the object has. One that is missing, or of another kind, keeps its default; in a list it is left out.
 /// What is no field of the record is passed over.
 template <class Record>

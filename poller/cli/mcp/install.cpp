@@ -65,7 +65,7 @@ ExitCode install(Context& context, const McpInstallOptions& options) {
   };
   change.more = "the client asks once whether its tools may be used; this allows them: \"permissions\": {\"allow\": [\"" +
                 printable(allows) + "\"]}";
-  change.also = {{"allow", allows}};
+  change.also.allow = allows;
   return change_settings(context, change);
 }
 
