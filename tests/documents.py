@@ -116,6 +116,31 @@ def quotes(root, text):
             yield text.count("\n", 0, found.start()) + 1, "not what stands in %s" % found[1]
 
 
+def records(root):
+    """The fields of each record that is described below schema/operations, by its header."""
+    found = re.compile(r"BOOST_DESCRIBE_STRUCT\(\w+,\s*\([^)]*\),\s*\(([^)]*)\)\)")
+    return {path.name: {name.strip() for fields in found.findall(path.read_text("utf-8")) for name in fields.split(",")}
+            for path in sorted((root / "schema" / "operations").glob("*.hpp"))}
+
+
+def untold(root):
+    """Fields of the daemon's answers that docs/control.md does not name."""
+    page = root / "docs" / "control.md"
+    words = set(re.findall(r"\w+", page.read_text("utf-8"))) if page.is_file() else set()
+    return ["docs/control.md: does not name %s (schema/operations/%s)" % (name, header) for header, fields in records(root).items()
+            if header != "printed.hpp" for name in sorted(fields - words)]  # that one is of commands alone
+
+
+def no_fields(root, text):
+    """What an example asks jq for stands in some record. Lines of the log, which have an `event`, are no answers."""
+    known = set().union(*records(root).values())
+    for found in re.finditer(r"jq [^\n|]*?'([^'\n]*)'", text):
+        asked = re.sub(r'\\?"(?:[^"\\]|\\.)*?\\?"', "", found[1])
+        for name in re.findall(r"\.([a-z_]\w*)", asked):
+            if name not in known and not re.search(r"\.(event|level)\b", asked):
+                yield text.count("\n", 0, found.start()) + 1, "jq is asked for .%s, which no record has" % name
+
+
 def unlisted(folder):
     """Records that the index of their folder does not name."""
     index = folder / "README.md"
@@ -125,14 +150,16 @@ def unlisted(folder):
 
 
 def check(root):
-    problems = unlisted(root / "docs" / "adr")
+    problems = unlisted(root / "docs" / "adr") + untold(root)
     readme = root / "README.md"
     if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
         problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
-        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text)):
+        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
+    for path in sorted((root / "poller" / "cli").rglob("*.cpp")):  # the help texts
+        problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in no_fields(root, path.read_text("utf-8"))]
     return problems
 
 
@@ -148,19 +175,22 @@ def self_test():
         ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
         ("nothing to read", HOUR_TABLE % ("none.cpp", "")), ("nothing to read", HOUR_TABLE % ("x.cpp", "`A::g`")),
         ("not what stands in", "```cpp x.cpp\nint A::i() {\n```"), ("not what stands in", "```cpp none.cpp\n}\n```"),
+        ("jq is asked for .name", "    inbox-poller status --json | jq '.teams[].name'"),
         ("more than an hour's", HOUR_TABLE % ("x.cpp", "`A::f`")), ("more than an hour's", HOUR_TABLE % ("x.cpp", "")),
     ]
     right = [
         long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
         "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
         "[x](other.md#one) [y](https://example.com/a) [z](docs)", HOUR_TABLE % ("x.cpp", "`A::h`"),
-        "```cpp x.cpp\nint A::h() {\n}\n```",
+        "```cpp x.cpp\nint A::h() {\n}\n```", "jq -r '.teams[] | select(.team == \"a.b\")'", "jq 'select(.event == \"x\") | .ts'",
     ]
 
     def found(content):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / "docs").mkdir()
+            (root / "schema" / "operations").mkdir(parents=True)
+            (root / "schema" / "operations" / "printed.hpp").write_text("BOOST_DESCRIBE_STRUCT(Status, (), (teams,\n  team))\n", "utf-8")
             (root / "x.cpp").write_text("int A::h() {\n}\n\nint A::f() {\n" + "  f();\n" * MAX_HOUR + "}\n", "utf-8")
             (root / "other.md").write_text("# One\n", "utf-8")
             (root / "x.md").write_text(content + "\n", "utf-8")
@@ -174,6 +204,13 @@ def self_test():
         failed += [] if unlisted(pathlib.Path(folder)) else ["not found: a record that no index names"]
         (pathlib.Path(folder) / "README.md").write_text("[1](0001-x.md)\n", "utf-8")
         failed += unlisted(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "docs").mkdir()
+        (root / "schema" / "operations").mkdir(parents=True)
+        (root / "schema" / "operations" / "ask.hpp").write_text("BOOST_DESCRIBE_STRUCT(Ask, (), (team, member))\n", "utf-8")
+        (root / "docs" / "control.md").write_text("`team`\n", "utf-8")
+        failed += [] if untold(root) == ["docs/control.md: does not name member (schema/operations/ask.hpp)"] else ["not found: a field that is not told"]
     failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed

@@ -2,7 +2,9 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "schema/operations/json_schema.hpp"
 #include "schema/operations/order.hpp"
+#include "schema/operations/printed.hpp"
 #include "schema/operations/shape.hpp"
 #include "schema/operations/team.hpp"
 #include "schema/operations/trace.hpp"
@@ -70,6 +72,32 @@ TEST_CASE("records: a reader passes over what it does not know, and takes a fiel
   CHECK(team.hosts);
   CHECK_FALSE(team.tasks);
   CHECK(team.locks.acquired == 4);
+}
+
+TEST_CASE("records: their schema is closed, knows times and words, and requires what is not optional") {
+  const json::object schema = operations::json_schema("trace", operations::shapes<operations::Trace>);
+  const auto& document = schema.at("anyOf").at(0).as_object();
+  CHECK(document.at("properties").at("ok") == json::value{{"const", true}});
+  CHECK(document.at("properties").at("letters").at("items").at("$ref") == "#/$defs/Letter");
+  CHECK(schema.at("anyOf").at(1).at("properties").at("ok") == json::value{{"const", false}});
+  const auto& letter = schema.at("$defs").at("Letter").as_object();
+  CHECK(letter.at("additionalProperties") == false);
+  CHECK(letter.at("properties").at("way") == json::value{{"enum", {"out", "in"}}});
+  CHECK(letter.at("properties").at("attempts").as_object().contains("minimum"));
+  CHECK(letter.at("properties").at("state_ms").as_object().contains("description"));
+  const auto& effect = schema.at("$defs").at("Effect").as_object();
+  CHECK(effect.at("properties").as_object().contains("order"));
+  const auto& required = effect.at("required").as_array();
+  CHECK(std::ranges::find(required, json::value("order")) == required.end());
+  CHECK(schema.at("$defs").as_object().contains("Order"));  // what only another part names
+}
+
+TEST_CASE("records: a document that may be told as failed says so, and a line has no frame") {
+  const auto swept = operations::json_schema("box sweep", operations::shapes<operations::BoxTasks>).at("anyOf").at(0);
+  CHECK(swept.at("properties").at("ok") == json::value{{"type", "boolean"}});
+  const auto line = operations::json_schema("recv", operations::shapes<operations::LeadMessage>, true).at("anyOf").at(0);
+  CHECK_FALSE(line.at("properties").as_object().contains("ok"));
+  CHECK(operations::indented(json::object{{"a", 1}}) == "{\"a\":1}\n");
 }
 
 }  // namespace inbox_poller::records_test
