@@ -908,6 +908,18 @@ std::string taken_back_is_consumed_again(System& system) {
   return need(texts(system).empty(), "what somebody put back unread stays so");
 }
 
+std::string shown_and_taken_back_is_consumed_again(System& system) {
+  others_write(system, 2);
+  const auto shown = take(system);
+  system.remember();
+  static_cast<void>(settle(system, shown, Disposal::consume));
+  others_write(system, 1, 2);
+  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Disposal::consume));
+  system.put_back();
+  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Disposal::consume));
+  return need(texts(system).empty(), "what had been shown and was put back unread stays so");
+}
+
 const std::vector<Case> cases{
     {"what is posted is there as it was posted", {Defect::cuts_texts}, posted_is_there},
     {"the same key posted twice is there once, also after reopening", {Defect::posts_twice}, once_for_each_key},
@@ -966,6 +978,9 @@ const std::vector<Case> cases{
     {"what was consumed and is put back unread is consumed again, however long the box is held",
      {Defect::consumes_once},
      taken_back_is_consumed_again},
+    {"what had been shown, was consumed and is put back unread is consumed again",
+     {Defect::consumes_once},
+     shown_and_taken_back_is_consumed_again},
     {"that somebody else consumes is seen", {Defect::sees_no_others}, others_are_seen},
 };
 

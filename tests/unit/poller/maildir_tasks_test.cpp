@@ -431,6 +431,20 @@ TEST_CASE("A peer's sweep that steals a task between our write and our move: no 
   CHECK(traces_of(*ada, id).open == 1);
 }
 
+TEST_CASE("What a peer changes in a claimed task between our look and our change is kept") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  const std::string id = id_of(ada->post("task", 1));
+  CHECK(claimed_id(*ada) == id);
+  const std::string name = "tasks/claimed/ada/" + name_of(setting, "tasks/claimed/ada");
+  setting.files.once_before(Call::swap, name, [&] {
+    std::filesystem::remove(setting.scratch.path(name));
+    setting.put(name, R"({"id": ")" + id + R"(", "type": "task", "owner": "ada", "note": "of a peer"})");
+  });
+  CHECK(ada->heartbeat(id, a_lease).ok());
+  CHECK_THAT(setting.bytes(name), Contains("of a peer") && Contains("lease_expires_at"));
+}
+
 TEST_CASE("Our own sweep that meets a completion under way finishes it") {
   MaildirSetting setting;
   auto ada = setting.actor("ada");
