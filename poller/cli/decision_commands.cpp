@@ -6,6 +6,7 @@
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
+#include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
 

@@ -3,6 +3,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/hosts_text.hpp"
+#include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {

@@ -12,6 +12,7 @@
 #include "poller/cli/survey.hpp"
 #include "poller/ledger/inspect.hpp"
 #include "schema/hook_settings.hpp"
+#include "schema/operations/team.hpp"
 #include "schema/roster.hpp"
 
 namespace inbox_poller::poller::cli {

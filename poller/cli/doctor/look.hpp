@@ -15,6 +15,7 @@
 #include "poller/cli/survey.hpp"
 #include "poller/panes.hpp"
 #include "poller/processes.hpp"
+#include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli {
 

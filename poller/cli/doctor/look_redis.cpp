@@ -1,6 +1,7 @@
 // What doctor looks at where a team's mail is in a Redis: whether it is reached and fit, and mail that nobody will ever
 // read. Nothing is changed there.
 #include "poller/cli/command.hpp"
+#include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/exchange/open_exchange.hpp"
