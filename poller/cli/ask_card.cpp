@@ -27,8 +27,7 @@ std::string what_is_asked(const operations::Ask& ask, const operations::Text& fo
            (folder.empty() ? "" : "  its folder: " + printable(folder) + '\n');
   }
   if (kind == "sandbox")
-    return "  " + asker + " asks to reach the host\n" +
-           printable_block(body.empty() ? ask.subject.bytes : body, "    | ");
+    return "  " + asker + " asks to reach the host\n" + printable_block(body.empty() ? ask.subject.bytes : body, "    | ");
   if (kind == "stop")
     return "  " + asker + " asks to stop; approving ends its process and takes it out of the team\n" +
            claim("its reason", body);

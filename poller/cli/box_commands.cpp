@@ -198,8 +198,7 @@ ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
 }
 
 ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_task(context,
-                  box.operations->heartbeat(options.id, options.lease.value_or(Operations::default_lease)));
+  return show_task(context, box.operations->heartbeat(options.id, options.lease.value_or(Operations::default_lease)));
 }
 
 ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {

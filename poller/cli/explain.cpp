@@ -184,8 +184,7 @@ std::string message_sentence(const operations::Message& message, const operation
   if (code == "role.left") return "was left alone; " + std::string(advice_for(code));
   if (disposition == "chat") return delivery_sentence(message, team);
   if (disposition == "control")
-    return "is a control message" + (request.empty() ? "" : " of request " + request) +
-           (reason.empty() ? "" : ": " + reason);
+    return "is a control message" + (request.empty() ? "" : " of request " + request) + (reason.empty() ? "" : ": " + reason);
   if (disposition == "status") {
     const bool shown = message.delivery != "none";
     return "changed the worker's state" + (shown ? " and " + delivery_sentence(message, team) : "");

@@ -222,8 +222,7 @@ std::string entries_text(const Console& console, const std::vector<EntryView>& e
       continue;
     }
     const std::string first = entry.problem.empty() ? entry.summary : entry.problem;
-    const std::string line =
-        printable(shortened(first.empty() ? entry.text : first + ": " + entry.text, one_line_limit));
+    const std::string line = printable(shortened(first.empty() ? entry.text : first + ": " + entry.text, one_line_limit));
     rows.push_back({mark, entry.key.substr(0, 12), time_of(entry), printable(entry.from), printable(entry.type), line});
   }
   return full ? blocks : console.table(rows, "");

@@ -150,7 +150,7 @@ class WorkerHooks(ProcessTest):
         self.assertEqual((again["event"], again["reason"]), (first["event"], first["reason"]))
         self.daemon.kill()
         self.daemon.start()
-        wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
+        wait_for("the workers are known", lambda: any(team["members"] for team in self.daemon.ask("status")["teams"]))
         again = self.call("Bash", REMOVE, "toolu_A")
         self.assertEqual((again["event"], again["reason"]), (first["event"], first["reason"]))
         self.assertEqual(len(self.decisions()), 1)

@@ -29,8 +29,7 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
     if (const std::string full = printable(hosts.full); !full.empty())
       findings.push_back({Severity::error, "hosts.full", full, engine, look});
     for (const auto& worry : hosts.worries)
-      findings.push_back(
-          {Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/redis.md"});
+      findings.push_back({Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/redis.md"});
     const bool led = is_led(hosts), was_led = !hosts.leader.empty();
     findings.push_back({led ? Severity::ok : Severity::error, "hosts.leader", (led ? "led by " : "") + leader_text(hosts), engine,
                         !was_led ? "start the daemon on a host that `leads` under [hosts] names" : ""});

@@ -18,8 +18,7 @@ constexpr EpochMs being_written_ms = 10'000;  // a younger file may be in the mi
 constexpr std::size_t many_read_entries = 1000;
 
 std::string in_team(const TeamPlace& team, const std::string& command, const std::string& member = {}) {
-  return "inbox-poller " + command + (member.empty() ? "" : ' ' + shell_word(member)) + " --team " +
-         shell_word(team.name);
+  return "inbox-poller " + command + (member.empty() ? "" : ' ' + shell_word(member)) + " --team " + shell_word(team.name);
 }
 
 /// Where a line of [team] goes, for a person.

@@ -20,8 +20,7 @@ bool look_at_path(const World& world, const std::string& path, Closed closed, Fi
   const Result<FileStat> stat = world.files.stat_at(absolute, path);
   if (!stat) {
     if (!is_errno(stat.error(), ENOENT))
-      findings.push_back(
-          {Severity::error, stat.error().code, stat.error().message, path, "ls -ld " + shell_word(path)});
+      findings.push_back({Severity::error, stat.error().code, stat.error().message, path, "ls -ld " + shell_word(path)});
     return false;
   }
   add(findings, judge_access(path, *stat, static_cast<unsigned>(::geteuid()), closed));

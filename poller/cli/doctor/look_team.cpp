@@ -59,8 +59,7 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
                         "install tmux, or say how to reach it with tmux under [shutdown]"});
   for (MemberSight& sight : sights) {
     if (!panes) continue;
-    const auto pane =
-        std::find_if(panes->begin(), panes->end(), [&](const Pane& one) { return one.id == sight.pane_id; });
+    const auto pane = std::find_if(panes->begin(), panes->end(), [&](const Pane& one) { return one.id == sight.pane_id; });
     sight.pane = pane == panes->end() ? PaneState::gone : pane->dead ? PaneState::dead : PaneState::there;
     if (sight.pane == PaneState::there)
       sight.process = runs_agent(world.processes, *pane, roster.find(sight.name)->agent_id);
@@ -71,8 +70,7 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
 /// Who was a member is no misspelt name: its inbox stays behind when it leaves. Only the daemon remembers that.
 bool was_member(const std::string& inbox, const TeamPlace& team, const operations::Status& status) {
   const auto* served = served_in(status, team.name);
-  return served != nullptr &&
-         std::ranges::any_of(served->members, [&](const auto& one) { return one.member == inbox; });
+  return served != nullptr && std::ranges::any_of(served->members, [&](const auto& one) { return one.member == inbox; });
 }
 
 std::optional<LiveSession> lead_session(const World& world, const TeamPlace& team, const schema::Roster& roster) {
