@@ -158,21 +158,17 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
     (*found)["ok"] = true;
     return context.print_json(*found);
   }
-  const auto count = [](const json::object& object, std::string_view name) {
-    const json::value* value = object.if_contains(name);
-    return std::to_string(value != nullptr && value->is_number() ? value->to_number<long long>() : 0);
-  };
-  const json::object& tasks = object_of(*found, "tasks");
-  const std::vector<std::string> mine = texts_of(tasks, "mine");
-  std::string text = count(*found, "unread") + " unread for " + box.operations->actor() + '\n';
+  const auto told = operations::decode<operations::BoxInbox>(*found);
+  const auto& tasks = told.tasks;
+  std::string text = std::to_string(told.unread) + " unread for " + box.operations->actor() + '\n';
   std::vector<Row> rows;
-  for (const json::object* one : objects_of(*found, "messages"))
-    rows.push_back({text_of(*one, "id"), text_of(*one, "from"), text_of(*one, "type")});
+  for (const json::object& one : told.messages) rows.push_back({text_of(one, "id"), text_of(one, "from"), text_of(one, "type")});
   text += context.console.table(rows, "  ");
-  for (const json::object* one : objects_of(*found, "unreadable"))
-    text += "  cannot be read: " + text_of(*one, "reason") + '\n';
-  text += "tasks: " + count(tasks, "open") + " open, " + count(tasks, "claimed") + " claimed, " + count(tasks, "done") +
-          " done, " + count(tasks, "dead") + " dead; yours: " + or_dash(names_of(operations::texts_of(mine))) + '\n';
+  for (const auto& one : told.unreadable.value_or(std::vector<operations::UnreadableFile>()))
+    text += "  cannot be read: " + printable(one.reason) + '\n';
+  text += "tasks: " + std::to_string(tasks.open) + " open, " + std::to_string(tasks.claimed) + " claimed, " +
+          std::to_string(tasks.done) + " done, " + std::to_string(tasks.dead) + " dead; yours: " +
+          or_dash(names_of(tasks.mine)) + '\n';
   return context.print(text);
 }
 

@@ -160,15 +160,6 @@ std::vector<const json::object*> objects_of(const json::object& object, std::str
   return list;
 }
 
-std::vector<std::string> texts_of(const json::object& object, std::string_view name) {
-  std::vector<std::string> texts;
-  const json::value* value = object.if_contains(name);
-  if (value == nullptr || !value->is_array()) return texts;
-  for (const json::value& one : value->get_array())
-    if (one.is_string()) texts.push_back(printable(one.get_string()));
-  return texts;
-}
-
 void rest(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
 
 long long now_ms() { return SystemClock().wall_ms(); }

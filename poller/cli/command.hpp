@@ -115,9 +115,6 @@ const boost::json::object& object_of(const boost::json::object&, std::string_vie
 /// The objects in an array member; anything else in it is passed over.
 std::vector<const boost::json::object*> objects_of(const boost::json::object&, std::string_view name);
 
-/// The strings in an array member, made printable; anything else in it is passed over.
-std::vector<std::string> texts_of(const boost::json::object&, std::string_view name);
-
 /// Milliseconds since the Unix epoch.
 long long now_ms();
 /// Waits so long, or until a signal comes.

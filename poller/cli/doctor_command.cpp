@@ -109,8 +109,10 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
     }
     text += section_text(context.console, section);
   }
-  const long long warnings = report.warnings = counts[static_cast<std::size_t>(Severity::warning)];
-  const long long errors = report.errors = counts[static_cast<std::size_t>(Severity::error)];
+  const long long warnings = counts[static_cast<std::size_t>(Severity::warning)];
+  const long long errors = counts[static_cast<std::size_t>(Severity::error)];
+  report.warnings = warnings;
+  report.errors = errors;
   text += std::to_string(errors) + (errors == 1 ? " error, " : " errors, ") + std::to_string(warnings) +
           (warnings == 1 ? " warning\n" : " warnings\n");
   const ExitCode printed = context.json ? context.print_record(report) : context.print(text);
