@@ -6,6 +6,7 @@ Black box: it is run and looked at from outside, never opened. `INBOX_CLIENT` na
 import ctypes
 import fcntl
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -158,6 +159,14 @@ class Stream:
         self.child.wait()
 
 
+def comes(condition, seconds):
+    """Whether it came within that time. Who asks does a thing again when it did not; nothing is judged."""
+    try:
+        return wait_for("it comes", condition, seconds)  # clock: decides when to try again, nothing else
+    except Missing:
+        return False
+
+
 class Screen:
     """An interactive client in a pane of a tmux server of its own."""
 
@@ -196,20 +205,43 @@ class Screen:
     def press(self, *keys):
         self.run("send-keys", "-t", self.pane, *keys)
 
+    def composer(self):
+        """The lines of what a person is typing; none while a dialog is open. The words of a prompt that was sent follow a common space."""
+        _, mark, rest = self.look().rpartition("❯\xa0")
+        return list(itertools.takewhile(lambda line: not line.startswith("─"), rest.splitlines())) if mark else []
+
     def draft(self, text):
-        """Typed until it stands in the composer: what comes before the client listens is lost."""
-        for _ in range(10):
+        """Typed until it stands in the composer once. What comes before the client listens is lost; what had to wait comes as one piece, in which
+        the key that clears the line is none.
+        """
+        for seconds in (3, 6, 12, 24, 48, 96):
             self.type(text)
-            try:
-                wait_for("it is typed", lambda: text[:30] in self.look(), 3)  # clock: typed again when it is not there; decides nothing
-                break
-            except Missing:
-                self.press("C-u")
+            if comes(lambda: "".join(self.composer()).count(text[:30]) == 1, seconds):
+                return
+            self.clear()
+        raise AssertionError("it cannot be typed: %s\n%s" % (text, self.look()))
+
+    def clear(self):
+        for seconds in (1, 1, 1, 3, 10, 30, 60):  # a line each
+            self.press("C-u")
+            if comes(lambda: not "".join(self.composer()).strip(), seconds):
+                return
 
     def say(self, text):
-        """A prompt as a person gives it: typed, seen, then Enter."""
-        self.draft(text)
-        self.press("Enter")
+        """A prompt as a person gives it: typed, seen, then Enter. An Enter that came in one piece with the text is a line of the draft."""
+        while True:
+            self.draft(text)
+            self.press("Enter")
+            wait_for("it is sent", lambda: not self.holds(text) or self.is_broken(), patience(180))
+            if not self.holds(text):
+                return
+            self.clear()
+
+    def holds(self, text):
+        return text[:30] in "".join(self.composer())
+
+    def is_broken(self):
+        return any(not line.strip() for line in self.composer()[1:])
 
     def paste(self, text):
         subprocess.run([*self.command, "load-buffer", "-b", "rig", "-"], env=self.env, input=text, text=True, check=True, timeout=patience(60))

@@ -7,6 +7,7 @@ import signal
 import unittest
 import uuid
 
+import team as wire
 from daemon import wait_for
 from flow import SECONDS, FlowTest, since, until
 from model import held, script, tool
@@ -50,11 +51,19 @@ class Sessions(FlowTest):
         what = self.doctor()["daemon.stopped"]["what"]
         return what if "has ended since" in what else None
 
+    def ada_rests(self):
+        """Her turn is over, and the lead has read so."""
+        active = {m["name"]: m.get("isActive") for m in json.loads((self.team_folder / "config.json").read_text())["members"]}
+        box = self.team_folder / "inboxes" / "team-lead.json"
+        entries = wire.read_inbox(box) if box.exists() else None  # a newer client takes what it has read out
+        return active["ada"] is False and entries is not None and all(entry["read"] for entry in entries)
+
     def resume_lead(self):
-        """The lead is killed after its turn, and its session taken up again: the new client's screen, and we serve the team."""
+        """The lead is killed when all is at rest, and its session taken up again: the new client's screen, and we serve the team."""
         name = self.start_lead("ready")
         session = json.loads((self.team_folder / "config.json").read_text())["leadSessionId"]
         wait_for("its turn is over", lambda: "the lead is done" in self.lead.look(), SECONDS)  # else there is half a turn to resume
+        wait_for("ada rests", self.ada_rests, SECONDS)  # else the end of her turn puts the old roster back over the claim
         os.kill(self.lead_pid(self.lead), signal.SIGKILL)
         again = self.screen("--resume", session, who="again")
         self.serve(name)
