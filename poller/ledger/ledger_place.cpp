@@ -34,7 +34,7 @@ Status LedgerPlace::examine(Part& part) {
   if (::lstat(part.path.c_str(), &now) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return gone(part.path, "was removed or moved away");
     return Error{"ledger.io", part.path + ": cannot be examined: " + std::generic_category().message(errno) +
-                                  "; check its folder and its disk. It will be tried again"};
+                                  "; check its folder and its disk"};
   }
   if (now.st_dev != part.device || now.st_ino != part.inode) return gone(part.path, "was replaced by another file");
   if (now.st_size < part.least_bytes) {

@@ -170,8 +170,9 @@ class LedgerGone(ProcessTest):
         self.each({"the file is cut": lambda path: os.truncate(path, 8192)}, follows)
 
     def test_a_place_that_cannot_be_examined_holds_everything_up_until_it_can(self):
-        """A loop of links is neither there nor gone."""
+        """A loop of links is neither there nor gone. In the middle of a commit the doubt would be final, so the daemon is at rest."""
         self.begin()
+        self.daemon.polled(5)
         state, away = self.daemon.state, self.folder / "away"
         self.while_it_is_stopped(lambda: (state.rename(away), state.symlink_to(state)))
         self.ask("perm-2")
