@@ -244,90 +244,76 @@ ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& op
   return requests.empty() ? ExitCode::not_found : told;
 }
 
+ExitCode approve(Context& context, const AnswerOptions& options) { return answer(context, "approve", options); }
+ExitCode deny(Context& context, const AnswerOptions& options) { return answer(context, "deny", options); }
+
 /// Which asks, and who answers them.
-void add_ask(CLI::App& command, AnswerOptions& options) {
-  command.add_option("ID", options.ids,
-                     "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more");
-  command
-      .add_option("--like", options.like,
-                  "All open asks that the rule which --always would make from this one covers; shown before")
-      ->type_name("ID");
-  command.add_flag("--yes", options.yes, "With --like: without the question");
-  command
-      .add_option("--kind", options.kind,
-                  "Of several asks with one id, that of this kind: permission, sandbox, plan, stop")
-      ->type_name("KIND");
-  command
-      .add_option("--by", options.by,
-                  "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
-                  "may write any name")
-      ->type_name("NAME");
-}
+constexpr Argument which[] = {
+    takes<&AnswerOptions::ids>("ID", "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more"),
+    takes<&AnswerOptions::like>("--like ID", "All open asks that the rule which --always would make from this one covers; shown before"),
+    takes<&AnswerOptions::yes>("--yes", "With --like: without the question"),
+    takes<&AnswerOptions::kind>("--kind KIND", "Of several asks with one id, that of this kind: permission, sandbox, plan, stop"),
+    takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
+                                           "may write any name"),
+};
+
+// clang-format off
+constexpr Argument pending_takes[] = {
+    takes<&PendingOptions::watch>("--watch", "Stay on the terminal and take answers by key (see `inbox-poller top --help`)"),
+    takes<&PendingOptions::list>("--list", "One line each").excludes("--watch"),
+    takes<&PendingOptions::member>("--member,--asker NAME", "Only those of this worker"),
+    takes<&PendingOptions::kind>("--kind KIND", "Only those of this kind: permission, sandbox, plan, stop").one_of("permission, sandbox, plan, stop"),
+    takes<&PendingOptions::since>("--since DURATION", "Only those of the last so long, such as 10min"),
+};
+constexpr Argument approve_takes[] = {
+    takes<&AnswerOptions::always>("--always", "And the same again in this session, without asking"),
+    takes<&AnswerOptions::mode>("--mode MODE", "For a plan: the permission mode to grant"),
+    takes<&AnswerOptions::input>("--input JSON", "For a tool: run it with this input instead"),
+    takes<&AnswerOptions::note>("--note TEXT", "A message to the worker along with the approval"),
+};
+constexpr Argument deny_takes[] = {takes<&AnswerOptions::reason>("--reason TEXT", "What the worker is told").required()};
+
+constexpr Command ask_rows[] = {
+    {.name = "pending", .group = Group::answer, .summary = "Show the asks that wait for a person, whole, and how to answer them",
+     .help = "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
+             "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
+             "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
+             "--watch stays on the terminal and takes your answers by key: it is the first page of `inbox-poller top`,\n"
+             "with the asks that --member, --kind, --since and --team choose.\n\n"
+             "--list shows one line each, the oldest first: an ID that approve and deny take, and the subject (see\n"
+             "`inbox-poller decisions --help`), cut to the terminal. --member, --kind, --since and --team choose.",
+     .examples = "inbox-poller pending\n"
+                 "inbox-poller pending --list --member ada --since 10min\n"
+                 "inbox-poller pending --watch\n"
+                 "inbox-poller pending --json | jq -r '.asks[].request_id'",
+     .arguments = pending_takes, .work = runs<pending>, .prints = operations::shapes<operations::Pending>},
+    {.name = "approve", .group = Group::answer, .summary = "Allow what a worker asks for",
+     .help = "Answers asks with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
+             "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
+             "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
+             "Several asks are answered at once, when all of the ids are certain: where one is not, the candidates are\n"
+             "named and nothing is answered. What speaks against one of them stops none of the others. --like ID\n"
+             "answers all open asks that the rule of `--always` would cover, after showing them; what comes in later\n"
+             "is not answered.",
+     .examples = "inbox-poller approve perm-17\n"
+                 "inbox-poller approve 3f9a1c02 77b0e4d1 plan-3\n"
+                 "inbox-poller approve perm-17 --always\n"
+                 "inbox-poller approve --like perm-17\n"
+                 "inbox-poller approve perm-17 --by team-lead\n"
+                 "inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
+                 "inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'",
+     .shared = which, .arguments = approve_takes, .work = runs<approve>, .prints = operations::shapes<operations::Outcomes>},
+    {.name = "deny", .group = Group::answer, .summary = "Refuse what a worker asks for",
+     .help = "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
+             "Several ids, beginnings of ids and --like are as in `inbox-poller approve --help`.",
+     .examples = "inbox-poller deny --like perm-17 --reason 'not on a Friday'\n"
+                 "inbox-poller deny perm-17 --reason 'do not push; open a pull request'",
+     .shared = which, .arguments = deny_takes, .work = runs<deny>, .prints = operations::shapes<operations::Outcomes>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_pending(CLI::App& command, Context& context) {
-  explain(command,
-          "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
-          "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
-          "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
-          "--watch stays on the terminal and takes your answers by key: it is the first page of `inbox-poller top`,\n"
-          "with the asks that --member, --kind, --since and --team choose.\n\n"
-          "--list shows one line each, the oldest first: an ID that approve and deny take, and the subject (see\n"
-          "`inbox-poller decisions --help`), cut to the terminal. --member, --kind, --since and --team choose.\n\n"
-          "Examples:\n"
-          "  inbox-poller pending\n"
-          "  inbox-poller pending --list --member ada --since 10min\n"
-          "  inbox-poller pending --watch\n"
-          "  inbox-poller pending --json | jq -r '.asks[].request_id'");
-  auto options = std::make_shared<PendingOptions>();
-  command.add_flag("--watch", options->watch, "Stay on the terminal and take answers by key (see `inbox-poller top --help`)");
-  command.add_flag("--list", options->list, "One line each")->excludes("--watch");
-  command.add_option("--member,--asker", options->member, "Only those of this worker")->type_name("NAME");
-  command.add_option("--kind", options->kind, "Only those of this kind: permission, sandbox, plan, stop")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"permission", "sandbox", "plan", "stop"}).description(""));
-  add_duration(command, "--since", options->since, "Only those of the last so long, such as 10min");
-  command.callback([options, &context] { context.exit_code = pending(context, *options); });
-}
-
-void declare_approve(CLI::App& command, Context& context) {
-  auto options = std::make_shared<AnswerOptions>();
-  explain(command,
-          "Answers asks with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
-          "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
-          "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
-          "Several asks are answered at once, when all of the ids are certain: where one is not, the candidates are\n"
-          "named and nothing is answered. What speaks against one of them stops none of the others. --like ID\n"
-          "answers all open asks that the rule of `--always` would cover, after showing them; what comes in later\n"
-          "is not answered.\n\n"
-          "Examples:\n"
-          "  inbox-poller approve perm-17\n"
-          "  inbox-poller approve 3f9a1c02 77b0e4d1 plan-3\n"
-          "  inbox-poller approve perm-17 --always\n"
-          "  inbox-poller approve --like perm-17\n"
-          "  inbox-poller approve perm-17 --by team-lead\n"
-          "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
-          "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
-  add_ask(command, *options);
-  command.add_flag("--always", options->always, "And the same again in this session, without asking");
-  command.add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
-  command.add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
-  command.add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
-  command.callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
-}
-
-void declare_deny(CLI::App& command, Context& context) {
-  auto options = std::make_shared<AnswerOptions>();
-  explain(command,
-          "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
-          "Several ids, beginnings of ids and --like are as in `inbox-poller approve --help`.\n\n"
-          "Examples:\n"
-          "  inbox-poller deny --like perm-17 --reason 'not on a Friday'\n"
-          "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
-  add_ask(command, *options);
-  command.add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
-  command.callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
-}
+std::span<const Command> ask_commands() { return ask_rows; }
 
 }  // namespace inbox_poller::poller::cli

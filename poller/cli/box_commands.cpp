@@ -24,6 +24,16 @@ constexpr double most_priority = 1e9;
 constexpr milliseconds shortest_lease{1};
 constexpr milliseconds longest_lease = std::chrono::hours(24 * 30);
 
+struct Lease {
+  std::optional<config::Duration> time;
+
+  void read(const std::string& option, const std::string& text) {
+    time = read_duration(option, text);
+    if (*time < shortest_lease || *time > longest_lease)
+      throw CLI::ValidationError(option + " is from 1ms to 30d, not \"" + text + '"');
+  }
+};
+
 struct BoxOptions {
   BoxPlace place;
   std::string to, from;
@@ -33,7 +43,7 @@ struct BoxOptions {
   std::string type;
   std::string in_reply_to;
   std::optional<config::Duration> timeout;
-  std::optional<config::Duration> lease;
+  Lease lease;
   std::optional<double> priority;
   bool is_text = false;
 };
@@ -49,7 +59,8 @@ struct ActorsBox {
 using Act = ExitCode (*)(Context&, ActorsBox&, const BoxOptions&);
 
 /// Opens the box and does one thing in it.
-ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
+template <Act act>
+ExitCode in_box(Context& context, const BoxOptions& options) {
   const auto root = options.place.path();
   if (!root) return context.fail(root.error());
   const auto who = options.place.who();
@@ -175,6 +186,8 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
 // --- tasks
 
 ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
+  if (options.priority && !(std::abs(*options.priority) <= most_priority))  // what is no number is not so either
+    throw CLI::ValidationError("--priority is a number from -1000000000 to 1000000000");
   const auto payload = value_of(context, options);
   if (!payload) return context.fail(payload.error());
   return show_task(context, box.operations->post(options.type, *payload, options.priority));
@@ -182,7 +195,7 @@ ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto type = options.type.empty() ? std::nullopt : std::optional(options.type);
-  const auto claimed = box.operations->claim(type, options.lease.value_or(Operations::default_lease));
+  const auto claimed = box.operations->claim(type, options.lease.time.value_or(Operations::default_lease));
   if (claimed && !claimed->has_value()) return show_none(context, operations::BoxTask{}, "no open task");
   return show_task(context, claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
 }
@@ -194,7 +207,7 @@ ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
 }
 
 ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_task(context, box.operations->heartbeat(options.id, options.lease.value_or(Operations::default_lease)));
+  return show_task(context, box.operations->heartbeat(options.id, options.lease.time.value_or(Operations::default_lease)));
 }
 
 ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {
@@ -256,191 +269,135 @@ ExitCode copy(Context& context, const BoxOptions& options) {
                        " were there already\n");
 }
 
-// --- options
+// --- what they take
 
-std::shared_ptr<BoxOptions> options_of(CLI::App& command, Context& context, Act act) {
-  if (!context.box_options) context.box_options = std::make_shared<BoxOptions>();
-  auto options = std::static_pointer_cast<BoxOptions>(context.box_options);
-  if (act != nullptr)
-    command.callback([&context, options, act] { context.exit_code = in_box(context, *options, act); });
-  return options;
-}
+constexpr Argument task_id[] = {takes<&BoxOptions::id>("ID", "The task's id, as `claim` shows it, or how it begins").required()};
 
-void add_value(CLI::App& command, BoxOptions& options, const std::string& name, const std::string& line) {
-  command.add_option(name, options.value, line + ": JSON, or a text; - reads the standard input")->required();
-  command.add_flag("--text", options.is_text, "It is a text, also when it looks like JSON");
-}
+constexpr Argument filter[] = {
+    takes<&BoxOptions::type>("--type TYPE", "Only a message of this type"),
+    takes<&BoxOptions::in_reply_to>("--reply-to ID", "Only the answer to the message of this id"),
+};
 
-void add_task(CLI::App& command, BoxOptions& options) {
-  command.add_option("ID", options.id, "The task's id, as `claim` shows it, or how it begins")->required();
-}
+constexpr Argument lease = takes<&BoxOptions::lease>("--lease DURATION", "Hold it for so long (default: 2min)");
+constexpr Argument is_text = takes<&BoxOptions::is_text>("--text", "It is a text, also when it looks like JSON");
 
-void add_lease(CLI::App& command, BoxOptions& options) {
-  command
-      .add_option_function<std::string>(
-          "--lease",
-          [&options](const std::string& text) {
-            const config::Duration lease = read_duration("--lease", text);
-            if (lease < shortest_lease || lease > longest_lease)
-              throw CLI::ValidationError("--lease is from 1ms to 30d, not \"" + text + '"');
-            options.lease = lease;
-          },
-          "Hold it for so long (default: 2min)")
-      ->type_name("DURATION");
-}
-
-void add_filter(CLI::App& command, BoxOptions& options) {
-  command.add_option("--type", options.type, "Only a message of this type")->type_name("TYPE");
-  command.add_option("--reply-to", options.in_reply_to, "Only the answer to the message of this id")->type_name("ID");
-}
-
-constexpr const char* gone_when_printed =
+constexpr std::string_view gone_when_printed =
     "A message is gone only when it was written out: a closed pipe, a full disk or a kill in between loses\n"
-    "nothing, and what then comes again says so (\"attempts\").\n\n";
+    "nothing, and what then comes again says so (\"attempts\").\n";
+
+// clang-format off
+constexpr Argument box_takes[] = {
+    takes_each<&BoxOptions::place, box_root>(),
+    takes<&BoxOptions::place, &BoxPlace::actor>("--actor NAME", "Who you are (default: COLLAB_ACTOR)"),
+    takes_each<&BoxOptions::place, box_known_actors>(),
+};
+constexpr Argument box_send_takes[] = {
+    takes<&BoxOptions::to>("TO", "Whose mailbox").required(),
+    takes<&BoxOptions::value>("PAYLOAD", "What it says: JSON, or a text; - reads the standard input").required(),
+    is_text,
+    takes<&BoxOptions::type>("--type TYPE", "What kind of message it is (default: message)"),
+    takes<&BoxOptions::in_reply_to>("--in-reply-to ID", "The id of the message that this answers"),
+};
+constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout,--wait DURATION", "Wait for so long at most (default: for ever)")};
+constexpr Argument box_post_takes[] = {
+    takes<&BoxOptions::value>("PAYLOAD", "What is to be done: JSON, or a text; - reads the standard input").required(),
+    is_text,
+    takes<&BoxOptions::type>("--type TYPE", "What kind of task it is (default: task)"),
+    takes<&BoxOptions::priority>("--priority NUMBER", "Higher ones are claimed first"),
+};
+constexpr Argument box_claim_takes[] = {
+    takes<&BoxOptions::type>("--type TYPE", "Only a task of this type"),
+    lease,
+};
+constexpr Argument box_complete_takes[] = {
+    takes<&BoxOptions::value>("RESULT", "What came of it: JSON, or a text; - reads the standard input").required(),
+    is_text,
+};
+constexpr Argument box_heartbeat_takes[] = {lease};
+constexpr Argument box_abandon_takes[] = {takes<&BoxOptions::reason>("REASON", "Why, for whoever takes it next").required()};
+constexpr Argument box_sweep_takes[] = {takes<&BoxOptions::timeout>("--wait DURATION", "Go on for so long")};
+constexpr Argument box_copy_takes[] = {
+    takes<&BoxOptions::from>("--from DIR", "The place with the mail and tasks").required(),
+    takes<&BoxOptions::to>("--to DIR", "The place that gets them").required(),
+};
+
+constexpr Command box_rows[] = {
+    {.name = "box", .group = Group::act, .summary = "Mail and tasks in a folder that agents share; no team, no daemon",
+     .help = "Agents that are not one team share a folder: each has a mailbox in it, and all have one queue of\n"
+             "tasks. No daemon is needed; other programs may work on the same files (docs/mailboxes.md).",
+     .examples = "mkdir -p scratch/coordination\n"
+                 "export COLLAB_ROOT=scratch/coordination COLLAB_ACTOR=ada\n"
+                 "inbox-poller box send bob 'please review branch x' --type handoff\n"
+                 "inbox-poller box recv --timeout 60s",
+     .arguments = box_takes, .work = holds<BoxOptions>},
+    {.name = "box send", .group = Group::act, .summary = "Write a message to an actor",
+     .help = "Writes a message into an actor's mailbox; it is on the disk when this ends. Prints it with its id,\n"
+             "under which an answer can be waited for. An actor without a mailbox gets one, and the answer says\n"
+             "so (\"new_mailbox\"), with the name that may have been meant. --known-actors refuses other names.",
+     .examples = "inbox-poller box send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
+                 "git log -1 | inbox-poller box send bob - --text\n"
+                 "inbox-poller box send ada done --in-reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071",
+     .arguments = box_send_takes, .work = runs<in_box<send>>, .prints = operations::shapes<operations::BoxMessage>},
+    {.name = "box recv", .group = Group::act, .summary = "Take the oldest message to you; wait for one",
+     .help = "Prints the oldest message to you and takes it; waits until there is one. An interrupted wait\n"
+             "takes nothing.",
+     .examples = "inbox-poller box recv --timeout 60s\n"
+                 "inbox-poller box recv --reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --json",
+     .shared = filter, .arguments = box_recv_takes, .work = runs<in_box<recv>>, .prints = operations::shapes<operations::BoxMessage>,
+     .note = gone_when_printed},
+    {.name = "box try-recv", .group = Group::act, .summary = "Take the oldest message to you, if there is one",
+     .help = "As `box recv`, without waiting; nothing is exit code 4.",
+     .examples = "inbox-poller box try-recv --type ack",
+     .shared = filter, .work = runs<in_box<try_recv>>, .prints = operations::shapes<operations::BoxMessage>,
+     .note = gone_when_printed},
+    {.name = "box inbox", .group = Group::act, .summary = "Show what waits for you, and how the tasks stand",
+     .help = "Shows what waits for you, and how the tasks stand; changes nothing.",
+     .examples = "inbox-poller box inbox --json",
+     .work = runs<in_box<inbox>>, .prints = operations::shapes<operations::BoxInbox>},
+    {.name = "box post", .group = Group::act, .summary = "Write a task that anybody may claim",
+     .help = "Writes a task that anybody may claim. Higher priorities go first (0 unless said), then the oldest.",
+     .examples = "inbox-poller box post '{\"branch\": \"x\", \"do\": \"rebase\"}'\n"
+                 "inbox-poller box post 'update the changelog' --type docs --priority 5",
+     .arguments = box_post_takes, .work = runs<in_box<post>>, .prints = operations::shapes<operations::BoxTask>},
+    {.name = "box claim", .group = Group::act, .summary = "Take the next task, for a time",
+     .help = "Takes the next task, for as long as the lease: beat before it is over, or another may get the task.\n"
+             "A lease is no lock: work that outlives it may be done twice, and only one result is taken. No open\n"
+             "task is exit code 4.",
+     .examples = "inbox-poller box claim\n"
+                 "inbox-poller box claim --type docs --lease 10min",
+     .arguments = box_claim_takes, .work = runs<in_box<claim>>, .prints = operations::shapes<operations::BoxTask>},
+    {.name = "box heartbeat", .group = Group::act, .summary = "Hold a task for longer",
+     .help = "You are still at it: the lease runs from now.",
+     .examples = "inbox-poller box heartbeat 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --lease 5min",
+     .shared = task_id, .arguments = box_heartbeat_takes, .work = runs<in_box<heartbeat>>, .prints = operations::shapes<operations::BoxTask>},
+    {.name = "box complete", .group = Group::act, .summary = "Hand in the result of a task",
+     .help = "Hands in the result of a task that you hold. When you do not hold it any more, that is said, and the\n"
+             "result is kept among the dead letters (`inbox-poller tasks --dead`).",
+     .examples = "inbox-poller box complete 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 '{\"merged\": true}'",
+     .shared = task_id, .arguments = box_complete_takes, .work = runs<in_box<complete>>, .prints = operations::shapes<operations::BoxTask>},
+    {.name = "box abandon", .group = Group::act, .summary = "Give a task back",
+     .help = "Gives a task that you hold back, for another. Handed out three times and not done, it is dead.",
+     .examples = "inbox-poller box abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'",
+     .shared = task_id, .arguments = box_abandon_takes, .work = runs<in_box<abandon>>, .prints = operations::shapes<operations::BoxTask>},
+    {.name = "box sweep", .group = Group::act, .summary = "Give back the tasks whose lease is over",
+     .help = "Gives back the tasks whose lease is over. That takes two steps, two seconds apart. One of all actors\n"
+             "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"
+             "died) is given back after four minutes of watching.",
+     .examples = "inbox-poller box sweep\n"
+                 "inbox-poller box sweep --wait 10min",
+     .arguments = box_sweep_takes, .work = runs<in_box<sweep>>, .prints = operations::shapes<operations::BoxTasks>},
+    {.name = "box copy", .group = Group::act, .summary = "Copy mail and tasks between a folder and a Redis",
+     .help = "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"
+             "stay as they are but for what is new there; a copy that broke off is made again. Do it while nobody works\n"
+             "there. What was taken already stays behind.",
+     .examples = "inbox-poller box copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
+                 "inbox-poller box copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination",
+     .arguments = box_copy_takes, .work = runs<copy>, .prints = operations::shapes<operations::BoxCopied>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_box(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, nullptr);
-  explain(command,
-          "Agents that are not one team share a folder: each has a mailbox in it, and all have one queue of\n"
-          "tasks. No daemon is needed; other programs may work on the same files (docs/mailboxes.md).\n\n"
-          "Examples:\n"
-          "  mkdir -p scratch/coordination\n"
-          "  export COLLAB_ROOT=scratch/coordination COLLAB_ACTOR=ada\n"
-          "  inbox-poller box send bob 'please review branch x' --type handoff\n"
-          "  inbox-poller box recv --timeout 60s");
-  command.require_subcommand(1);
-  add_box_root(command, options->place);
-  command.add_option("--actor", options->place.actor, "Who you are (default: COLLAB_ACTOR)")->type_name("NAME");
-  add_known_actors(command, options->place.known_actors);
-}
-
-void declare_box_send(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, send);
-  explain(command,
-          "Writes a message into an actor's mailbox; it is on the disk when this ends. Prints it with its id,\n"
-          "under which an answer can be waited for. An actor without a mailbox gets one, and the answer says\n"
-          "so (\"new_mailbox\"), with the name that may have been meant. --known-actors refuses other names.\n\n"
-          "Examples:\n"
-          "  inbox-poller box send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
-          "  git log -1 | inbox-poller box send bob - --text\n"
-          "  inbox-poller box send ada done --in-reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071");
-  command.add_option("TO", options->to, "Whose mailbox")->required();
-  add_value(command, *options, "PAYLOAD", "What it says");
-  command.add_option("--type", options->type, "What kind of message it is (default: message)")->type_name("TYPE");
-  command.add_option("--in-reply-to", options->in_reply_to, "The id of the message that this answers")->type_name("ID");
-}
-
-void declare_box_recv(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, recv);
-  explain(command,
-          std::string("Prints the oldest message to you and takes it; waits until there is one. An interrupted wait\n"
-                      "takes nothing.\n") +
-              gone_when_printed +
-              "Examples:\n"
-              "  inbox-poller box recv --timeout 60s\n"
-              "  inbox-poller box recv --reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --json");
-  add_filter(command, *options);
-  add_duration(command, "--timeout,--wait", options->timeout, "Wait for so long at most (default: for ever)");
-}
-
-void declare_box_try_recv(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, try_recv);
-  explain(command, std::string("As `box recv`, without waiting; nothing is exit code 4.\n") + gone_when_printed +
-                       "Example:\n  inbox-poller box try-recv --type ack");
-  add_filter(command, *options);
-}
-
-void declare_box_post(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, post);
-  explain(command,
-          "Writes a task that anybody may claim. Higher priorities go first (0 unless said), then the oldest.\n\n"
-          "Examples:\n"
-          "  inbox-poller box post '{\"branch\": \"x\", \"do\": \"rebase\"}'\n"
-          "  inbox-poller box post 'update the changelog' --type docs --priority 5");
-  add_value(command, *options, "PAYLOAD", "What is to be done");
-  command.add_option("--type", options->type, "What kind of task it is (default: task)")->type_name("TYPE");
-  command
-      .add_option_function<double>(
-          "--priority",
-          [options](double priority) {
-            if (!(std::abs(priority) <= most_priority))  // what is no number is not so either
-              throw CLI::ValidationError("--priority is a number from -1000000000 to 1000000000");
-            options->priority = priority;
-          },
-          "Higher ones are claimed first")
-      ->type_name("NUMBER");
-}
-
-void declare_box_claim(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, claim);
-  explain(command,
-          "Takes the next task, for as long as the lease: beat before it is over, or another may get the task.\n"
-          "A lease is no lock: work that outlives it may be done twice, and only one result is taken. No open\n"
-          "task is exit code 4.\n\n"
-          "Examples:\n  inbox-poller box claim\n  inbox-poller box claim --type docs --lease 10min");
-  command.add_option("--type", options->type, "Only a task of this type")->type_name("TYPE");
-  add_lease(command, *options);
-}
-
-void declare_box_complete(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, complete);
-  explain(command,
-          "Hands in the result of a task that you hold. When you do not hold it any more, that is said, and the\n"
-          "result is kept among the dead letters (`inbox-poller tasks --dead`).\n\n"
-          "Example:\n  inbox-poller box complete 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 '{\"merged\": true}'");
-  add_task(command, *options);
-  add_value(command, *options, "RESULT", "What came of it");
-}
-
-void declare_box_heartbeat(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, heartbeat);
-  explain(command,
-          "You are still at it: the lease runs from now.\n\n"
-          "Example:\n  inbox-poller box heartbeat 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --lease 5min");
-  add_task(command, *options);
-  add_lease(command, *options);
-}
-
-void declare_box_abandon(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, abandon);
-  explain(command,
-          "Gives a task that you hold back, for another. Handed out three times and not done, it is dead.\n\n"
-          "Example:\n  inbox-poller box abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'");
-  add_task(command, *options);
-  command.add_option("REASON", options->reason, "Why, for whoever takes it next")->required();
-}
-
-void declare_box_sweep(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, sweep);
-  explain(command,
-          "Gives back the tasks whose lease is over. That takes two steps, two seconds apart. One of all actors\n"
-          "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"
-          "died) is given back after four minutes of watching.\n\n"
-          "Examples:\n  inbox-poller box sweep\n  inbox-poller box sweep --wait 10min");
-  add_duration(command, "--wait", options->timeout, "Go on for so long");
-}
-
-void declare_box_copy(CLI::App& command, Context& context) {
-  auto options = options_of(command, context, nullptr);
-  explain(command,
-          "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"
-          "stay as they are but for what is new there; a copy that broke off is made again. Do it while nobody works\n"
-          "there. What was taken already stays behind.\n\n"
-          "Examples:\n"
-          "  inbox-poller box copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
-          "  inbox-poller box copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination");
-  command.add_option("--from", options->from, "The place with the mail and tasks")->required()->type_name("DIR");
-  command.add_option("--to", options->to, "The place that gets them")->required()->type_name("DIR");
-  command.callback([&context, options] { context.exit_code = copy(context, *options); });
-}
-
-void declare_box_inbox(CLI::App& command, Context& context) {
-  options_of(command, context, inbox);
-  explain(command,
-          "Shows what waits for you, and how the tasks stand; changes nothing.\n\n"
-          "Example:\n  inbox-poller box inbox --json");
-}
+std::span<const Command> box_commands() { return box_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -92,16 +92,6 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root) {
   return board;
 }
 
-void add_box_root(CLI::App& command, BoxPlace& place) {
-  command.add_option("--root", place.root, "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")
-      ->type_name("DIR");
-}
-
-void add_known_actors(CLI::App& command, std::string& names) {
-  command.add_option("--known-actors", names, "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")
-      ->type_name("NAMES");
-}
-
 std::string box_text(const json::object& envelope) {
   std::vector<Row> rows;
   for (const char* field : {"id", "from", "type", "in_reply_to", "status", "owner", "dead_reason", "abandoned_reason"})

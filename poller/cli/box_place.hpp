@@ -49,8 +49,10 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 /// The address of an engine that names a team. "box.usage", "exchange.address".
 Result<config::EngineAddress> team_address(const std::string& root);
 
-void add_box_root(CLI::App& command, BoxPlace& place);
-void add_known_actors(CLI::App& command, std::string& names);
+inline constexpr Argument box_root[] = {
+    takes<&BoxPlace::root>("--root DIR", "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")};
+inline constexpr Argument box_known_actors[] = {takes<&BoxPlace::known_actors>(
+    "--known-actors NAMES", "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")};
 
 /// A message or a task for people: its fields, then its payload; nothing in it moves the cursor.
 std::string box_text(const boost::json::object& envelope);

@@ -166,25 +166,9 @@ long long now_ms() { return SystemClock().wall_ms(); }
 
 std::string ago(long long epoch_ms) { return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago"; }
 
-CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
-                          const std::string& line) {
-  return command
-      .add_option_function<std::string>(
-          name, [name, &into](const std::string& text) { into = read_duration(name, text); }, line)
-      ->type_name("DURATION");
-}
-
-void add_team_wait(CLI::App& command, TeamWait& wait) {
-  command
-      .add_option_function<std::string>(
-          "--wait",
-          [&wait](const std::string& text) {
-            wait.waits = true;
-            if (!text.empty()) wait.limit = read_duration("--wait", text);
-          },
-          "Wait until the team and the worker are there, at most so long")
-      ->type_name("[=DURATION]")
-      ->expected(0, 1);
+void TeamWait::read(const std::string& option, const std::string& text) {
+  waits = true;
+  if (!text.empty()) limit = read_duration(option, text);
 }
 
 config::Duration read_duration(const std::string& option, const std::string& text) {

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "poller/cli/argument.hpp"
 #include "poller/cli/console.hpp"
 #include "poller/cli/exit_code.hpp"
 #include "poller/control/client.hpp"
@@ -30,6 +31,9 @@ namespace inbox_poller::poller::cli {
 struct TeamWait {
   bool waits = false;
   std::optional<config::Duration> limit = {};  // none: for ever
+
+  static constexpr bool may_be_left_out = true;
+  void read(const std::string& option, const std::string& text);
 };
 
 using RunDaemon = std::function<int(const RunOptions&)>;
@@ -44,9 +48,7 @@ class Context {
   std::string team;                        // --team
   bool json = false;                       // --json
   std::vector<std::string> behind_dashes;  // what stands behind the first "--", as it came: CLI11 takes "[a,b]" apart
-  std::shared_ptr<void> inbox_options;     // what `inbox` and the commands below it share
-  std::shared_ptr<void> box_options;       // and those of `box`
-  std::shared_ptr<void> task_options;      // and those of `tasks`
+  const CLI::App* line = nullptr;          // the parser
   ExitCode exit_code = ExitCode::done;
 
   /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.
@@ -127,14 +129,46 @@ std::string ago(long long epoch_ms);
 /// What a command is for; `--help` shows them in this order.
 enum class Group { answer, look, act, deliver, set_up };
 
-/// A command, or one below another ("hook wait"). Help, completions and manual pages come from here and from the
-/// options that it declares.
+/// What a command does with its options.
+struct Work {
+  std::shared_ptr<void> (*make)() = nullptr;           // the options; commands below one with the same kind share them
+  ExitCode (*run)(Context&, void* options) = nullptr;  // null: one below it is to be named
+};
+
+template <class Options>
+std::shared_ptr<void> make_options() {
+  return std::make_shared<Options>();
+}
+template <auto Run, class Options>
+constexpr Work work_of(ExitCode (*)(Context&, Options&)) {
+  return {make_options<std::remove_const_t<Options>>,
+          [](Context& context, void* options) { return Run(context, *static_cast<Options*>(options)); }};
+}
+template <auto Run>
+constexpr Work work_of(ExitCode (*)(Context&)) {
+  return {nullptr, [](Context& context, void*) { return Run(context); }};
+}
+/// Of `ExitCode Run(Context&, Options&)`, or without options.
+template <auto Run>
+constexpr Work runs = work_of<Run>(Run);
+/// Of a command that only has options for those below it.
+template <class Options>
+constexpr Work holds{make_options<Options>, nullptr};
+
+/// A command, or one below another ("hook wait"): all that is known of it. Parser, help, completions, manual pages and
+/// schemas come from here.
 struct Command {
   std::string_view name;
   Group group;
-  std::string_view summary;              // one line
-  void (*declare)(CLI::App&, Context&);  // its help, its options, what it does
+  std::string_view summary;  // one line
+  std::string_view help;     // what it teaches
+  std::string_view examples;
+  std::span<const Argument> shared = {};  // with other commands; --help shows them first
+  std::span<const Argument> arguments = {};
+  Work work = {};
   std::span<const operations::ShapeOf> prints = {};  // with --json, one of these; empty: nothing
+  std::string_view note = {};                        // what several commands say, between help and examples
+  std::string_view exit_codes = {};                  // its own; empty: those of all
 };
 std::span<const Command> commands();
 
@@ -150,17 +184,12 @@ const CLI::App* command_below(const CLI::App& above, const std::string& name);
 /// Prints what may stand in the place of the last of these words, one a line, with what it is behind a tab.
 ExitCode complete(Context&, const CLI::App& line, const std::vector<std::string>& words);
 
-/// A command's help that teaches: a paragraph, then examples.
-void explain(CLI::App& command, const std::string& help);
-/// Of a command with exit codes of its own, which `help` tells.
-void explain_alone(CLI::App& command, const std::string& help);
-
-/// An option that takes a duration such as 20s; anything else is a wrong command line.
-CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
-                          const std::string& line);
-/// `--wait[=DURATION]` of an order.
-void add_team_wait(CLI::App& command, TeamWait& wait);
-/// Reads one; throws what CLI11 tells as a wrong command line.
+/// `--wait[=DURATION]` of an order, as a row.
+template <auto Member>
+constexpr Argument takes_team_wait() {
+  return takes<Member>("--wait [=DURATION]", "Wait until the team and the worker are there, at most so long");
+}
+/// Reads a duration such as 20s; throws what CLI11 tells as a wrong command line.
 config::Duration read_duration(const std::string& option, const std::string& text);
 
 /// Who commands, for the record; not a proof of anything.
@@ -169,8 +198,13 @@ std::string user_name();
 /// What `doctor` does.
 ExitCode examine_all(Context&, const config::Sources&);
 
-/// The options that say where the configuration is.
-void add_sources(CLI::App& command, config::Sources& sources);
+/// Where the configuration is.
+inline constexpr Argument source_arguments[] = {
+    takes<&config::Sources::files>("--config FILE", "Team files, one for each team"),
+    takes<&config::Sources::dir>("--config-dir DIR",
+                                 "A folder of team files (default: ~/.config/inbox-poller/teams.d, when no --config is given)"),
+    takes<&config::Sources::daemon_file>("--daemon-config FILE", "The daemon's own settings"),
+};
 
 /// The files that a running daemon reads, as it says; empty where it reads those of this environment.
 config::Sources sources_in(const operations::Configuration& told);

@@ -172,6 +172,14 @@ Offers offers_for(const Context& context, const CLI::App& line, std::vector<std:
   return offers;
 }
 
+struct CompletionOptions {
+  std::string shell;
+};
+
+ExitCode completion(Context& context, const CompletionOptions& options) {
+  return context.print(options.shell == "bash" ? bash_script : options.shell == "zsh" ? zsh_script : fish_script);
+}
+
 }  // namespace
 
 ExitCode complete(Context& context, const CLI::App& line, const std::vector<std::string>& words) {
@@ -185,21 +193,24 @@ ExitCode complete(Context& context, const CLI::App& line, const std::vector<std:
   return context.print(text);
 }
 
-void declare_completion(CLI::App& command, Context& context) {
-  auto shell = std::make_shared<std::string>();
-  explain(command,
-          "Prints what the shell needs for TAB to complete commands, options, and what is there right now: open asks\n"
-          "with what they are, workers, teams. A package puts these into their places; by hand:\n\n"
-          "Examples:\n"
-          "  inbox-poller completion bash > ~/.local/share/bash-completion/completions/inbox-poller\n"
-          "  inbox-poller completion zsh > ~/.zfunc/_inbox-poller\n"
-          "  inbox-poller completion fish > ~/.config/fish/completions/inbox-poller.fish");
-  command.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-  command.callback([shell, &context] {
-    context.exit_code = context.print(*shell == "bash" ? bash_script : *shell == "zsh" ? zsh_script : fish_script);
-  });
-}
+namespace {
+
+// clang-format off
+constexpr Argument completion_takes[] = {takes<&CompletionOptions::shell>("SHELL", "bash, zsh or fish").required().one_of("bash, zsh, fish")};
+
+constexpr Command completion_rows[] = {
+    {.name = "completion", .group = Group::set_up, .summary = "Print what a shell needs to complete our words",
+     .help = "Prints what the shell needs for TAB to complete commands, options, and what is there right now: open asks\n"
+             "with what they are, workers, teams. A package puts these into their places; by hand:",
+     .examples = "inbox-poller completion bash > ~/.local/share/bash-completion/completions/inbox-poller\n"
+                 "inbox-poller completion zsh > ~/.zfunc/_inbox-poller\n"
+                 "inbox-poller completion fish > ~/.config/fish/completions/inbox-poller.fish",
+     .arguments = completion_takes, .work = runs<completion>},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> completion_commands() { return completion_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -181,16 +181,31 @@ ExitCode resume(Context& context) {
   });
 }
 
-}  // namespace
+struct CheckOptions {
+  config::Sources sources;
+};
 
-void add_sources(CLI::App& command, config::Sources& sources) {
-  command.add_option("--config", sources.files, "Team files, one for each team")->type_name("FILE");
-  command
-      .add_option("--config-dir", sources.dir,
-                  "A folder of team files (default: ~/.config/inbox-poller/teams.d, when no --config is given)")
-      ->type_name("DIR");
-  command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
+struct RunLine {
+  RunOptions daemon;
+  config::Sources sources;
+  long long polls = 0;
+  bool once = false;
+};
+
+ExitCode run(Context& context, const RunLine& line) {
+  RunOptions options = line.daemon;
+  options.sources = line.sources;
+  if (line.once || line.polls > 0) options.polls = line.once ? 1 : static_cast<unsigned>(line.polls);
+  if (!context.socket.empty()) {
+    const Result<std::string> path = context.socket_path();
+    if (!path) return context.fail(path.error());
+    options.socket = *path;
+  }
+  if (config::is_unconfigured(options.sources, config::Environment::from_process())) tell_unconfigured(context);
+  return static_cast<ExitCode>(context.run_daemon(options));
 }
+
+}  // namespace
 
 config::Sources sources_in(const operations::Configuration& told) {
   config::Sources sources;
@@ -211,85 +226,55 @@ config::Sources meant_sources(const Context& context, const config::Sources& nam
   return sources;
 }
 
-void declare_run(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RunOptions>();
-  explain(command,
-          "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
-          "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
-          "number of teams, and a second one on the same state folder refuses to start. Where nothing is\n"
-          "configured it watches every team, writes nothing to any, and says what leads on.\n\n"
-          "Examples:\n"
-          "  inbox-poller run\n"
-          "  inbox-poller run --config my-team.toml --log-format text\n"
-          "  inbox-poller run --once          # one poll, then leave: for tests and cron");
-  add_sources(command, options->sources);
-  CLI::Option* polls =
-      command.add_option("--polls", options->polls, "Leave after so many polls of each team")->type_name("N");
-  polls->check(CLI::PositiveNumber.description(""));
-  command
-      .add_flag_callback(
-          "--once", [options] { options->polls = 1; }, "The same as --polls 1")
-      ->excludes(polls);
-  command.add_flag("--new-ledger", options->new_ledger, "Set a damaged ledger aside and start with an empty one");
-  const std::map<std::string, config::LogLevel> levels{{"debug", config::LogLevel::debug},
-                                                       {"info", config::LogLevel::info},
-                                                       {"warn", config::LogLevel::warn},
-                                                       {"error", config::LogLevel::error}};
-  const std::map<std::string, config::LogFormat> formats{
-      {"auto", config::LogFormat::automatic}, {"text", config::LogFormat::text}, {"json", config::LogFormat::json}};
-  command.add_option("--log-level", options->log_level, "debug, info, warn or error (default: as configured)")
-      ->type_name("LEVEL")
-      ->transform(CLI::CheckedTransformer(levels).description(""));
-  command.add_option("--log-format", options->log_format, "auto, text or json (default: as configured)")
-      ->type_name("FORMAT")
-      ->transform(CLI::CheckedTransformer(formats).description(""));
-  command.callback([options, &context] {
-    if (!context.socket.empty()) {
-      const Result<std::string> path = context.socket_path();
-      if (!path) {
-        context.exit_code = context.fail(path.error());
-        return;
-      }
-      options->socket = *path;
-    }
-    if (config::is_unconfigured(options->sources, config::Environment::from_process())) tell_unconfigured(context);
-    context.exit_code = static_cast<ExitCode>(context.run_daemon(*options));
-  });
-}
+namespace {
 
-void declare_check_config(CLI::App& command, Context& context) {
-  auto sources = std::make_shared<config::Sources>();
-  explain(command,
-          "Prints every value with the place it comes from: \"default\", or file and line. The files are those\n"
-          "that are named; else those that the running daemon reads; else those that `run` would read.\n"
-          "All complaints come at once, on the error output, and so do warnings: rules that are not\n"
-          "understood, that can deny nothing, or that end at the worker's folder.\n"
-          "For each worker of a team that is there it says whether answers from here count with it.\n\n"
-          "Examples:\n"
-          "  inbox-poller check-config\n"
-          "  inbox-poller check-config --config my-team.toml --json");
-  add_sources(command, *sources);
-  command.callback([sources, &context] { context.exit_code = check_config(context, *sources); });
-}
+// clang-format off
+constexpr Argument run_takes[] = {
+    takes_each<&RunLine::sources, source_arguments>(),
+    takes<&RunLine::polls>("--polls N", "Leave after so many polls of each team").within(1, 4'000'000'000),
+    takes<&RunLine::once>("--once", "The same as --polls 1").excludes("--polls"),
+    takes<&RunLine::daemon, &RunOptions::new_ledger>("--new-ledger", "Set a damaged ledger aside and start with an empty one"),
+    takes<&RunLine::daemon, &RunOptions::log_level>("--log-level LEVEL", "debug, info, warn or error (default: as configured)").one_of("debug, info, warn, error"),
+    takes<&RunLine::daemon, &RunOptions::log_format>("--log-format FORMAT", "auto, text or json (default: as configured)").one_of("auto, text, json"),
+};
+constexpr Argument check_config_takes[] = {takes_each<&CheckOptions::sources, source_arguments>()};
 
-void declare_reload(CLI::App& command, Context& context) {
-  explain(command,
-          "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
-          "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
-          "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.\n\n"
-          "Example:\n"
-          "  inbox-poller check-config && inbox-poller reload");
-  command.callback([&context] { context.exit_code = reload(context); });
-}
+constexpr Command daemon_rows[] = {
+    {.name = "run", .group = Group::set_up, .summary = "Run the daemon",
+     .help = "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
+             "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
+             "number of teams, and a second one on the same state folder refuses to start. Where nothing is\n"
+             "configured it watches every team, writes nothing to any, and says what leads on.",
+     .examples = "inbox-poller run\n"
+                 "inbox-poller run --config my-team.toml --log-format text\n"
+                 "inbox-poller run --once          # one poll, then leave: for tests and cron",
+     .arguments = run_takes, .work = runs<run>},
+    {.name = "check-config", .group = Group::set_up, .summary = "Check the configuration and print what is in effect",
+     .help = "Prints every value with the place it comes from: \"default\", or file and line. The files are those\n"
+             "that are named; else those that the running daemon reads; else those that `run` would read.\n"
+             "All complaints come at once, on the error output, and so do warnings: rules that are not\n"
+             "understood, that can deny nothing, or that end at the worker's folder.\n"
+             "For each worker of a team that is there it says whether answers from here count with it.",
+     .examples = "inbox-poller check-config\n"
+                 "inbox-poller check-config --config my-team.toml --json",
+     .arguments = check_config_takes, .work = runs<check_config>, .prints = operations::shapes<operations::CheckedConfig>},
+    {.name = "reload", .group = Group::set_up, .summary = "Read the configuration again, without a break",
+     .help = "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
+             "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
+             "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.",
+     .examples = "inbox-poller check-config && inbox-poller reload",
+     .work = runs<reload>, .prints = operations::shapes<operations::Reloaded>},
+    {.name = "resume", .group = Group::act, .summary = "Lead again after somebody else was found reading the lead's inbox",
+     .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
+             "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
+             "the role and why it is so.",
+     .examples = "inbox-poller resume --team demo",
+     .work = runs<resume>, .prints = operations::shapes<operations::Resumed>},
+};
+// clang-format on
 
-void declare_resume(CLI::App& command, Context& context) {
-  explain(command,
-          "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
-          "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
-          "the role and why it is so.\n\n"
-          "Example:\n"
-          "  inbox-poller resume --team demo");
-  command.callback([&context] { context.exit_code = resume(context); });
-}
+}  // namespace
+
+std::span<const Command> daemon_commands() { return daemon_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -62,29 +62,31 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
   return ExitCode::not_found;
 }
 
+// clang-format off
+constexpr Argument decisions_takes[] = {
+    takes<&DecisionsOptions::limit>("--limit N", "At most so many, the newest").shows_default().within(1, 10'000),
+    takes<&DecisionsOptions::full>("--full", "All of what was asked, and why it was decided so"),
+    takes<&DecisionsOptions::since>("--since DURATION", "Only those of the last so long, such as 2h"),
+    takes<&DecisionsOptions::member>("--member,--asker NAME", "Only those of this worker"),
+};
+
+constexpr Command decision_rows[] = {
+    {.name = "decisions", .group = Group::look, .summary = "Show who decided which ask, when, and by which rule",
+     .help = "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
+             "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
+             "the ask to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
+             "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"
+             "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole asks, the newest\n"
+             "first.",
+     .examples = "inbox-poller decisions --since 1h\n"
+                 "inbox-poller decisions --member alice --limit 5\n"
+                 "inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'",
+     .arguments = decisions_takes, .work = runs<decisions>, .prints = operations::shapes<operations::Decisions>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_decisions(CLI::App& command, Context& context) {
-  auto options = std::make_shared<DecisionsOptions>();
-  explain(command,
-          "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
-          "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
-          "the ask to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
-          "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"
-          "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole asks, the newest\n"
-          "first.\n\n"
-          "Examples:\n"
-          "  inbox-poller decisions --since 1h\n"
-          "  inbox-poller decisions --member alice --limit 5\n"
-          "  inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'");
-  command.add_option("--limit", options->limit, "At most so many, the newest")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000).description(""));
-  command.add_flag("--full", options->full, "All of what was asked, and why it was decided so");
-  add_duration(command, "--since", options->since, "Only those of the last so long, such as 2h");
-  command.add_option("--member,--asker", options->member, "Only those of this worker")->type_name("NAME");
-  command.callback([options, &context] { context.exit_code = decisions(context, *options); });
-}
+std::span<const Command> decision_commands() { return decision_rows; }
 
 }  // namespace inbox_poller::poller::cli

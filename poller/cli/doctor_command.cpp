@@ -19,21 +19,6 @@ namespace {
 
 constexpr std::chrono::milliseconds quick_patience{5000};
 
-constexpr const char* help =
-    "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
-    "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
-    "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n"
-    "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
-    "line names what was looked at.\n\n"
-    "Examples:\n"
-    "  inbox-poller doctor\n"
-    "  inbox-poller doctor --quick      # a container's health check: 2 when no daemon answers or no commit works\n"
-    "  inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'\n\n"
-    "Exit codes:\n"
-    "  0  nothing to do (notes at most)\n"
-    "  1  warnings\n"
-    "  2  errors; or the command line is wrong\n";
-
 Result<std::vector<Pane>> list_panes(const std::vector<std::string>& tmux, Processes& processes) {
   boost::asio::io_context context;
   TmuxPanes panes(tmux, processes);
@@ -141,17 +126,41 @@ ExitCode quick_doctor(Context& context) {
   return static_cast<ExitCode>(!errors.empty() ? 2 : !warnings.empty() ? 1 : 0);
 }
 
+struct DoctorOptions {
+  config::Sources sources;
+  bool is_quick = false;
+};
+
+ExitCode doctor(Context& context, const DoctorOptions& options) {
+  return options.is_quick ? quick_doctor(context) : examine_all(context, options.sources);
+}
+
+// clang-format off
+constexpr Argument doctor_takes[] = {
+    takes_each<&DoctorOptions::sources, source_arguments>(),
+    takes<&DoctorOptions::is_quick>("--quick", "Only ask the daemon, for a health check: a line, and the same codes"),
+};
+
+constexpr Command doctor_rows[] = {
+    {.name = "doctor", .group = Group::look, .summary = "Examine the whole installation, and say what mends it",
+     .help = "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
+             "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
+             "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n"
+             "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
+             "line names what was looked at.",
+     .examples = "inbox-poller doctor\n"
+                 "inbox-poller doctor --quick      # a container's health check: 2 when no daemon answers or no commit works\n"
+                 "inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'",
+     .arguments = doctor_takes, .work = runs<doctor>, .prints = operations::shapes<operations::Doctor, operations::QuickDoctor>,
+     .exit_codes = "Exit codes:\n"
+                   "  0  nothing to do (notes at most)\n"
+                   "  1  warnings\n"
+                   "  2  errors; or the command line is wrong\n"},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_doctor(CLI::App& command, Context& context) {
-  auto sources = std::make_shared<config::Sources>();
-  explain_alone(command, help);
-  add_sources(command, *sources);
-  auto is_quick = std::make_shared<bool>(false);
-  command.add_flag("--quick", *is_quick, "Only ask the daemon, for a health check: a line, and the same codes");
-  command.callback([&context, sources, is_quick] {
-    context.exit_code = *is_quick ? quick_doctor(context) : examine_all(context, *sources);
-  });
-}
+std::span<const Command> doctor_commands() { return doctor_rows; }
 
 }  // namespace inbox_poller::poller::cli

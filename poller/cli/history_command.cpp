@@ -92,33 +92,35 @@ ExitCode history(Context& context, const HistoryOptions& options) {
   return ExitCode::not_found;
 }
 
+// clang-format off
+constexpr Argument history_takes[] = {
+    takes<&HistoryOptions::key>("KEY", "A message key or its beginning: these messages, whole"),
+    takes<&HistoryOptions::from>("--from NAME", "Only those of this sender"),
+    takes<&HistoryOptions::type>("--type TYPE", "Only those of this type, such as chat"),
+    takes<&HistoryOptions::since>("--since DURATION", "Only those received in the last so long, such as 2h"),
+    takes<&HistoryOptions::limit>("--limit N", "At most so many, the newest").shows_default().within(1, 10'000),
+    takes<&HistoryOptions::full>("--full", "Print whole texts"),
+};
+
+constexpr Command history_rows[] = {
+    {.name = "history", .group = Group::look, .summary = "Show received messages, also those that have left the lead's inbox",
+     .help = "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
+             "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
+             "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
+             "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
+             "an ask (see `inbox-poller decisions --help`). What goes to another host or came from one (alice@h2) is\n"
+             "shown with where it is and since when. With a key, or its beginning, the whole\n"
+             "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.",
+     .examples = "inbox-poller history --since 2d --from alice\n"
+                 "inbox-poller history --type permission_request --limit 10\n"
+                 "inbox-poller history 0f3a9c21\n"
+                 "inbox-poller history --limit 1000 --full --json | jq -r '.messages[].text'",
+     .arguments = history_takes, .work = runs<history>, .prints = operations::shapes<operations::History>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_history(CLI::App& command, Context& context) {
-  auto options = std::make_shared<HistoryOptions>();
-  explain(command,
-          "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
-          "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
-          "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
-          "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
-          "an ask (see `inbox-poller decisions --help`). What goes to another host or came from one (alice@h2) is\n"
-          "shown with where it is and since when. With a key, or its beginning, the whole\n"
-          "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
-          "Examples:\n"
-          "  inbox-poller history --since 2d --from alice\n"
-          "  inbox-poller history --type permission_request --limit 10\n"
-          "  inbox-poller history 0f3a9c21\n"
-          "  inbox-poller history --limit 1000 --full --json | jq -r '.messages[].text'");
-  command.add_option("KEY", options->key, "A message key or its beginning: these messages, whole");
-  command.add_option("--from", options->from, "Only those of this sender")->type_name("NAME");
-  command.add_option("--type", options->type, "Only those of this type, such as chat")->type_name("TYPE");
-  add_duration(command, "--since", options->since, "Only those received in the last so long, such as 2h");
-  command.add_option("--limit", options->limit, "At most so many, the newest")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000).description(""));
-  command.add_flag("--full", options->full, "Print whole texts");
-  command.callback([options, &context] { context.exit_code = history(context, *options); });
-}
+std::span<const Command> history_commands() { return history_rows; }
 
 }  // namespace inbox_poller::poller::cli

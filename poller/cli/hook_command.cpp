@@ -257,56 +257,46 @@ ExitCode wait(Context& context, const HookOptions& options) {
   return ExitCode::done;
 }
 
+// clang-format off
+constexpr Argument hook_takes[] = {
+    takes<&HookOptions::patience>("--patience DURATION", "How long the daemon may take (default: 35ms; 1s at the\nbeginning and the end of a turn or a session, once connected)"),
+    takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
+};
+constexpr Argument hook_wait_takes[] = {takes<&HookOptions::timeout>("--timeout DURATION", "How long to wait (default: for ever)")};
+constexpr Argument hook_worker_takes[] = {
+    takes<&HookOptions::patience>("--patience DURATION", "How long the daemon may take (default: 500ms)"),
+    takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
+};
+
+constexpr Command hook_rows[] = {
+    {.name = "hook", .group = Group::deliver, .summary = "What the lead's client runs as its hook",
+     .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
+             "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
+             "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
+             "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.",
+     .examples = "inbox-poller hook install\n"
+                 "echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose",
+     .arguments = hook_takes, .work = runs<hook>},
+    {.name = "hook wait", .group = Group::deliver, .summary = "Wake an idle session when messages come",
+     .help = "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
+             "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
+             "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
+             "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
+             "where nobody is at the client (-p).",
+     .examples = "inbox-poller hook wait --timeout 23h",
+     .arguments = hook_wait_takes, .work = runs<wait>},
+    {.name = "hook worker", .group = Group::deliver, .summary = "What a worker's client runs before each tool call",
+     .help = "Reads a PreToolUse event on the standard input. Where a rule of the worker's team allows or denies the\n"
+             "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
+             "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"
+             "and prints nothing (--verbose says why on the error output).",
+     .examples = "inbox-poller hook install --for workers",
+     .arguments = hook_worker_takes, .work = runs<hook_worker>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_hook(CLI::App& command, Context& context) {
-  auto options = std::make_shared<HookOptions>();
-  explain(command,
-          "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
-          "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
-          "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
-          "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.\n\n"
-          "Examples:\n"
-          "  inbox-poller hook install\n"
-          "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
-  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 35ms; 1s at the\n"
-               "beginning and the end of a turn or a session, once connected)");
-  command.add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
-  command.require_subcommand(0, 1);
-  command.callback([&command, options, &context] {
-    if (command.get_subcommands().empty()) context.exit_code = hook(context, *options);
-  });
-}
-
-void declare_hook_wait(CLI::App& command, Context& context) {
-  auto options = std::make_shared<HookOptions>();
-  explain(command,
-          "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
-          "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
-          "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
-          "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
-          "where nobody is at the client (-p).\n\n"
-          "Example:\n"
-          "  inbox-poller hook wait --timeout 23h");
-  add_duration(command, "--timeout", options->timeout, "How long to wait (default: for ever)");
-  command.callback([&command, options, &context] {
-    options->verbose = command.get_parent()->count("--verbose") > 0;
-    context.exit_code = wait(context, *options);
-  });
-}
-
-void declare_hook_worker(CLI::App& command, Context& context) {
-  auto options = std::make_shared<HookOptions>();
-  explain(command,
-          "Reads a PreToolUse event on the standard input. Where a rule of the worker's team allows or denies the\n"
-          "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
-          "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"
-          "and prints nothing (--verbose says why on the error output).\n\n"
-          "Example:\n"
-          "  inbox-poller hook install --for workers");
-  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 500ms)");
-  command.add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
-  command.callback([options, &context] { context.exit_code = hook_worker(context, *options); });
-}
+std::span<const Command> hook_commands() { return hook_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -155,53 +155,46 @@ ExitCode uninstall(Context& context, const InstallOptions& options) {
   return apply(context, options, std::move(change));
 }
 
-void add_common(CLI::App& command, InstallOptions& options) {
-  command
-      .add_option("--scope", options.scope, "user: ~/.claude or $CLAUDE_CONFIG_DIR; project: .claude in this folder")
-      ->type_name("SCOPE")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"user", "project"}).description(""));
-  command.add_option("--for", options.user, "lead: messages and its own prompts; workers: their calls by your rules")
-      ->type_name("WHOM")
-      ->check(CLI::IsMember({"lead", "workers"}).description(""));
-  command.add_flag("--yes", options.yes, "Write without asking");
-}
+constexpr Argument common[] = {
+    takes<&InstallOptions::scope>("--scope SCOPE", "user: ~/.claude or $CLAUDE_CONFIG_DIR; project: .claude in this folder")
+        .shows_default()
+        .one_of("user, project"),
+    takes<&InstallOptions::user>("--for WHOM", "lead: messages and its own prompts; workers: their calls by your rules")
+        .one_of("lead, workers"),
+    takes<&InstallOptions::yes>("--yes", "Write without asking"),
+};
+
+// clang-format off
+constexpr Argument hook_install_takes[] = {
+    takes<&InstallOptions::client>("--client PROGRAM", "The client's program, or its version (default: those in PATH)"),
+    takes<&InstallOptions::print>("--print", "Only print the fragment"),
+};
+
+constexpr Command hook_install_rows[] = {
+    {.name = "hook install", .group = Group::deliver, .summary = "Put our hooks into the settings of a client",
+     .help = "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
+             "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
+             "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
+             "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
+             "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
+             "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
+             "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n"
+             "Settings that keep hooks from running here (disableAllHooks, allowManagedHooksOnly) are named.",
+     .examples = "inbox-poller hook install\n"
+                 "inbox-poller hook install --for workers --scope project --yes\n"
+                 "inbox-poller hook install --print --client 2.1.330",
+     .shared = common, .arguments = hook_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
+    {.name = "hook uninstall", .group = Group::deliver, .summary = "Take our hooks out again",
+     .help = "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
+             "the workers', or with --for only these.",
+     .examples = "inbox-poller hook uninstall --yes\n"
+                 "inbox-poller hook uninstall --for workers",
+     .shared = common, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_hook_install(CLI::App& command, Context& context) {
-  auto options = std::make_shared<InstallOptions>();
-  options->user = "lead";
-  explain(command,
-          "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
-          "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
-          "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
-          "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
-          "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
-          "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
-          "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n"
-          "Settings that keep hooks from running here (disableAllHooks, allowManagedHooksOnly) are named.\n\n"
-          "Examples:\n"
-          "  inbox-poller hook install\n"
-          "  inbox-poller hook install --for workers --scope project --yes\n"
-          "  inbox-poller hook install --print --client 2.1.330");
-  add_common(command, *options);
-  command.add_option("--client", options->client, "The client's program, or its version (default: those in PATH)")
-      ->type_name("PROGRAM");
-  command.add_flag("--print", options->print, "Only print the fragment");
-  command.callback([options, &context] { context.exit_code = install(context, *options); });
-}
-
-void declare_hook_uninstall(CLI::App& command, Context& context) {
-  auto options = std::make_shared<InstallOptions>();
-  explain(command,
-          "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
-          "the workers', or with --for only these.\n\n"
-          "Examples:\n"
-          "  inbox-poller hook uninstall --yes\n"
-          "  inbox-poller hook uninstall --for workers");
-  add_common(command, *options);
-  command.callback([options, &context] { context.exit_code = uninstall(context, *options); });
-}
+std::span<const Command> hook_install_commands() { return hook_install_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -79,25 +79,26 @@ ExitCode acl(Context& context, const AclOptions& options) {
   return context.print(*text);
 }
 
+// clang-format off
+constexpr Argument hosts_acl_takes[] = {
+    takes<&AclOptions::leaders>("--leader HOST", "A host that may lead; several when there are standbys").required(),
+    takes<&AclOptions::satellites>("--satellite HOST", "A host that never leads"),
+    takes<&AclOptions::secrets>("--secrets DIR", "The folder of the passwords; made when it is missing").required(),
+};
+
+constexpr Command hosts_acl_rows[] = {
+    {.name = "hosts acl", .group = Group::look, .summary = "Print the users of the Redis between them, and make their passwords",
+     .help = "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each host, which\n"
+             "writes as itself and reads what is for it, and one for you, admin. Their passwords are made in a folder\n"
+             "that only you can read, one file a user; the list has their hashes only. A file that is there is used\n"
+             "again, so hosts can be added. Bring each host its own file, and nothing else.",
+     .examples = "inbox-poller hosts acl --team demo --leader h1 --satellite h2 --secrets ~/redis-secrets > users.acl",
+     .arguments = hosts_acl_takes, .work = runs<acl>, .prints = operations::shapes<operations::HostsAcl>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_hosts_acl(CLI::App& command, Context& context) {
-  auto options = std::make_shared<AclOptions>();
-  explain(command,
-          "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each host, which\n"
-          "writes as itself and reads what is for it, and one for you, admin. Their passwords are made in a folder\n"
-          "that only you can read, one file a user; the list has their hashes only. A file that is there is used\n"
-          "again, so hosts can be added. Bring each host its own file, and nothing else.\n\n"
-          "Example:\n"
-          "  inbox-poller hosts acl --team demo --leader h1 --satellite h2 --secrets ~/redis-secrets > users.acl");
-  command.add_option("--leader", options->leaders, "A host that may lead; several when there are standbys")
-      ->type_name("HOST")
-      ->required();
-  command.add_option("--satellite", options->satellites, "A host that never leads")->type_name("HOST");
-  command.add_option("--secrets", options->secrets, "The folder of the passwords; made when it is missing")
-      ->type_name("DIR")
-      ->required();
-  command.callback([&context, options] { context.exit_code = acl(context, *options); });
-}
+std::span<const Command> hosts_acl_commands() { return hosts_acl_rows; }
 
 }  // namespace inbox_poller::poller::cli

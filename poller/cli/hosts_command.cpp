@@ -21,6 +21,15 @@ std::string waits(const operations::HostMail& mail) {
   return text;
 }
 
+ExitCode hosts(Context& context) {
+  return context.show<operations::Status>("status", {}, [&](const auto& answer) {
+    std::string text;
+    for (const auto& team : answer.teams)
+      if (team.hosts) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);
+    return text.empty() ? std::string("no team here has [hosts]: each is on one host\n") : text;
+  });
+}
+
 }  // namespace
 
 bool is_led(const operations::Hosts& hosts) {
@@ -104,22 +113,21 @@ std::string hosts_text(const Console& console, const operations::Team& team) {
   return text + (list.size() > 1 ? "\n" + console.table(list, "  ") : "");
 }
 
-void declare_hosts(CLI::App& command, Context& context) {
-  explain(command,
-          "The hosts of each team that has [hosts]: which one leads, when each was last heard of, who lives there,\n"
-          "and where mail waits and for how long. Where one message is now: inbox-poller trace ID.\n\n"
-          "Examples:\n"
-          "  inbox-poller hosts\n"
-          "  inbox-poller hosts --json | jq -r '.teams[].hosts.leader'");
-  command.callback([&command, &context] {
-    if (!command.get_subcommands().empty()) return;
-    context.exit_code = context.show<operations::Status>("status", {}, [&](const auto& answer) {
-      std::string text;
-      for (const auto& team : answer.teams)
-        if (team.hosts) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);
-      return text.empty() ? std::string("no team here has [hosts]: each is on one host\n") : text;
-    });
-  });
-}
+namespace {
+
+// clang-format off
+constexpr Command hosts_rows[] = {
+    {.name = "hosts", .group = Group::look, .summary = "Show the hosts of a team: who leads, who was heard of, where mail waits",
+     .help = "The hosts of each team that has [hosts]: which one leads, when each was last heard of, who lives there,\n"
+             "and where mail waits and for how long. Where one message is now: inbox-poller trace ID.",
+     .examples = "inbox-poller hosts\n"
+                 "inbox-poller hosts --json | jq -r '.teams[].hosts.leader'",
+     .work = runs<hosts>, .prints = operations::shapes<operations::Status>},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> hosts_commands() { return hosts_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -109,7 +109,7 @@ struct Box {
   }
 };
 
-Result<std::unique_ptr<Box>> open_box(const Context& context, const InboxOptions& options) {
+Result<std::unique_ptr<Box>> open_inboxes(const Context& context, const InboxOptions& options) {
   PosixFileSystem files;
   TRY(auto team, choose_team(context, options, files));
   auto box = std::make_unique<Box>(std::move(team), options.member);
@@ -167,7 +167,7 @@ operations::ListedInbox listed(const TeamSight& sight, const InboxSight& inbox) 
   return view;
 }
 
-ExitCode list(Context& context, const InboxOptions& options) {
+ExitCode list_inboxes(Context& context, const InboxOptions& options) {
   PosixFileSystem files;
   const auto team = choose_team(context, options, files);
   if (!team) return context.fail(team.error());
@@ -229,7 +229,7 @@ std::string entries_text(const Console& console, const std::vector<EntryView>& e
 }
 
 ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
-  const auto box = open_box(context, options);
+  const auto box = open_inboxes(context, options);
   if (!box) return context.fail(box.error());
   const Result<ReadResult> read = (*box)->read();
   if (!read) return context.fail(read.error());
@@ -266,7 +266,7 @@ Status may_receive(const Box& box) {
 }
 
 ExitCode send(Context& context, const InboxOptions& options) {
-  const auto opened = open_box(context, options);
+  const auto opened = open_inboxes(context, options);
   if (!opened) return context.fail(opened.error());
   Box& box = **opened;
   std::string text = options.text;
@@ -341,7 +341,7 @@ ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, s
 ExitCode mark_read(Context& context, const InboxOptions& options) {
   if (options.all == !options.keys.empty())
     return context.fail(usage_error("say which entries: --key with the beginning of a key, or --all"));
-  const auto box = open_box(context, options);
+  const auto box = open_inboxes(context, options);
   if (!box) return context.fail(box.error());
   if (const Status may = leave_to_daemon(context, options, **box); !may) return context.fail(may.error());
   const auto choose = [&](const InboxDocument& document) -> Result<std::vector<std::size_t>> {
@@ -352,7 +352,7 @@ ExitCode mark_read(Context& context, const InboxOptions& options) {
 }
 
 ExitCode clear(Context& context, const InboxOptions& options) {
-  const auto box = open_box(context, options);
+  const auto box = open_inboxes(context, options);
   if (!box) return context.fail(box.error());
   if (const Status may = leave_to_daemon(context, options, **box); !may) return context.fail(may.error());
   if (!options.all)
@@ -381,97 +381,86 @@ ExitCode clear(Context& context, const InboxOptions& options) {
 
 constexpr const char* left_to_the_daemon =
     "The lead's inbox is left alone while a daemon serves it: the daemon would take this for\n"
-    "another consumer.\n\n";
+    "another consumer.\n";
 
-/// The options of the command itself, to which those of the one below it are added.
-std::shared_ptr<InboxOptions> options_of(CLI::App& command, Context& context) {
-  if (!context.inbox_options) context.inbox_options = std::make_shared<InboxOptions>();
-  auto options = std::static_pointer_cast<InboxOptions>(context.inbox_options);
-  if (command.get_parent()->get_parent() != nullptr && command.get_name() != "list")
-    command.add_option("MEMBER", options->member, "Whose inbox")->required();
-  return options;
-}
+ExitCode show_all(Context& context, const InboxOptions& options) { return show(context, options, false); }
+ExitCode show_unread(Context& context, const InboxOptions& options) { return show(context, options, true); }
 
-void declare_reader(CLI::App& command, Context& context, bool unread) {
-  auto options = options_of(command, context);
-  command.add_option("--last", options->last, "Only so many, the newest")->type_name("N");
-  command.add_flag("--full", options->full, "Whole texts");
-  command.callback([&context, options, unread] { context.exit_code = show(context, *options, unread); });
-}
+constexpr Argument whose[] = {takes<&InboxOptions::member>("MEMBER", "Whose inbox").required()};
+
+// clang-format off
+constexpr Argument inbox_takes[] = {
+    takes_each<&InboxOptions::sources, source_arguments>(),
+    takes<&InboxOptions::root>("--root DIR", "The folder that holds the teams; nothing is read from a configuration"),
+};
+constexpr Argument reader_takes[] = {
+    takes<&InboxOptions::last>("--last N", "Only so many, the newest"),
+    takes<&InboxOptions::full>("--full", "Whole texts"),
+};
+constexpr Argument inbox_send_takes[] = {
+    takes<&InboxOptions::text>("TEXT", "The message, or - for the standard input").required(),
+    takes<&InboxOptions::from>("--from NAME", "The sender's name (default: the lead's)"),
+    takes<&InboxOptions::summary>("--summary TEXT", "One line that says what it is about"),
+    takes<&InboxOptions::anyway>("--anyway", "Also to a name that is no member"),
+    takes<&InboxOptions::raw>("--raw", "Also a text that is a control message"),
+};
+constexpr Argument inbox_mark_read_takes[] = {
+    takes<&InboxOptions::keys>("--key PREFIX", "Entries whose keys begin so"),
+    takes<&InboxOptions::all>("--all", "All that are unread"),
+    takes<&InboxOptions::anyway>("--anyway", "Also the inbox that a daemon serves"),
+};
+constexpr Argument inbox_clear_takes[] = {
+    takes<&InboxOptions::all>("--all", "Unread entries too"),
+    takes<&InboxOptions::read>("--read", "Only entries that are marked read (the default)").excludes("--all"),
+    takes<&InboxOptions::yes>("--yes", "Do not ask"),
+    takes<&InboxOptions::anyway>("--anyway", "Also the inbox that a daemon serves"),
+};
+
+constexpr Command inbox_rows[] = {
+    {.name = "inbox", .group = Group::act, .summary = "The plain mailbox: list, show, unread, send, mark-read, clear",
+     .help = "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
+             "needed. The team is found by --team in the configuration (of the daemon that runs), or below --root.",
+     .examples = "inbox-poller inbox list\n"
+                 "inbox-poller inbox show alice --last 3\n"
+                 "inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo",
+     .arguments = inbox_takes, .work = holds<InboxOptions>},
+    {.name = "inbox list", .group = Group::act, .summary = "Show the inboxes of the team",
+     .help = "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
+             "lead, a welcome sender's, or a phantom that nobody reads.",
+     .examples = "inbox-poller inbox list --team demo",
+     .work = runs<list_inboxes>, .prints = operations::shapes<operations::InboxList>},
+    {.name = "inbox show", .group = Group::act, .summary = "Show the entries of an inbox",
+     .help = "In the order of the file; a star stands before what is unread.",
+     .examples = "inbox-poller inbox show team-lead --last 5\n"
+                 "inbox-poller inbox show alice --full",
+     .shared = whose, .arguments = reader_takes, .work = runs<show_all>, .prints = operations::shapes<operations::InboxEntries>},
+    {.name = "inbox unread", .group = Group::act, .summary = "Show the unread entries of an inbox",
+     .help = "As `show`; nothing unread is exit code 4.",
+     .examples = "inbox-poller inbox unread team-lead",
+     .shared = whose, .arguments = reader_takes, .work = runs<show_unread>, .prints = operations::shapes<operations::InboxEntries>},
+    {.name = "inbox send", .group = Group::act, .summary = "Append a message to an inbox",
+     .help = "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
+             "on instead of reading it is refused. \"-\" reads the text from the standard input.",
+     .examples = "inbox-poller inbox send alice 'please rebase'\n"
+                 "git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'",
+     .shared = whose, .arguments = inbox_send_takes, .work = runs<send>, .prints = operations::shapes<operations::InboxSent>},
+    {.name = "inbox mark-read", .group = Group::act, .summary = "Mark entries of an inbox as read",
+     .help = "Marks entries as read, under the lock: those that --key names, or all.",
+     .examples = "inbox-poller inbox mark-read alice --all\n"
+                 "inbox-poller inbox mark-read alice --key 0f3a9c21d4e8",
+     .shared = whose, .arguments = inbox_mark_read_takes, .work = runs<mark_read>, .prints = operations::shapes<operations::InboxChanged>,
+     .note = left_to_the_daemon},
+    {.name = "inbox clear", .group = Group::act, .summary = "Remove entries from an inbox",
+     .help = "Removes the entries that are marked read; with --all every one.",
+     .examples = "inbox-poller inbox clear alice\n"
+                 "inbox-poller inbox clear alice --all --yes",
+     .shared = whose, .arguments = inbox_clear_takes, .work = runs<clear>, .prints = operations::shapes<operations::InboxChanged>,
+     .note = left_to_the_daemon},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_inbox(CLI::App& command, Context& context) {
-  auto options = options_of(command, context);
-  explain(command,
-          "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
-          "needed. The team is found by --team in the configuration (of the daemon that runs), or below --root.\n\n"
-          "Examples:\n  inbox-poller inbox list\n  inbox-poller inbox show alice --last 3\n"
-          "  inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo");
-  command.require_subcommand(1);
-  add_sources(command, options->sources);
-  command.add_option("--root", options->root, "The folder that holds the teams; nothing is read from a configuration")
-      ->type_name("DIR");
-}
-
-void declare_inbox_list(CLI::App& command, Context& context) {
-  auto options = options_of(command, context);
-  explain(command,
-          "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
-          "lead, a welcome sender's, or a phantom that nobody reads.\n\n"
-          "Example:\n  inbox-poller inbox list --team demo");
-  command.callback([&context, options] { context.exit_code = list(context, *options); });
-}
-
-void declare_inbox_show(CLI::App& command, Context& context) {
-  explain(command,
-          "In the order of the file; a star stands before what is unread.\n\n"
-          "Examples:\n  inbox-poller inbox show team-lead --last 5\n  inbox-poller inbox show alice --full");
-  declare_reader(command, context, false);
-}
-
-void declare_inbox_unread(CLI::App& command, Context& context) {
-  explain(command, "As `show`; nothing unread is exit code 4.\n\nExample:\n  inbox-poller inbox unread team-lead");
-  declare_reader(command, context, true);
-}
-
-void declare_inbox_send(CLI::App& command, Context& context) {
-  auto options = options_of(command, context);
-  explain(command,
-          "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
-          "on instead of reading it is refused. \"-\" reads the text from the standard input.\n\n"
-          "Examples:\n  inbox-poller inbox send alice 'please rebase'\n"
-          "  git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'");
-  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  command.add_option("--from", options->from, "The sender's name (default: the lead's)")->type_name("NAME");
-  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  command.add_flag("--anyway", options->anyway, "Also to a name that is no member");
-  command.add_flag("--raw", options->raw, "Also a text that is a control message");
-  command.callback([&context, options] { context.exit_code = send(context, *options); });
-}
-
-void declare_inbox_mark_read(CLI::App& command, Context& context) {
-  auto options = options_of(command, context);
-  explain(command, std::string(left_to_the_daemon) +
-                       "Examples:\n  inbox-poller inbox mark-read alice --all\n"
-                       "  inbox-poller inbox mark-read alice --key 0f3a9c21d4e8");
-  command.add_option("--key", options->keys, "Entries whose keys begin so")->type_name("PREFIX");
-  command.add_flag("--all", options->all, "All that are unread");
-  command.add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
-  command.callback([&context, options] { context.exit_code = mark_read(context, *options); });
-}
-
-void declare_inbox_clear(CLI::App& command, Context& context) {
-  auto options = options_of(command, context);
-  explain(command, std::string("Removes the entries that are marked read; with --all every one.\n") +
-                       left_to_the_daemon +
-                       "Examples:\n  inbox-poller inbox clear alice\n"
-                       "  inbox-poller inbox clear alice --all --yes");
-  CLI::Option* all = command.add_flag("--all", options->all, "Unread entries too");
-  command.add_flag("--read", options->read, "Only entries that are marked read (the default)")->excludes(all);
-  command.add_flag("--yes", options->yes, "Do not ask");
-  command.add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
-  command.callback([&context, options] { context.exit_code = clear(context, *options); });
-}
+std::span<const Command> inbox_commands() { return inbox_rows; }
 
 }  // namespace inbox_poller::poller::cli

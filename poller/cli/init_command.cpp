@@ -304,33 +304,33 @@ ExitCode init(Context& context, const InitOptions& options) {
   return context.print('\n' + next_text(choice, at));
 }
 
+// clang-format off
+constexpr Argument init_takes[] = {
+    takes<&InitOptions::role>("--role WORD", "leader, front or observer").one_of("leader, front, observer"),
+    takes<&InitOptions::allow>("--allow WORD", "nothing; looking: git status, diff, log, ls, reading; or working: edits, tests, commits")
+        .one_of("nothing, looking, working"),
+    takes<&InitOptions::way>("--via WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
+    takes_each<&InitOptions::shared, box_root>(),
+    takes<&InitOptions::shared, &BoxPlace::actor>("--actor NAME", "With --root: whose mail is delivered (default: COLLAB_ACTOR)"),
+    takes<&InitOptions::yes>("--yes", "Write without asking"),
+};
+
+constexpr Command init_rows[] = {
+    {.name = "init", .group = Group::set_up, .summary = "Look at what is there, and write the first team file",
+     .help = "Looks at the teams, the clients, tmux and hooks of this machine, and asks at most five questions: which\n"
+             "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
+             "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
+             "with --yes nothing is, and what no option says is as suggested. Mail that agents share in a folder or a\n"
+             "Redis (`inbox-poller box`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.",
+     .examples = "inbox-poller init\n"
+                 "inbox-poller init --root scratch/coordination --actor claude --yes\n"
+                 "inbox-poller init --team demo --role front --allow looking --yes",
+     .arguments = init_takes, .work = runs<init>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_init(CLI::App& command, Context& context) {
-  auto options = std::make_shared<InitOptions>();
-  explain(command,
-          "Looks at the teams, the clients, tmux and hooks of this machine, and asks at most five questions: which\n"
-          "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
-          "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
-          "with --yes nothing is, and what no option says is as suggested. Mail that agents share in a folder or a\n"
-          "Redis (`inbox-poller box`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.\n\n"
-          "Examples:\n"
-          "  inbox-poller init\n"
-          "  inbox-poller init --root scratch/coordination --actor claude --yes\n"
-          "  inbox-poller init --team demo --role front --allow looking --yes");
-  const auto one_of = [&](const char* name, std::string& into, const char* line, std::set<std::string> words) {
-    command.add_option(name, into, line)->type_name("WORD")->check(CLI::IsMember(std::move(words)).description(""));
-  };
-  one_of("--role", options->role, "leader, front or observer", {"leader", "front", "observer"});
-  one_of("--allow", options->allow, "nothing; looking: git status, diff, log, ls, reading; or working: edits, tests, commits",
-         {"nothing", "looking", "working"});
-  one_of("--via", options->way, "any, hook, stdin or socket: how the lead gets its mail",
-         {"any", "hook", "stdin", "socket"});
-  add_box_root(command, options->shared);
-  command.add_option("--actor", options->shared.actor, "With --root: whose mail is delivered (default: COLLAB_ACTOR)")
-      ->type_name("NAME");
-  command.add_flag("--yes", options->yes, "Write without asking");
-  command.callback([options, &context] { context.exit_code = init(context, *options); });
-}
+std::span<const Command> init_commands() { return init_rows; }
 
 }  // namespace inbox_poller::poller::cli

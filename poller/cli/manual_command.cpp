@@ -108,22 +108,33 @@ ExitCode write_schemas(Context& context, const std::string& into) {
   return ExitCode::done;
 }
 
+struct ManualOptions {
+  std::string folder;
+  bool schemas = false;
+};
+
+ExitCode manual(Context& context, const ManualOptions& options) {
+  return options.schemas ? write_schemas(context, options.folder) : write_manual(context, *context.line, options.folder);
+}
+
+// clang-format off
+constexpr Argument manual_takes[] = {
+    takes<&ManualOptions::folder>("DIR", "The folder; it is made when it is not there").required(),
+    takes<&ManualOptions::schemas>("--schemas", "JSON Schemas instead of pages"),
+};
+
+constexpr Command manual_rows[] = {
+    {.name = "manual", .group = Group::set_up, .summary = "Write the manual pages",
+     .help = "Writes the manual pages into a folder: inbox-poller.1, and one for each command. They say what --help says.\n"
+             "--schemas writes a JSON Schema (2020-12) for each command instead, of what it prints with --json.",
+     .examples = "inbox-poller manual ~/.local/share/man/man1 && man inbox-poller-approve\n"
+                 "inbox-poller manual --schemas schemas && cat schemas/pending.json",
+     .arguments = manual_takes, .work = runs<manual>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_manual(CLI::App& command, Context& context) {
-  auto folder = std::make_shared<std::string>();
-  explain(command,
-          "Writes the manual pages into a folder: inbox-poller.1, and one for each command. They say what --help says.\n"
-          "--schemas writes a JSON Schema (2020-12) for each command instead, of what it prints with --json.\n\n"
-          "Examples:\n"
-          "  inbox-poller manual ~/.local/share/man/man1 && man inbox-poller-approve\n"
-          "  inbox-poller manual --schemas schemas && cat schemas/pending.json");
-  command.add_option("DIR", *folder, "The folder; it is made when it is not there")->required();
-  auto schemas = std::make_shared<bool>(false);
-  command.add_flag("--schemas", *schemas, "JSON Schemas instead of pages");
-  command.callback([folder, schemas, &command, &context] {
-    context.exit_code = *schemas ? write_schemas(context, *folder) : write_manual(context, *command.get_parent(), *folder);
-  });
-}
+std::span<const Command> manual_commands() { return manual_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -24,7 +24,7 @@ struct SendOptions {
   TeamWait wait;
 };
 
-ExitCode send(Context& context, const SendOptions& options) {
+ExitCode send_message(Context& context, const SendOptions& options) {
   json::object request{{"text", options.text}};
   if (options.text == "-") {
     const Result<std::string> input = context.console.read_all(max_request_bytes);
@@ -45,9 +45,21 @@ ExitCode send(Context& context, const SendOptions& options) {
   return context.show<operations::Broadcast>("broadcast", std::move(request), lines, options.wait);
 }
 
+/// Whole seconds, or nothing.
+struct RecvWait : TeamWait {
+  void read(const std::string& option, const std::string& text) {
+    waits = true;
+    if (text.empty()) return;
+    long long seconds = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (problem != std::errc() || end != text.data() + text.size() || seconds < 0 || seconds > 31'536'000)
+      throw CLI::ValidationError(option + " takes whole seconds, such as --wait=60, or nothing to wait for ever");
+    limit = std::chrono::seconds(seconds);
+  }
+};
+
 struct RecvOptions {
-  bool waits = false;
-  std::optional<milliseconds> wait;  // none: for ever
+  RecvWait wait;
   int max = 20;
   std::string format;  // empty: text, or what the other options need
   bool no_ack = false;
@@ -62,13 +74,13 @@ constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request;
 /// Asks until there is something or the time is over.
 Result<json::object> receive(Context& context, ControlClient& client, const RecvOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  TeamAwaited awaited(context, {options.waits, options.wait});
+  TeamAwaited awaited(context, options.wait);
   for (;;) {
     milliseconds wait{0};
-    if (options.waits) {
+    if (options.wait.waits) {
       wait = longest_wait;
       const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
-      if (options.wait) wait = std::clamp(*options.wait - passed, milliseconds(0), longest_wait);
+      if (options.wait.limit) wait = std::clamp(*options.wait.limit - passed, milliseconds(0), longest_wait);
     }
     const json::object request{
         {"max", options.max}, {"wait_ms", wait.count()}, {"even_busy", options.even_busy}, {"hold", options.no_ack}};
@@ -98,7 +110,8 @@ ExitCode acknowledge(Context& context, ControlClient& client, const json::array&
   return ExitCode::failed;
 }
 
-ExitCode recv(Context& context, RecvOptions options) {
+ExitCode recv(Context& context, const RecvOptions& given) {
+  RecvOptions options = given;
   if (context.json) options.format = "json";
   if (options.acks && options.format == "text") {
     context.console.complain("--acks needs --format json: the text does not show the message keys");
@@ -134,7 +147,12 @@ ExitCode recv(Context& context, RecvOptions options) {
   return ExitCode::done;
 }
 
-ExitCode ack(Context& context, const std::vector<std::string>& keys) {
+struct AckOptions {
+  std::vector<std::string> keys;
+};
+
+ExitCode ack(Context& context, const AckOptions& options) {
+  const auto& keys = options.keys;
   const Result<json::object> answer = context.ask("ack", {{"keys", json::array(keys.begin(), keys.end())}});
   if (!answer) return context.fail(answer.error());
   const long long count = operations::decode<operations::Acknowledged>(*answer).acknowledged;
@@ -144,104 +162,69 @@ ExitCode ack(Context& context, const std::vector<std::string>& keys) {
   return printed == ExitCode::done && count == 0 ? ExitCode::not_found : printed;
 }
 
-/// "" or whole seconds.
-std::string read_wait(const std::string& text, RecvOptions& options) {
-  options.waits = true;
-  if (text.empty()) return {};
-  long long seconds = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (problem != std::errc() || end != text.data() + text.size() || seconds < 0 || seconds > 31'536'000)
-    return "--wait takes whole seconds, such as --wait=60, or nothing to wait for ever";
-  options.wait = std::chrono::seconds(seconds);
-  return {};
-}
+// clang-format off
+constexpr Argument send_takes[] = {
+    takes<&SendOptions::to>("TO", "The worker's name").required(),
+    takes<&SendOptions::text>("TEXT", "The message, or - for the standard input").required(),
+    takes<&SendOptions::summary>("--summary TEXT", "One line that says what it is about"),
+    takes_team_wait<&SendOptions::wait>(),
+};
+constexpr Argument broadcast_takes[] = {
+    takes<&SendOptions::text>("TEXT", "The message, or - for the standard input").required(),
+    takes<&SendOptions::summary>("--summary TEXT", "One line that says what it is about"),
+    takes_team_wait<&SendOptions::wait>(),
+};
+constexpr Argument recv_takes[] = {
+    takes<&RecvOptions::wait>("--wait [SECONDS]", "Wait for a message, at most so many seconds; without a number for ever"),
+    takes<&RecvOptions::max>("--max N", "At most so many messages").shows_default().within(1, 1000),
+    takes<&RecvOptions::format>("--format FORMAT", "text or json (--json is the same as --format json)").one_of("text, json"),
+    takes<&RecvOptions::no_ack>("--no-ack", "Leave the acknowledgement to `inbox-poller ack`"),
+    takes<&RecvOptions::follows>("--follow", "Stay, and print messages as they come").excludes("--wait, --no-ack"),
+    takes<&RecvOptions::acks>("--acks", "Acknowledge what the keys on the standard input say (JSON only)").needs("--follow"),
+    takes<&RecvOptions::after>("--after KEY", "The message that was taken last, and all handed out before it, are known").needs("--follow"),
+    takes<&RecvOptions::even_busy>("--even-busy", "Also when the lead is busy"),
+};
+constexpr Argument ack_takes[] = {takes<&AckOptions::keys>("KEY", "Message keys, as recv shows them").required()};
+
+constexpr Command message_rows[] = {
+    {.name = "send", .group = Group::act, .summary = "Send a message to one worker",
+     .help = "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
+             "\"--\"; \"-\" alone reads the text from the standard input. With --wait the text may come before the team\n"
+             "and the worker do; write a limit as --wait=2min.",
+     .examples = "inbox-poller send --wait=10min alice 'begin with the parser'\n"
+                 "inbox-poller send alice 'please rebase before you go on'\n"
+                 "git log -1 | inbox-poller send alice - --summary 'the last commit'",
+     .arguments = send_takes, .work = runs<send_message>, .prints = operations::shapes<operations::Sent>},
+    {.name = "broadcast", .group = Group::act, .summary = "Send a message to every worker",
+     .help = "As `send`, once to each member of the team but the lead.",
+     .examples = "inbox-poller broadcast 'the build is green again'",
+     .arguments = broadcast_takes, .work = runs<send_message>, .prints = operations::shapes<operations::Broadcast>},
+    {.name = "recv", .group = Group::deliver, .summary = "Take the messages for the lead",
+     .help = "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
+             "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
+             "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
+             "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
+             "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
+             "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
+             "delivery.via. When the team is not there yet, or the daemon restarts, it waits and goes on. With --acks nothing is acknowledged by\n"
+             "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
+             "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
+             "program that was killed says with --after which message it had taken last. Several may follow; each\n"
+             "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.",
+     .examples = "inbox-poller recv --wait=60\n"
+                 "inbox-poller recv --follow\n"
+                 "inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
+                 "inbox-poller recv --format json --max 1 --no-ack",
+     .arguments = recv_takes, .work = runs<recv>, .prints = operations::shapes<operations::LeadMessage>},
+    {.name = "ack", .group = Group::deliver, .summary = "Acknowledge messages taken with `recv --no-ack`",
+     .help = "An acknowledged message has arrived and does not come again.",
+     .examples = "inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071",
+     .arguments = ack_takes, .work = runs<ack>, .prints = operations::shapes<operations::Acknowledged>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_send(CLI::App& command, Context& context) {
-  auto options = std::make_shared<SendOptions>();
-  explain(command,
-          "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
-          "\"--\"; \"-\" alone reads the text from the standard input. With --wait the text may come before the team\n"
-          "and the worker do; write a limit as --wait=2min.\n\n"
-          "Examples:\n"
-          "  inbox-poller send --wait=10min alice 'begin with the parser'\n"
-          "  inbox-poller send alice 'please rebase before you go on'\n"
-          "  git log -1 | inbox-poller send alice - --summary 'the last commit'");
-  command.add_option("TO", options->to, "The worker's name")->required();
-  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  add_team_wait(command, options->wait);
-  command.callback([options, &context] { context.exit_code = send(context, *options); });
-}
-
-void declare_broadcast(CLI::App& command, Context& context) {
-  auto options = std::make_shared<SendOptions>();
-  explain(command,
-          "As `send`, once to each member of the team but the lead.\n\n"
-          "Example:\n"
-          "  inbox-poller broadcast 'the build is green again'");
-  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  add_team_wait(command, options->wait);
-  command.callback([options, &context] { context.exit_code = send(context, *options); });
-}
-
-void declare_recv(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RecvOptions>();
-  explain(command,
-          "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
-          "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
-          "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
-          "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
-          "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
-          "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
-          "delivery.via. When the team is not there yet, or the daemon restarts, it waits and goes on. With --acks nothing is acknowledged by\n"
-          "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
-          "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
-          "program that was killed says with --after which message it had taken last. Several may follow; each\n"
-          "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.\n\n"
-          "Examples:\n"
-          "  inbox-poller recv --wait=60\n"
-          "  inbox-poller recv --follow\n"
-          "  inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
-          "  inbox-poller recv --format json --max 1 --no-ack");
-  auto* wait = command.add_option_function<std::string>(
-      "--wait",
-      [options](const std::string& text) {
-        if (const std::string problem = read_wait(text, *options); !problem.empty())
-          throw CLI::ValidationError(problem);
-      },
-      "Wait for a message, at most so many seconds; without a number for ever");
-  wait->type_name("[SECONDS]")->expected(0, 1);
-  command.add_option("--max", options->max, "At most so many messages")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000).description(""));
-  command.add_option("--format", options->format, "text or json (--json is the same as --format json)")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}).description(""));
-  auto* no_ack = command.add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
-  auto* follows = command.add_flag("--follow", options->follows, "Stay, and print messages as they come");
-  follows->excludes(wait)->excludes(no_ack);
-  command.add_flag("--acks", options->acks, "Acknowledge what the keys on the standard input say (JSON only)")
-      ->needs(follows);
-  command
-      .add_option("--after", options->after, "The message that was taken last, and all handed out before it, are known")
-      ->type_name("KEY")
-      ->needs(follows);
-  command.add_flag("--even-busy", options->even_busy, "Also when the lead is busy");
-  command.callback([options, &context] { context.exit_code = recv(context, *options); });
-}
-
-void declare_ack(CLI::App& command, Context& context) {
-  auto keys = std::make_shared<std::vector<std::string>>();
-  explain(command,
-          "An acknowledged message has arrived and does not come again.\n\n"
-          "Example:\n"
-          "  inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071");
-  command.add_option("KEY", *keys, "Message keys, as recv shows them")->required();
-  command.callback([keys, &context] { context.exit_code = ack(context, *keys); });
-}
+std::span<const Command> message_commands() { return message_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -235,19 +235,22 @@ ExitCode metrics(Context& context) {
   return context.json ? context.print_record(operations::Metrics{text}) : context.print(text);
 }
 
+// clang-format off
+constexpr Command metrics_rows[] = {
+    {.name = "metrics", .group = Group::look, .summary = "Print what is going on as OpenMetrics text, for Prometheus",
+     .help = "What `status` tells, as OpenMetrics text, for Prometheus: asks and the age of the oldest, chat, workers,\n"
+             "the lead, our role, what is wrong, and since the start decisions and how long they took. No label names a\n"
+             "worker or an ask; from the 201st team on they are told together, as team \"other\". Nothing is printed when\n"
+             "no daemon answers, so that a file written from it grows old instead of lying. Alert rules and a dashboard:\n"
+             "deploy/metrics.",
+     .examples = "inbox-poller metrics\n"
+                 "inbox-poller metrics > x.tmp && mv x.tmp /var/lib/node_exporter/inbox-poller.prom   # from a timer",
+     .work = runs<metrics>, .prints = operations::shapes<operations::Metrics>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_metrics(CLI::App& command, Context& context) {
-  explain(command,
-          "What `status` tells, as OpenMetrics text, for Prometheus: asks and the age of the oldest, chat, workers,\n"
-          "the lead, our role, what is wrong, and since the start decisions and how long they took. No label names a\n"
-          "worker or an ask; from the 201st team on they are told together, as team \"other\". Nothing is printed when\n"
-          "no daemon answers, so that a file written from it grows old instead of lying. Alert rules and a dashboard:\n"
-          "deploy/metrics.\n\n"
-          "Examples:\n"
-          "  inbox-poller metrics\n"
-          "  inbox-poller metrics > x.tmp && mv x.tmp /var/lib/node_exporter/inbox-poller.prom   # from a timer");
-  command.callback([&context] { context.exit_code = metrics(context); });
-}
+std::span<const Command> metrics_commands() { return metrics_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -93,71 +93,68 @@ struct AssignOptions {
   TeamWait wait;
 };
 
+ExitCode assign(Context& context, const AssignOptions& options) {
+  const auto words = [](const operations::Assigned& answer) {
+    return "task " + printable(answer.task) + " (" + printable(answer.subject) + ") is " + printable(answer.member) + "'s\n";
+  };
+  return context.show<operations::Assigned>(
+      "assign", {{"task", options.task}, {"member", options.member}, {"by", user_name()}}, words, options.wait);
+}
+
+// clang-format off
+constexpr Argument assign_takes[] = {
+    takes<&AssignOptions::task>("TASK", "The task's id, as its file is called").required(),
+    takes<&AssignOptions::member>("WORKER", "The worker's name").required(),
+    takes_team_wait<&AssignOptions::wait>(),
+};
+constexpr Argument mode_takes[] = {
+    takes<&ModeOptions::first>("MEMBER", "The worker's name; left out with --all").required(),
+    takes<&ModeOptions::second>("MODE", "The mode"),
+    takes<&ModeOptions::all>("--all", "Every worker of the team"),
+    takes_team_wait<&ModeOptions::wait>(),
+};
+constexpr Argument allow_takes[] = {
+    takes<&RuleOptions::rule>("RULE", "A permission rule, such as 'Bash(git log:*)'").required(),
+    takes<&RuleOptions::directory>("--directory DIR", "Where it holds: an absolute path"),
+    takes_team_wait<&RuleOptions::wait>(),
+};
+constexpr Argument revoke_takes[] = {takes<&RuleOptions::rule>("RULE", "The rule as `inbox-poller rules` shows it").required()};
+
+constexpr Command order_rows[] = {
+    {.name = "assign", .group = Group::act, .summary = "Give a task of the team's board to a worker",
+     .help = "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
+             "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
+             "themselves: inbox-poller box claim.",
+     .examples = "inbox-poller assign 12 alice",
+     .arguments = assign_takes, .work = runs<assign>, .prints = operations::shapes<operations::Assigned>},
+    {.name = "mode", .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
+     .help = "Sends the mode to the worker's inbox. Modes, from narrow to wide: plan, default, acceptEdits, auto,\n"
+             "dontAsk, bypassPermissions; [modes] ceiling bounds what may be set. Older clients take it over at once and\n"
+             "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not adopted\",\n"
+             "and the mode has to be set in the worker's own session.",
+     .examples = "inbox-poller mode alice plan\n"
+                 "inbox-poller mode --all acceptEdits",
+     .arguments = mode_takes, .work = runs<mode>, .prints = operations::shapes<operations::ModesSent>},
+    {.name = "allow", .group = Group::answer, .summary = "Allow something to all workers for this session",
+     .help = "The rule decides what workers ask from now on, and goes once to each worker, also to one that joins\n"
+             "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
+             "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
+             "[permissions] allow. With --directory, Read and Edit hold below that directory. Beside another lead (role\n"
+             "front) the rule decides here, and workers are not told.",
+     .examples = "inbox-poller allow 'Bash(make test:*)'\n"
+                 "inbox-poller allow Edit --directory /home/me/project",
+     .arguments = allow_takes, .work = runs<allow>, .prints = operations::shapes<operations::Allowed>},
+    {.name = "revoke", .group = Group::answer, .summary = "Take a rule of this session back",
+     .help = "For rules that `allow`, `approve --always` or an answered host gave the session, written as `rules` shows\n"
+             "them. It no longer decides here. A worker that was told of it may keep it until its own session ends:\n"
+             "there is no message that takes a rule back, so those are named.",
+     .examples = "inbox-poller revoke 'Bash(make test:*)'",
+     .arguments = revoke_takes, .work = runs<revoke>, .prints = operations::shapes<operations::Revoked>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_assign(CLI::App& command, Context& context) {
-  auto options = std::make_shared<AssignOptions>();
-  explain(command,
-          "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
-          "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
-          "themselves: inbox-poller box claim.\n\n"
-          "Example: inbox-poller assign 12 alice");
-  command.add_option("TASK", options->task, "The task's id, as its file is called")->required();
-  command.add_option("WORKER", options->member, "The worker's name")->required();
-  add_team_wait(command, options->wait);
-  command.callback([options, &context] {
-    const auto words = [](const operations::Assigned& answer) {
-      return "task " + printable(answer.task) + " (" + printable(answer.subject) + ") is " + printable(answer.member) + "'s\n";
-    };
-    context.exit_code = context.show<operations::Assigned>(
-        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}}, words, options->wait);
-  });
-}
-
-void declare_mode(CLI::App& command, Context& context) {
-  auto options = std::make_shared<ModeOptions>();
-  explain(command,
-          "Sends the mode to the worker's inbox. Modes, from narrow to wide: plan, default, acceptEdits, auto,\n"
-          "dontAsk, bypassPermissions; [modes] ceiling bounds what may be set. Older clients take it over at once and\n"
-          "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not adopted\",\n"
-          "and the mode has to be set in the worker's own session.\n\n"
-          "Examples:\n"
-          "  inbox-poller mode alice plan\n"
-          "  inbox-poller mode --all acceptEdits");
-  command.add_option("MEMBER", options->first, "The worker's name; left out with --all")->required();
-  command.add_option("MODE", options->second, "The mode");
-  command.add_flag("--all", options->all, "Every worker of the team");
-  add_team_wait(command, options->wait);
-  command.callback([options, &context] { context.exit_code = mode(context, *options); });
-}
-
-void declare_allow(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RuleOptions>();
-  explain(command,
-          "The rule decides what workers ask from now on, and goes once to each worker, also to one that joins\n"
-          "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
-          "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
-          "[permissions] allow. With --directory, Read and Edit hold below that directory. Beside another lead (role\n"
-          "front) the rule decides here, and workers are not told.\n\n"
-          "Examples:\n"
-          "  inbox-poller allow 'Bash(make test:*)'\n"
-          "  inbox-poller allow Edit --directory /home/me/project");
-  command.add_option("RULE", options->rule, "A permission rule, such as 'Bash(git log:*)'")->required();
-  command.add_option("--directory", options->directory, "Where it holds: an absolute path")->type_name("DIR");
-  add_team_wait(command, options->wait);
-  command.callback([options, &context] { context.exit_code = allow(context, *options); });
-}
-
-void declare_revoke(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RuleOptions>();
-  explain(command,
-          "For rules that `allow`, `approve --always` or an answered host gave the session, written as `rules` shows\n"
-          "them. It no longer decides here. A worker that was told of it may keep it until its own session ends:\n"
-          "there is no message that takes a rule back, so those are named.\n\n"
-          "Example:\n"
-          "  inbox-poller revoke 'Bash(make test:*)'");
-  command.add_option("RULE", options->rule, "The rule as `inbox-poller rules` shows it")->required();
-  command.callback([options, &context] { context.exit_code = revoke(context, *options); });
-}
+std::span<const Command> order_commands() { return order_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -144,35 +144,37 @@ ExitCode rules(Context& context, const RulesOptions& options) {
   return options.suggests ? suggest(context, options) : show_rules(context);
 }
 
+// clang-format off
+constexpr Argument rules_takes[] = {
+    takes<&RulesOptions::call>("--try TEXT", "Say what comes of this call"),
+    takes<&RulesOptions::tool>("--tool TOOL", "Its tool, when it is not Bash").needs("--try"),
+    takes<&RulesOptions::is_host>("--host", "It is a host").needs("--try").excludes("--tool"),
+    takes<&RulesOptions::as>("--as NAME", "The worker that would ask").needs("--try"),
+    takes<&RulesOptions::suggests>("--suggest", "Print rules for what was approved again and again").excludes("--try"),
+    takes<&RulesOptions::since>("--since DURATION", "Look at the decisions of so long").needs("--suggest"),
+};
+
+constexpr Command rules_rows[] = {
+    {.name = "rules", .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
+     .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
+             "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
+             "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
+             "other tools the path, address or kind of agent; or the whole input as a JSON object. With --host it is\n"
+             "a host that a worker's sandbox would ask for.\n"
+             "--suggest prints the rules that your approvals would have been, each for exactly what was approved,\n"
+             "as lines for the team's file. What was denied or ran out once is not among them.",
+     .examples = "inbox-poller rules\n"
+                 "inbox-poller rules --try 'git add . && git push origin main'\n"
+                 "inbox-poller rules --try ./src/main.c --tool Edit --as ada\n"
+                 "inbox-poller rules --try api.example.com --host\n"
+                 "inbox-poller rules --suggest --since 7d\n"
+                 "inbox-poller rules --json | jq '.session[].rule'",
+     .arguments = rules_takes, .work = runs<rules>, .prints = operations::shapes<operations::Rules, operations::Trial, operations::Suggestions>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_rules(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RulesOptions>();
-  explain(command,
-          "Rules of this session first, with who gave them; then those of the configuration file.\n"
-          "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
-          "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
-          "other tools the path, address or kind of agent; or the whole input as a JSON object. With --host it is\n"
-          "a host that a worker's sandbox would ask for.\n"
-          "--suggest prints the rules that your approvals would have been, each for exactly what was approved,\n"
-          "as lines for the team's file. What was denied or ran out once is not among them.\n\n"
-          "Examples:\n"
-          "  inbox-poller rules\n"
-          "  inbox-poller rules --try 'git add . && git push origin main'\n"
-          "  inbox-poller rules --try ./src/main.c --tool Edit --as ada\n"
-          "  inbox-poller rules --try api.example.com --host\n"
-          "  inbox-poller rules --suggest --since 7d\n"
-          "  inbox-poller rules --json | jq '.session[].rule'");
-  CLI::Option* call = command.add_option("--try", options->call, "Say what comes of this call")->type_name("TEXT");
-  CLI::Option* tool = command.add_option("--tool", options->tool, "Its tool, when it is not Bash")->type_name("TOOL");
-  tool->needs(call);
-  command.add_flag("--host", options->is_host, "It is a host")->needs(call)->excludes(tool);
-  command.add_option("--as", options->as, "The worker that would ask")->type_name("NAME")->needs(call);
-  CLI::Option* suggests =
-      command.add_flag("--suggest", options->suggests, "Print rules for what was approved again and again");
-  suggests->excludes(call);
-  add_duration(command, "--since", options->since, "Look at the decisions of so long")->needs(suggests);
-  command.callback([options, &context] { context.exit_code = rules(context, *options); });
-}
+std::span<const Command> rules_commands() { return rules_rows; }
 
 }  // namespace inbox_poller::poller::cli

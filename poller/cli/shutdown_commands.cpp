@@ -27,8 +27,7 @@ struct ShutdownOptions {
   std::string reason;
   std::optional<config::Duration> nudge_after, force_after;
   bool force = false;
-  bool waits = false;
-  std::optional<config::Duration> patience;  // none: until the daemon itself gives up
+  TeamWait wait;  // without a limit: until the daemon itself gives up
 };
 
 std::string line_of(const operations::Shutdown& shutdown) {
@@ -55,7 +54,7 @@ Result<bool> follow(Context& context, const ShutdownOptions& options,
         return Error{"io.write", "the output is closed"};
     }
     if (!open) return true;
-    if (options.patience && Steady::now() - begun >= *options.patience) return false;
+    if (options.wait.limit && Steady::now() - begun >= *options.wait.limit) return false;
     rest(look_every);
   }
 }
@@ -103,7 +102,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   if (!client) return context.fail(client.error());
   // Looking at many panes takes its time.
   constexpr std::chrono::minutes patience{5};
-  TeamAwaited awaited(context, {options.waits, options.patience});
+  TeamAwaited awaited(context, options.wait);
   Result<json::object> answer = context.ask(*client, "shutdown", request, patience);
   while (awaited.again(answer)) answer = context.ask(*client, "shutdown", request, patience);
   if (!answer) return context.fail(answer.error());
@@ -111,7 +110,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   const auto& refused = begun.refused;
   for (const auto& one : refused)
     context.console.explain("inbox-poller: " + printable(one.member) + ": " + printable(one.message) + '\n');
-  if (options.waits) return wait_for(context, options, *std::move(answer));
+  if (options.wait.waits) return wait_for(context, options, *std::move(answer));
   ExitCode printed = ExitCode::done;
   if (context.json) {
     printed = context.print_json(*answer);
@@ -125,8 +124,12 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   return printed == ExitCode::done && !refused.empty() ? ExitCode::failed : printed;
 }
 
-ExitCode shutdowns(Context& context, long long limit) {
-  return context.show<operations::Shutdowns>("shutdowns", {{"limit", limit}}, [&](const auto& answer) {
+struct ShutdownsOptions {
+  long long limit = 20;
+};
+
+ExitCode shutdowns(Context& context, const ShutdownsOptions& options) {
+  return context.show<operations::Shutdowns>("shutdowns", {{"limit", options.limit}}, [&](const auto& answer) {
     std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
     std::string text;
     for (const auto& one : answer.shutdowns) {
@@ -139,60 +142,46 @@ ExitCode shutdowns(Context& context, long long limit) {
   });
 }
 
+// clang-format off
+constexpr Argument shutdown_takes[] = {
+    takes<&ShutdownOptions::member>("MEMBER", "The worker's name"),
+    takes<&ShutdownOptions::all>("--all", "Every worker of the team"),
+    takes<&ShutdownOptions::reason>("--reason TEXT", "What the worker is told"),
+    takes<&ShutdownOptions::nudge_after>("--nudge-after DURATION", "Remind it once, after so long (0s: never; default: as configured)"),
+    takes<&ShutdownOptions::force_after>("--force-after DURATION", "Go on without its consent after so long (default: as configured)"),
+    takes<&ShutdownOptions::force>("--force", "End it now, without asking it"),
+    takes<&ShutdownOptions::wait>("--wait [=DURATION]", "Show each step until the end, at most so long"),
+};
+constexpr Argument shutdowns_takes[] = {takes<&ShutdownsOptions::limit>("--limit N", "At most so many").shows_default().within(1, 10000)};
+
+constexpr Command shutdown_rows[] = {
+    {.name = "shutdown", .group = Group::act, .summary = "Ask a worker to end, and clean up after it",
+     .help = "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
+             "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
+             "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
+             "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
+             "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
+             "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
+             "(its pane and its process), and nothing else.\n\n"
+             "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
+             "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
+             "team or the worker is not there yet, --wait waits for it first.",
+     .examples = "inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
+                 "inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
+                 "inbox-poller shutdown carol --force\n"
+                 "inbox-poller shutdown --all",
+     .arguments = shutdown_takes, .work = runs<shutdown>, .prints = operations::shapes<operations::ShutdownsBegun>},
+    {.name = "shutdowns", .group = Group::look, .summary = "Show who was asked to end, and how far that is",
+     .help = "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
+             "left alone and why, or what to do next.",
+     .examples = "inbox-poller shutdowns\n"
+                 "inbox-poller shutdowns --json | jq '.shutdowns[] | select(.open)'",
+     .arguments = shutdowns_takes, .work = runs<shutdowns>, .prints = operations::shapes<operations::Shutdowns>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_shutdown(CLI::App& command, Context& context) {
-  auto options = std::make_shared<ShutdownOptions>();
-  explain(command,
-          "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
-          "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
-          "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
-          "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
-          "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
-          "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
-          "(its pane and its process), and nothing else.\n\n"
-          "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
-          "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
-          "team or the worker is not there yet, --wait waits for it first.\n\n"
-          "Examples:\n"
-          "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
-          "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
-          "  inbox-poller shutdown carol --force\n"
-          "  inbox-poller shutdown --all");
-  command.add_option("MEMBER", options->member, "The worker's name");
-  command.add_flag("--all", options->all, "Every worker of the team");
-  command.add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT");
-  add_duration(command, "--nudge-after", options->nudge_after,
-               "Remind it once, after so long (0s: never; default: as configured)");
-  add_duration(command, "--force-after", options->force_after,
-               "Go on without its consent after so long (default: as configured)");
-  command.add_flag("--force", options->force, "End it now, without asking it");
-  command
-      .add_option_function<std::string>(
-          "--wait",
-          [options](const std::string& text) {
-            options->waits = true;
-            if (!text.empty()) options->patience = read_duration("--wait", text);
-          },
-          "Show each step until the end, at most so long")
-      ->type_name("[=DURATION]")
-      ->expected(0, 1);
-  command.callback([options, &context] { context.exit_code = shutdown(context, *options); });
-}
-
-void declare_shutdowns(CLI::App& command, Context& context) {
-  auto limit = std::make_shared<long long>(20);
-  explain(command,
-          "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
-          "left alone and why, or what to do next.\n\n"
-          "Examples:\n"
-          "  inbox-poller shutdowns\n"
-          "  inbox-poller shutdowns --json | jq '.shutdowns[] | select(.open)'");
-  command.add_option("--limit", *limit, "At most so many")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000).description(""));
-  command.callback([limit, &context] { context.exit_code = shutdowns(context, *limit); });
-}
+std::span<const Command> shutdown_commands() { return shutdown_rows; }
 
 }  // namespace inbox_poller::poller::cli

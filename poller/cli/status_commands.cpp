@@ -20,9 +20,21 @@ namespace {
 
 constexpr std::chrono::milliseconds short_patience{2000};  // a prompt waits for it
 
-struct StatusOptions {
-  bool watches = false;
+struct Watch {
+  bool is_on = false;
   config::Duration every = std::chrono::seconds(2);
+
+  static constexpr bool may_be_left_out = true;
+  void read(const std::string& option, const std::string& text) {
+    is_on = true;
+    if (!text.empty()) every = read_duration(option, text);
+    if (every < std::chrono::milliseconds(100))
+      throw CLI::ValidationError("--watch looks at most ten times a second: --watch=100ms");
+  }
+};
+
+struct StatusOptions {
+  Watch watch;
   bool is_long = false;
   bool is_short = false;
 };
@@ -89,7 +101,7 @@ ExitCode watch(Context& context, const StatusOptions& options) {
       context.console.complain(printable(absent = answer.error().message));
     }
     if (!answer) {
-      loop.run_one_for(options.every);
+      loop.run_one_for(options.watch.every);
       continue;
     }
     const bool screen = context.console.out_is_terminal() && !context.json;
@@ -105,14 +117,14 @@ ExitCode watch(Context& context, const StatusOptions& options) {
       if (printed != ExitCode::done) return printed;
     }
     shown = std::move(now);
-    loop.run_one_for(options.every);
+    loop.run_one_for(options.watch.every);
   }
   return ExitCode::done;
 }
 
 ExitCode status(Context& context, const StatusOptions& options) {
   if (options.is_short) return status_in_short(context);
-  if (options.watches) return watch(context, options);
+  if (options.watch.is_on) return watch(context, options);
   return context.show<operations::Status>(
       "status", {}, [&](const auto& answer) { return status_text(context, answer, options.is_long); });
 }
@@ -138,64 +150,49 @@ ExitCode lead(Context& context, const LeadOptions& options) {
   });
 }
 
+// clang-format off
+constexpr Argument status_takes[] = {
+    takes<&StatusOptions::watch>("--watch [=DURATION]", "Go on showing it, looking again every 2s or so often"),
+    takes<&StatusOptions::is_long>("--long", "Each team, with all that can be said of it"),
+    takes<&StatusOptions::is_short>("--short", "One line for a prompt; nothing when nothing waits").excludes("--long, --watch"),
+};
+constexpr Argument lead_takes[] = {
+    takes<&LeadOptions::state>("STATE", "busy, idle or gone").one_of("busy, idle, gone"),
+    takes<&LeadOptions::limit>("--for DURATION", "How long \"busy\" holds at most, such as 10min"),
+};
+
+constexpr Command status_rows[] = {
+    {.name = "status", .group = Group::look, .summary = "Show the teams, their workers, and what is waiting",
+     .help = "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
+             "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
+             "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
+             "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
+             "the lead are not used.\n"
+             "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+             "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+             "change. Ctrl-C ends it with 0.\n"
+             "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
+             "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
+     .examples = "inbox-poller status\n"
+                 "inbox-poller status --team demo --long\n"
+                 "inbox-poller status --watch=10s >> team.log\n"
+                 "set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
+                 "inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").member'",
+     .arguments = status_takes, .work = runs<status>, .prints = operations::shapes<operations::Status, operations::ShortStatus>},
+    {.name = "lead", .group = Group::deliver, .summary = "Say whether the lead is busy, idle or gone; without a state, show it",
+     .help = "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
+             "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
+             "Call this from the lead's own hooks.",
+     .examples = "inbox-poller lead\n"
+                 "inbox-poller lead busy --for 10min\n"
+                 "inbox-poller lead idle\n"
+                 "inbox-poller lead run --help     # starts the lead, and knows all this by itself",
+     .arguments = lead_takes, .work = runs<lead>, .prints = operations::shapes<operations::LeadOfTeam>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_status(CLI::App& command, Context& context) {
-  auto options = std::make_shared<StatusOptions>();
-  explain(
-      command,
-      "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
-      "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
-      "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
-      "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
-      "the lead are not used.\n"
-      "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
-      "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
-      "change. Ctrl-C ends it with 0.\n"
-      "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
-      "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.\n\n"
-      "Examples:\n"
-      "  inbox-poller status\n"
-      "  inbox-poller status --team demo --long\n"
-      "  inbox-poller status --watch=10s >> team.log\n"
-      "  set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
-      "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").member'");
-  command
-      .add_option_function<std::string>(
-          "--watch",
-          [options](const std::string& text) {
-            options->watches = true;
-            if (!text.empty()) options->every = read_duration("--watch", text);
-            if (options->every < std::chrono::milliseconds(100))
-              throw CLI::ValidationError("--watch looks at most ten times a second: --watch=100ms");
-          },
-          "Go on showing it, looking again every 2s or so often")
-      ->type_name("[=DURATION]")
-      ->expected(0, 1);
-  CLI::Option* is_long = command.add_flag("--long", options->is_long, "Each team, with all that can be said of it");
-  command.add_flag("--short", options->is_short, "One line for a prompt; nothing when nothing waits")
-      ->excludes(is_long)
-      ->excludes("--watch");
-  command.callback([options, &context] { context.exit_code = status(context, *options); });
-}
-
-void declare_lead(CLI::App& command, Context& context) {
-  auto options = std::make_shared<LeadOptions>();
-  explain(command,
-          "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
-          "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
-          "Call this from the lead's own hooks.\n\n"
-          "Examples:\n"
-          "  inbox-poller lead\n"
-          "  inbox-poller lead busy --for 10min\n"
-          "  inbox-poller lead idle\n"
-          "  inbox-poller lead run --help     # starts the lead, and knows all this by itself");
-  command.add_option("STATE", options->state, "busy, idle or gone")
-      ->check(CLI::IsMember({"busy", "idle", "gone"}).description(""));
-  command.add_option("--for", options->limit, "How long \"busy\" holds at most, such as 10min")->type_name("DURATION");
-  command.callback([&command, options, &context] {
-    if (command.get_subcommands().empty()) context.exit_code = lead(context, *options);
-  });
-}
+std::span<const Command> status_commands() { return status_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -45,7 +45,7 @@ Result<std::unique_ptr<TaskBoard>> board_of(const TaskOptions& options) {
   return open_tasks(path);
 }
 
-ExitCode list(Context& context, const TaskOptions& options) {
+ExitCode list_tasks(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
   if (!board) return context.fail(board.error());
   const auto all = (*board)->tasks->all();
@@ -70,7 +70,7 @@ ExitCode list(Context& context, const TaskOptions& options) {
   return context.print(text);
 }
 
-ExitCode show(Context& context, const TaskOptions& options) {
+ExitCode show_one(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
   if (!board) return context.fail(board.error());
   const auto id = (*board)->tasks->whole_id(options.id);
@@ -100,44 +100,34 @@ ExitCode requeue(Context& context, const TaskOptions& options) {
   return context.print(printable(*id) + " can be claimed again\n");
 }
 
-std::shared_ptr<TaskOptions> options_of(Context& context) {
-  if (!context.task_options) context.task_options = std::make_shared<TaskOptions>();
-  return std::static_pointer_cast<TaskOptions>(context.task_options);
-}
+// clang-format off
+constexpr Argument tasks_takes[] = {
+    takes_each<&TaskOptions::place, box_root>(),
+    takes<&TaskOptions::dead>("--dead", "The dead letters, and why"),
+};
+constexpr Argument one_takes[] = {takes<&TaskOptions::id>("ID", "The task's id, or how it begins").required()};
+
+constexpr Command task_rows[] = {
+    {.name = "tasks", .group = Group::look, .summary = "Show the task queue of a folder that agents share: list, show, requeue",
+     .help = "What stands where in the task queue of a folder that agents share (`inbox-poller box`). With --dead:\n"
+             "what was handed out too often, what cannot be read, and results that came too late.",
+     .examples = "inbox-poller tasks --root scratch/coordination\n"
+                 "inbox-poller tasks --dead\n"
+                 "inbox-poller tasks requeue 0f3a9c21d4e8",
+     .arguments = tasks_takes, .work = runs<list_tasks>, .prints = operations::shapes<operations::BoxTasks>},
+    {.name = "tasks show", .group = Group::look, .summary = "Show all that is known of a task",
+     .help = "All that is known of a task, wherever it stands, and results that came too late.",
+     .examples = "inbox-poller tasks show 0f3a9c21d4e8",
+     .arguments = one_takes, .work = runs<show_one>, .prints = operations::shapes<operations::BoxTasks>},
+    {.name = "tasks requeue", .group = Group::look, .summary = "Put a dead task back to where it can be claimed",
+     .help = "Puts a dead task back to where it can be claimed; its attempts are counted anew.",
+     .examples = "inbox-poller tasks requeue 0f3a9c21d4e8",
+     .arguments = one_takes, .work = runs<requeue>, .prints = operations::shapes<operations::BoxTask>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_tasks(CLI::App& command, Context& context) {
-  auto options = options_of(context);
-  explain(command,
-          "What stands where in the task queue of a folder that agents share (`inbox-poller box`). With --dead:\n"
-          "what was handed out too often, what cannot be read, and results that came too late.\n\n"
-          "Examples:\n  inbox-poller tasks --root scratch/coordination\n  inbox-poller tasks --dead\n"
-          "  inbox-poller tasks requeue 0f3a9c21d4e8");
-  add_box_root(command, options->place);
-  command.add_flag("--dead", options->dead, "The dead letters, and why");
-  command.require_subcommand(0, 1);
-  command.callback([&command, &context, options] {
-    if (command.get_subcommands().empty()) context.exit_code = list(context, *options);
-  });
-}
-
-void declare_tasks_show(CLI::App& command, Context& context) {
-  auto options = options_of(context);
-  explain(command,
-          "All that is known of a task, wherever it stands, and results that came too late.\n\n"
-          "Example:\n  inbox-poller tasks show 0f3a9c21d4e8");
-  command.add_option("ID", options->id, "The task's id, or how it begins")->required();
-  command.callback([&context, options] { context.exit_code = show(context, *options); });
-}
-
-void declare_tasks_requeue(CLI::App& command, Context& context) {
-  auto options = options_of(context);
-  explain(command,
-          "Puts a dead task back to where it can be claimed; its attempts are counted anew.\n\n"
-          "Example:\n  inbox-poller tasks requeue 0f3a9c21d4e8");
-  command.add_option("ID", options->id, "The task's id, or how it begins")->required();
-  command.callback([&context, options] { context.exit_code = requeue(context, *options); });
-}
+std::span<const Command> task_commands() { return task_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -74,19 +74,28 @@ std::string trace_text(const Console& console, const operations::Trace& answer, 
 
 namespace {
 
-ExitCode trace(Context& context, const std::string& id, const std::string& kind, bool full) {
-  json::object request{{"id", id}};
-  if (!kind.empty()) request["kind"] = kind;
+struct TraceOptions {
+  std::string id, kind;
+  bool full = false;
+};
+
+ExitCode trace(Context& context, const TraceOptions& options) {
+  json::object request{{"id", options.id}};
+  if (!options.kind.empty()) request["kind"] = options.kind;
   const Result<json::object> answer = context.ask("trace", std::move(request));
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(with_values(*answer, "requests"));
   const auto traced = operations::decode<operations::Trace>(*answer);
   const auto team = waiting_team(context, traced);
-  return context.print(trace_text(context.console, traced, team ? &*team : nullptr, full));
+  return context.print(trace_text(context.console, traced, team ? &*team : nullptr, options.full));
 }
 
-ExitCode quarantine(Context& context, long long limit) {
-  return context.show<operations::Quarantine>("quarantine", {{"limit", limit}}, [&](const auto& answer) -> std::string {
+struct QuarantineOptions {
+  long long limit = 200;
+};
+
+ExitCode quarantine(Context& context, const QuarantineOptions& options) {
+  return context.show<operations::Quarantine>("quarantine", {{"limit", options.limit}}, [&](const auto& answer) -> std::string {
     std::string text;
     std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
     for (const auto& entry : answer.entries)
@@ -106,40 +115,34 @@ ExitCode quarantine(Context& context, long long limit) {
   });
 }
 
+// clang-format off
+constexpr Argument trace_takes[] = {
+    takes<&TraceOptions::id>("ID", "A message key, the beginning of one, or the id of an ask or a shutdown").required(),
+    takes<&TraceOptions::kind>("--kind KIND", "Of asks only those of this kind: permission, sandbox, plan, stop"),
+    takes<&TraceOptions::full>("--full", "All of what was asked"),
+};
+constexpr Argument quarantine_takes[] = {takes<&QuarantineOptions::limit>("--limit N", "At most so many entries").shows_default().within(1, 10000)};
+
+constexpr Command trace_rows[] = {
+    {.name = "trace", .group = Group::look, .summary = "Tell the whole life of a message, an ask or a shutdown",
+     .help = "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
+             "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
+             "shutdown. Of an ask its subject is shown, masked; --full shows all of what was asked.",
+     .examples = "inbox-poller trace perm-17\n"
+                 "inbox-poller trace shutdown-1770477646348@alice\n"
+                 "inbox-poller trace 0f3a9c21",
+     .arguments = trace_takes, .work = runs<trace>, .prints = operations::shapes<operations::Trace>},
+    {.name = "quarantine", .group = Group::look, .summary = "Show what was refused or could not be read, why, and where the bytes are",
+     .help = "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
+             "newest first, and copies of inbox files that could not be read for several polls.",
+     .examples = "inbox-poller quarantine\n"
+                 "inbox-poller quarantine --json | jq -r '.entries[0].entry'",
+     .arguments = quarantine_takes, .work = runs<quarantine>, .prints = operations::shapes<operations::Quarantine>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_trace(CLI::App& command, Context& context) {
-  auto id = std::make_shared<std::string>();
-  auto kind = std::make_shared<std::string>();
-  explain(command,
-          "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
-          "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
-          "shutdown. Of an ask its subject is shown, masked; --full shows all of what was asked.\n\n"
-          "Examples:\n"
-          "  inbox-poller trace perm-17\n"
-          "  inbox-poller trace shutdown-1770477646348@alice\n"
-          "  inbox-poller trace 0f3a9c21");
-  command.add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
-  command.add_option("--kind", *kind, "Of asks only those of this kind: permission, sandbox, plan, stop")
-      ->type_name("KIND");
-  auto full = std::make_shared<bool>(false);
-  command.add_flag("--full", *full, "All of what was asked");
-  command.callback([id, kind, full, &context] { context.exit_code = trace(context, *id, *kind, *full); });
-}
-
-void declare_quarantine(CLI::App& command, Context& context) {
-  auto limit = std::make_shared<long long>(200);
-  explain(command,
-          "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
-          "newest first, and copies of inbox files that could not be read for several polls.\n\n"
-          "Examples:\n"
-          "  inbox-poller quarantine\n"
-          "  inbox-poller quarantine --json | jq -r '.entries[0].entry'");
-  command.add_option("--limit", *limit, "At most so many entries")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000).description(""));
-  command.callback([limit, &context] { context.exit_code = quarantine(context, *limit); });
-}
+std::span<const Command> trace_commands() { return trace_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -112,40 +112,45 @@ ExitCode wait(Context& context, const WaitOptions& options) {
   return printed != ExitCode::done ? printed : code;
 }
 
+// clang-format off
+constexpr Argument wait_takes[] = {
+    takes<&WaitOptions::idle>("--idle", "Until no worker works"),
+    takes<&WaitOptions::closed>("--closed", "Until no worker is left"),
+    takes<&WaitOptions::mail>("--mail", "Until a message waits for the lead"),
+    takes<&WaitOptions::answered>("--answered", "Until no ask is open"),
+    takes<&WaitOptions::all>("--all", "Until all of these are met, not the first"),
+    takes<&WaitOptions::limit>("--for DURATION", "Wait at most so long (without it: for ever)"),
+    takes<&WaitOptions::quiet>("--quiet", "Print nothing; the exit code tells"),
+};
+
+constexpr Command wait_rows[] = {
+    {.name = "wait", .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
+     .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
+             "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
+             "waited for, but not for --closed.\n"
+             "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
+             "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
+             "  --closed    no worker is left, and no shutdown is under way\n"
+             "  --mail      a message waits for the lead\n"
+             "  --answered  no ask is open",
+     .examples = "inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --for 30min\n"
+                 "inbox-poller shutdown --all && inbox-poller wait --closed --for 5min\n"
+                 "inbox-poller wait --mail --for 1h && inbox-poller recv\n"
+                 "# a headless lead's Stop hook: its turn ends only when nobody works and no mail has come\n"
+                 "inbox-poller wait --idle --mail --for 10min --quiet; exec inbox-poller hook",
+     .arguments = wait_takes, .work = runs<wait>, .prints = operations::shapes<operations::Waited>,
+     .exit_codes = "Exit codes:\n"
+                   "  0  met\n"
+                   "  1  refused by the daemon, or a fault\n"
+                   "  2  the command line is wrong\n"
+                   "  3  no daemon answers, or it ended while we waited\n"
+                   "  4  no such team\n"
+                   "  5  the time is over\n"},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_wait(CLI::App& command, Context& context) {
-  auto options = std::make_shared<WaitOptions>();
-  command.footer(
-      "\nWaits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
-      "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
-      "waited for, but not for --closed.\n"
-      "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
-      "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
-      "  --closed    no worker is left, and no shutdown is under way\n"
-      "  --mail      a message waits for the lead\n"
-      "  --answered  no ask is open\n\n"
-      "Examples:\n"
-      "  inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --for 30min\n"
-      "  inbox-poller shutdown --all && inbox-poller wait --closed --for 5min\n"
-      "  inbox-poller wait --mail --for 1h && inbox-poller recv\n"
-      "  # a headless lead's Stop hook: its turn ends only when nobody works and no mail has come\n"
-      "  inbox-poller wait --idle --mail --for 10min --quiet; exec inbox-poller hook\n\n"
-      "Exit codes:\n"
-      "  0  met\n"
-      "  1  refused by the daemon, or a fault\n"
-      "  2  the command line is wrong\n"
-      "  3  no daemon answers, or it ended while we waited\n"
-      "  4  no such team\n"
-      "  5  the time is over\n");
-  command.add_flag("--idle", options->idle, "Until no worker works");
-  command.add_flag("--closed", options->closed, "Until no worker is left");
-  command.add_flag("--mail", options->mail, "Until a message waits for the lead");
-  command.add_flag("--answered", options->answered, "Until no ask is open");
-  command.add_flag("--all", options->all, "Until all of these are met, not the first");
-  add_duration(command, "--for", options->limit, "Wait at most so long (without it: for ever)");
-  command.add_flag("--quiet", options->quiet, "Print nothing; the exit code tells");
-  command.callback([options, &context] { context.exit_code = wait(context, *options); });
-}
+std::span<const Command> wait_commands() { return wait_rows; }
 
 }  // namespace inbox_poller::poller::cli

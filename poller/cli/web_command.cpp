@@ -191,27 +191,29 @@ ExitCode web_page(Context& context, const WebOptions& options) {
   return serve(context, options, *place, *socket);
 }
 
+// clang-format off
+constexpr Argument web_takes[] = {
+    takes<&WebOptions::listen>("--listen ADDRESS:PORT", "Where to listen; port 0 is any that is free").shows_default(),
+    takes<&WebOptions::names>("--host NAME", "A further name under which a proxy serves it; several may be given"),
+    takes<&WebOptions::link>("--link", "Print the link of the page that runs on that port, and leave"),
+};
+
+constexpr Command web_rows[] = {
+    {.name = "web", .group = Group::look, .summary = "Serve a page on which asks are seen and answered, and the rest is looked at",
+     .help = "Serves a page on which a person sees and answers asks, and looks at workers, chat, one message's way,\n"
+             "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
+             "Only this machine is served, only browsers that were given a link, and each link counts once.\n"
+             "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --host.\n"
+             "/metrics, /healthz and /readyz are answered without a session.",
+     .examples = "inbox-poller web\n"
+                 "inbox-poller web --link                       # the next link of the one that runs\n"
+                 "inbox-poller web --host box.example.com       # behind a proxy that speaks TLS",
+     .arguments = web_takes, .work = runs<web_page>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_web(CLI::App& command, Context& context) {
-  auto options = std::make_shared<WebOptions>();
-  explain(command,
-          "Serves a page on which a person sees and answers asks, and looks at workers, chat, one message's way,\n"
-          "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
-          "Only this machine is served, only browsers that were given a link, and each link counts once.\n"
-          "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --host.\n"
-          "/metrics, /healthz and /readyz are answered without a session.\n\n"
-          "Examples:\n"
-          "  inbox-poller web\n"
-          "  inbox-poller web --link                       # the next link of the one that runs\n"
-          "  inbox-poller web --host box.example.com       # behind a proxy that speaks TLS");
-  command.add_option("--listen", options->listen, "Where to listen; port 0 is any that is free")
-      ->type_name("ADDRESS:PORT")
-      ->capture_default_str();
-  command.add_option("--host", options->names, "A further name under which a proxy serves it; several may be given")
-      ->type_name("NAME");
-  command.add_flag("--link", options->link, "Print the link of the page that runs on that port, and leave");
-  command.callback([options, &context] { context.exit_code = web_page(context, *options); });
-}
+std::span<const Command> web_commands() { return web_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -48,55 +48,54 @@ ExitCode run_lead(Context& context, LeadRunOptions options) {
   return static_cast<ExitCode>(*code);
 }
 
-constexpr const char* about_lead =
-    "Starts the lead and gives it its messages on its standard input whenever it is idle. Its output goes\n"
-    "through byte for byte, its errors too; whole lines of our own input go to it between the messages.\n\n"
-    "stream-json: a client that speaks stream-json both ways. Its turns are known from its output; a message\n"
-    "counts as delivered when its model answers after the client took the line up (command_lifecycle,\n"
-    "user_message_uuids, or the line repeated), or else, assumed, when a turn with an answer ends. With [lead]\n"
-    "permissions its prompts for tools (can_use_tool) are answered by the rules and by `approve` and `deny`;\n"
-    "without that they are left to whoever reads the output. What its command line lacks for this (--verbose, --replay-user-messages and,\n"
-    "with [lead] permissions, --permission-prompt-tool stdio) is added, and said.\n"
-    "lines: any other program. Each message is one line of JSON as `recv --format json` prints it, and counts\n"
-    "as delivered once it was written. The program may call `inbox-poller lead busy` and `lead idle`.\n\n"
-    "The lead's input stays open, also when ours ends, until SIGTERM, SIGINT or SIGHUP: these are passed on to\n"
-    "the lead's process group, and nothing is started again after them. Without a daemon the lead goes on;\n"
-    "it gets its messages when the daemon is back. What was not delivered when the lead ended comes again,\n"
-    "and says that it may be a repeat.\n\n"
-    "Examples:\n"
-    "  inbox-poller lead run --restart 5 -- claude -p --input-format stream-json \\\n"
-    "      --output-format stream-json --verbose --replay-user-messages\n"
-    "  inbox-poller lead run --protocol lines -- ./my-lead.py\n\n"
-    "The exit code is the lead's, or 128 and the number of the signal that ended it; 1 when it could not be\n"
-    "started, 2 when the command line is wrong.";
+struct LeadRunLine {
+  LeadRunOptions lead;
+  std::string protocol = "stream-json";
+};
+
+ExitCode run_line(Context& context, const LeadRunLine& line) {
+  if (context.behind_dashes.empty()) throw CLI::ValidationError("the program stands behind --: lead run -- PROGRAM");
+  LeadRunOptions options = line.lead;
+  options.argv = context.behind_dashes;
+  options.lines = line.protocol == "lines";
+  return run_lead(context, options);
+}
+
+// clang-format off
+constexpr Argument lead_run_takes[] = {
+    takes<&LeadRunLine::lead, &LeadRunOptions::argv>("PROGRAM ARGS", "The program and its arguments, behind --").required(),
+    takes<&LeadRunLine::protocol>("--protocol NAME", "stream-json or lines").shows_default().one_of("stream-json, lines"),
+    takes<&LeadRunLine::lead, &LeadRunOptions::restarts>("--restart N", "Start it again when it fails, at most so often without a turn that ended in between").shows_default().within(0, 1'000'000),
+    takes<&LeadRunLine::lead, &LeadRunOptions::resume>("--resume,!--no-resume", "Add --resume SESSION when it is started again (stream-json; the default)"),
+};
+
+constexpr Command lead_run_rows[] = {
+    {.name = "lead run", .group = Group::deliver, .summary = "Start the lead, and give it its messages on its standard input",
+     .help = "Starts the lead and gives it its messages on its standard input whenever it is idle. Its output goes\n"
+             "through byte for byte, its errors too; whole lines of our own input go to it between the messages.\n\n"
+             "stream-json: a client that speaks stream-json both ways. Its turns are known from its output; a message\n"
+             "counts as delivered when its model answers after the client took the line up (command_lifecycle,\n"
+             "user_message_uuids, or the line repeated), or else, assumed, when a turn with an answer ends. With [lead]\n"
+             "permissions its prompts for tools (can_use_tool) are answered by the rules and by `approve` and `deny`;\n"
+             "without that they are left to whoever reads the output. What its command line lacks for this (--verbose, --replay-user-messages and,\n"
+             "with [lead] permissions, --permission-prompt-tool stdio) is added, and said.\n"
+             "lines: any other program. Each message is one line of JSON as `recv --format json` prints it, and counts\n"
+             "as delivered once it was written. The program may call `inbox-poller lead busy` and `lead idle`.\n\n"
+             "The lead's input stays open, also when ours ends, until SIGTERM, SIGINT or SIGHUP: these are passed on to\n"
+             "the lead's process group, and nothing is started again after them. Without a daemon the lead goes on;\n"
+             "it gets its messages when the daemon is back. What was not delivered when the lead ended comes again,\n"
+             "and says that it may be a repeat.",
+     .examples = "inbox-poller lead run --restart 5 -- claude -p --input-format stream-json \\\n"
+                 "    --output-format stream-json --verbose --replay-user-messages\n"
+                 "inbox-poller lead run --protocol lines -- ./my-lead.py",
+     .arguments = lead_run_takes, .work = runs<run_line>,
+     .exit_codes = "The exit code is the lead's, or 128 and the number of the signal that ended it; 1 when it could not be\n"
+                   "started, 2 when the command line is wrong.\n"},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_lead_run(CLI::App& command, Context& context) {
-  auto options = std::make_shared<LeadRunOptions>();
-  auto protocol = std::make_shared<std::string>("stream-json");
-  command.footer(std::string("\n") + about_lead + "\n");
-  command.add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
-      ->type_name("ARGS")
-      ->required();
-  command.add_option("--protocol", *protocol, "stream-json or lines")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"stream-json", "lines"}).description(""));
-  command
-      .add_option("--restart", options->restarts,
-                  "Start it again when it fails, at most so often without a turn that ended in between")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000).description(""));
-  command.add_flag("--resume,!--no-resume", options->resume,
-                   "Add --resume SESSION when it is started again (stream-json; the default)");
-  command.callback([options, protocol, &context] {
-    if (context.behind_dashes.empty()) throw CLI::ValidationError("the program stands behind --: lead run -- PROGRAM");
-    options->argv = context.behind_dashes;
-    options->lines = *protocol == "lines";
-    context.exit_code = run_lead(context, *options);
-  });
-}
+std::span<const Command> lead_run_commands() { return lead_run_rows; }
 
 }  // namespace inbox_poller::poller::cli

@@ -44,7 +44,15 @@ Result<std::vector<std::string>> arguments_of(const Context& context, const McpI
   return words;
 }
 
+/// Whatever a client calls a server may stand in the names of its tools.
+void check_name(const std::string& name) {
+  const bool fits = !name.empty() && name.size() <= 64 &&
+                    name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos;
+  if (!fits) throw CLI::ValidationError("--name: a server's name has letters, digits, '_' and '-', at most 64");
+}
+
 ExitCode install(Context& context, const McpInstallOptions& options) {
+  check_name(options.name);
   auto program = program_path();
   if (!program) return context.fail(program.error());
   if (!schema::is_our_program(*program))
@@ -70,6 +78,7 @@ ExitCode install(Context& context, const McpInstallOptions& options) {
 }
 
 ExitCode uninstall(Context& context, const McpInstallOptions& options) {
+  check_name(options.name);
   const auto place = mcp_place(options.scope);
   if (!place) return context.fail(place.error());
   SettingsChange change;
@@ -82,55 +91,41 @@ ExitCode uninstall(Context& context, const McpInstallOptions& options) {
   return change_settings(context, change);
 }
 
-void add_common(CLI::App& command, McpInstallOptions& options) {
-  command
-      .add_option("--scope", options.scope,
-                  "local: you, in this folder; project: everybody, in .mcp.json of this folder; user: you, everywhere")
-      ->type_name("SCOPE")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"user", "project", "local"}).description(""));
-  command.add_option("--name", options.name, "What the client calls the server")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->check(CLI::Validator(
-          [](const std::string& name) {
-            const bool fits = !name.empty() && name.size() <= 64 &&
-                              name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
-                                  std::string::npos;
-            return fits ? std::string() : std::string("a server's name has letters, digits, '_' and '-', at most 64");
-          },
-          ""));
-  command.add_flag("--yes", options.yes, "Write without asking");
-}
+constexpr Argument common[] = {
+    takes<&McpInstallOptions::scope>(
+        "--scope SCOPE", "local: you, in this folder; project: everybody, in .mcp.json of this folder; user: you, everywhere")
+        .shows_default()
+        .one_of("user, project, local"),
+    takes<&McpInstallOptions::name>("--name NAME", "What the client calls the server").shows_default(),
+    takes<&McpInstallOptions::yes>("--yes", "Write without asking"),
+};
+
+// clang-format off
+constexpr Argument mcp_install_takes[] = {
+    takes<&McpInstallOptions::place, &BoxPlace::actor>("--actor NAME", "Whose mailbox it is (default: COLLAB_ACTOR)"),
+    takes<&McpInstallOptions::place, &BoxPlace::root>("--root DIR", "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)"),
+    takes_each<&McpInstallOptions::place, box_known_actors>(),
+    takes<&McpInstallOptions::channel>("--channel", "Push messages into the session too, where its client takes that"),
+};
+
+constexpr Command mcp_install_rows[] = {
+    {.name = "mcp install", .group = Group::deliver, .summary = "Put this server into the settings of a client",
+     .help = "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
+             "before is kept beside it. Twice is as good as once. With --root and --actor it is the mailbox of one\n"
+             "actor; without them the lead of a team (--team, --socket). They become arguments of the server, since a\n"
+             "client may start it with few variables. The last line is what allows the tools.",
+     .examples = "inbox-poller mcp install --root scratch/coordination --actor alice\n"
+                 "inbox-poller mcp install --scope project --team demo --yes",
+     .shared = common, .arguments = mcp_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
+    {.name = "mcp uninstall", .group = Group::deliver, .summary = "Take it out again",
+     .help = "Removes what `mcp install` put there, from whichever version of it.",
+     .examples = "inbox-poller mcp uninstall --scope project --yes",
+     .shared = common, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
+};
+// clang-format on
 
 }  // namespace
 
-void declare_mcp_install(CLI::App& command, Context& context) {
-  auto options = std::make_shared<McpInstallOptions>();
-  explain(command,
-          "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
-          "before is kept beside it. Twice is as good as once. With --root and --actor it is the mailbox of one\n"
-          "actor; without them the lead of a team (--team, --socket). They become arguments of the server, since a\n"
-          "client may start it with few variables. The last line is what allows the tools.\n\n"
-          "Examples:\n"
-          "  inbox-poller mcp install --root scratch/coordination --actor alice\n"
-          "  inbox-poller mcp install --scope project --team demo --yes");
-  add_common(command, *options);
-  command.add_option("--actor", options->place.actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->place.root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
-  add_known_actors(command, options->place.known_actors);
-  command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
-  command.callback([options, &context] { context.exit_code = install(context, *options); });
-}
-
-void declare_mcp_uninstall(CLI::App& command, Context& context) {
-  auto options = std::make_shared<McpInstallOptions>();
-  explain(command,
-          "Removes what `mcp install` put there, from whichever version of it.\n\n"
-          "Example:\n"
-          "  inbox-poller mcp uninstall --scope project --yes");
-  add_common(command, *options);
-  command.callback([options, &context] { context.exit_code = uninstall(context, *options); });
-}
+std::span<const Command> mcp_install_commands() { return mcp_install_rows; }
 
 }  // namespace inbox_poller::poller::cli

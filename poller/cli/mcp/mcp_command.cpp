@@ -77,28 +77,29 @@ ExitCode run_mcp(Context& context, const McpOptions& options) {
   return whom->root.empty() ? serve_lead(context, settings) : serve_actor(context, *whom, settings);
 }
 
+// clang-format off
+constexpr Argument mcp_takes[] = {
+    takes<&McpOptions::place, &BoxPlace::actor>("--actor NAME", "Whose mailbox it is (default: COLLAB_ACTOR)"),
+    takes<&McpOptions::place, &BoxPlace::root>("--root DIR", "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)"),
+    takes_each<&McpOptions::place, box_known_actors>(),
+    takes<&McpOptions::ack_within>("--ack-within DURATION", "A message that the client does not acknowledge for so long comes again (default: 10min)"),
+    takes<&McpOptions::channel>("--channel", "Push messages into the session too, where its client takes that"),
+};
+
+constexpr Command mcp_rows[] = {
+    {.name = "mcp", .group = Group::deliver, .summary = "Mail and tasks as tools of an assistant: a server that its client starts",
+     .help = "Speaks the model context protocol on its standard input and output: a client starts it, one for each\n"
+             "session (`mcp install` writes that into its settings). With --root it is the mailbox of one actor; without\n"
+             "it the lead of a team that a daemon serves. A message that recv returned is taken when the client asks for\n"
+             "something else; a call that is cancelled, a client or a server that dies takes nothing along.",
+     .examples = "inbox-poller mcp --root ~/project/coordination --actor alice\n"
+                 "inbox-poller mcp --team demo",
+     .arguments = mcp_takes, .work = runs<run_mcp>},
+};
+// clang-format on
+
 }  // namespace
 
-void declare_mcp(CLI::App& command, Context& context) {
-  auto options = std::make_shared<McpOptions>();
-  explain(command,
-          "Speaks the model context protocol on its standard input and output: a client starts it, one for each\n"
-          "session (`mcp install` writes that into its settings). With --root it is the mailbox of one actor; without\n"
-          "it the lead of a team that a daemon serves. A message that recv returned is taken when the client asks for\n"
-          "something else; a call that is cancelled, a client or a server that dies takes nothing along.\n\n"
-          "Examples:\n"
-          "  inbox-poller mcp --root ~/project/coordination --actor alice\n"
-          "  inbox-poller mcp --team demo");
-  command.add_option("--actor", options->place.actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->place.root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
-  add_known_actors(command, options->place.known_actors);
-  add_duration(command, "--ack-within", options->ack_within,
-               "A message that the client does not acknowledge for so long comes again (default: 10min)");
-  command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
-  command.require_subcommand(0, 1);
-  command.callback([&command, options, &context] {
-    if (command.get_subcommands().empty()) context.exit_code = run_mcp(context, *options);
-  });
-}
+std::span<const Command> mcp_commands() { return mcp_rows; }
 
 }  // namespace inbox_poller::poller::cli

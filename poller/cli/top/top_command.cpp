@@ -174,6 +174,14 @@ class TopLoop {
   std::optional<ExitCode> left_;
 };
 
+struct TopOptions {
+  bool no_confirm = false;
+};
+
+ExitCode top(Context& context, const TopOptions& options) {
+  return stay_at_terminal(context, {.by = {}, .confirm = !options.no_confirm});
+}
+
 }  // namespace
 
 ExitCode stay_at_terminal(Context& context, Top::Options options) {
@@ -191,23 +199,30 @@ ExitCode stay_at_terminal(Context& context, Top::Options options) {
   return TopLoop(context, *socket, std::move(*screen), std::move(options)).run();
 }
 
-void declare_top(CLI::App& command, Context& context) {
-  explain(command,
-          "Stays on the terminal and shows what goes on, as it changes: the open asks, teams, workers, chat, and\n"
-          "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
-          "pages, ? for the rest, q leaves.\n\n"
-          "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
-          "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
-          "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n"
-          "`inbox-poller pending --watch` is the same, with only the asks that its options choose.\n\n"
-          "Examples:\n"
-          "  inbox-poller top\n"
-          "  inbox-poller top --team demo");
-  auto confirm = std::make_shared<bool>(true);
-  command.add_flag_callback(
-      "--no-confirm", [confirm] { *confirm = false; },
-      "Do not ask back where all of one ask is on the screen (after Enter): a approves it");
-  command.callback([confirm, &context] { context.exit_code = stay_at_terminal(context, {.by = {}, .confirm = *confirm}); });
-}
+namespace {
+
+// clang-format off
+constexpr Argument top_takes[] = {
+    takes<&TopOptions::no_confirm>("--no-confirm", "Do not ask back where all of one ask is on the screen (after Enter): a approves it"),
+};
+
+constexpr Command top_rows[] = {
+    {.name = "top", .group = Group::answer, .summary = "Stay on the terminal: asks and their answers by key, teams, workers, chat",
+     .help = "Stays on the terminal and shows what goes on, as it changes: the open asks, teams, workers, chat, and\n"
+             "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
+             "pages, ? for the rest, q leaves.\n\n"
+             "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
+             "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
+             "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n"
+             "`inbox-poller pending --watch` is the same, with only the asks that its options choose.",
+     .examples = "inbox-poller top\n"
+                 "inbox-poller top --team demo",
+     .arguments = top_takes, .work = runs<top>},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> top_commands() { return top_rows; }
 
 }  // namespace inbox_poller::poller::cli
