@@ -248,7 +248,7 @@ ExitCode approve(Context& context, const AnswerOptions& options) { return answer
 ExitCode deny(Context& context, const AnswerOptions& options) { return answer(context, "deny", options); }
 
 /// Which asks, and who answers them.
-constexpr Argument which[] = {
+constexpr Argument which_asks[] = {
     takes<&AnswerOptions::ids>("ID", "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more"),
     takes<&AnswerOptions::like>("--like ID", "All open asks that the rule which --always would make from this one covers; shown before"),
     takes<&AnswerOptions::yes>("--yes", "With --like: without the question"),
@@ -302,13 +302,13 @@ constexpr Command ask_rows[] = {
                  "inbox-poller approve perm-17 --by team-lead\n"
                  "inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
                  "inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'",
-     .shared = which, .arguments = approve_takes, .work = runs<approve>, .prints = operations::shapes<operations::Outcomes>},
+     .shared = which_asks, .arguments = approve_takes, .work = runs<approve>, .prints = operations::shapes<operations::Outcomes>},
     {.name = "deny", .group = Group::answer, .summary = "Refuse what a worker asks for",
      .help = "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
              "Several ids, beginnings of ids and --like are as in `inbox-poller approve --help`.",
      .examples = "inbox-poller deny --like perm-17 --reason 'not on a Friday'\n"
                  "inbox-poller deny perm-17 --reason 'do not push; open a pull request'",
-     .shared = which, .arguments = deny_takes, .work = runs<deny>, .prints = operations::shapes<operations::Outcomes>},
+     .shared = which_asks, .arguments = deny_takes, .work = runs<deny>, .prints = operations::shapes<operations::Outcomes>},
 };
 // clang-format on
 

@@ -271,15 +271,15 @@ ExitCode copy(Context& context, const BoxOptions& options) {
 
 // --- what they take
 
-constexpr Argument task_id[] = {takes<&BoxOptions::id>("ID", "The task's id, as `claim` shows it, or how it begins").required()};
+constexpr Argument box_task_id[] = {takes<&BoxOptions::id>("ID", "The task's id, as `claim` shows it, or how it begins").required()};
 
-constexpr Argument filter[] = {
+constexpr Argument box_filter[] = {
     takes<&BoxOptions::type>("--type TYPE", "Only a message of this type"),
     takes<&BoxOptions::in_reply_to>("--reply-to ID", "Only the answer to the message of this id"),
 };
 
-constexpr Argument lease = takes<&BoxOptions::lease>("--lease DURATION", "Hold it for so long (default: 2min)");
-constexpr Argument is_text = takes<&BoxOptions::is_text>("--text", "It is a text, also when it looks like JSON");
+constexpr Argument box_lease = takes<&BoxOptions::lease>("--lease DURATION", "Hold it for so long (default: 2min)");
+constexpr Argument box_is_text = takes<&BoxOptions::is_text>("--text", "It is a text, also when it looks like JSON");
 
 constexpr std::string_view gone_when_printed =
     "A message is gone only when it was written out: a closed pipe, a full disk or a kill in between loses\n"
@@ -294,26 +294,26 @@ constexpr Argument box_takes[] = {
 constexpr Argument box_send_takes[] = {
     takes<&BoxOptions::to>("TO", "Whose mailbox").required(),
     takes<&BoxOptions::value>("PAYLOAD", "What it says: JSON, or a text; - reads the standard input").required(),
-    is_text,
+    box_is_text,
     takes<&BoxOptions::type>("--type TYPE", "What kind of message it is (default: message)"),
     takes<&BoxOptions::in_reply_to>("--in-reply-to ID", "The id of the message that this answers"),
 };
 constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout,--wait DURATION", "Wait for so long at most (default: for ever)")};
 constexpr Argument box_post_takes[] = {
     takes<&BoxOptions::value>("PAYLOAD", "What is to be done: JSON, or a text; - reads the standard input").required(),
-    is_text,
+    box_is_text,
     takes<&BoxOptions::type>("--type TYPE", "What kind of task it is (default: task)"),
     takes<&BoxOptions::priority>("--priority NUMBER", "Higher ones are claimed first"),
 };
 constexpr Argument box_claim_takes[] = {
     takes<&BoxOptions::type>("--type TYPE", "Only a task of this type"),
-    lease,
+    box_lease,
 };
 constexpr Argument box_complete_takes[] = {
     takes<&BoxOptions::value>("RESULT", "What came of it: JSON, or a text; - reads the standard input").required(),
-    is_text,
+    box_is_text,
 };
-constexpr Argument box_heartbeat_takes[] = {lease};
+constexpr Argument box_heartbeat_takes[] = {box_lease};
 constexpr Argument box_abandon_takes[] = {takes<&BoxOptions::reason>("REASON", "Why, for whoever takes it next").required()};
 constexpr Argument box_sweep_takes[] = {takes<&BoxOptions::timeout>("--wait DURATION", "Go on for so long")};
 constexpr Argument box_copy_takes[] = {
@@ -343,12 +343,12 @@ constexpr Command box_rows[] = {
              "takes nothing.",
      .examples = "inbox-poller box recv --timeout 60s\n"
                  "inbox-poller box recv --reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --json",
-     .shared = filter, .arguments = box_recv_takes, .work = runs<in_box<recv>>, .prints = operations::shapes<operations::BoxMessage>,
+     .shared = box_filter, .arguments = box_recv_takes, .work = runs<in_box<recv>>, .prints = operations::shapes<operations::BoxMessage>,
      .note = gone_when_printed},
     {.name = "box try-recv", .group = Group::act, .summary = "Take the oldest message to you, if there is one",
      .help = "As `box recv`, without waiting; nothing is exit code 4.",
      .examples = "inbox-poller box try-recv --type ack",
-     .shared = filter, .work = runs<in_box<try_recv>>, .prints = operations::shapes<operations::BoxMessage>,
+     .shared = box_filter, .work = runs<in_box<try_recv>>, .prints = operations::shapes<operations::BoxMessage>,
      .note = gone_when_printed},
     {.name = "box inbox", .group = Group::act, .summary = "Show what waits for you, and how the tasks stand",
      .help = "Shows what waits for you, and how the tasks stand; changes nothing.",
@@ -369,16 +369,16 @@ constexpr Command box_rows[] = {
     {.name = "box heartbeat", .group = Group::act, .summary = "Hold a task for longer",
      .help = "You are still at it: the lease runs from now.",
      .examples = "inbox-poller box heartbeat 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --lease 5min",
-     .shared = task_id, .arguments = box_heartbeat_takes, .work = runs<in_box<heartbeat>>, .prints = operations::shapes<operations::BoxTask>},
+     .shared = box_task_id, .arguments = box_heartbeat_takes, .work = runs<in_box<heartbeat>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "box complete", .group = Group::act, .summary = "Hand in the result of a task",
      .help = "Hands in the result of a task that you hold. When you do not hold it any more, that is said, and the\n"
              "result is kept among the dead letters (`inbox-poller tasks --dead`).",
      .examples = "inbox-poller box complete 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 '{\"merged\": true}'",
-     .shared = task_id, .arguments = box_complete_takes, .work = runs<in_box<complete>>, .prints = operations::shapes<operations::BoxTask>},
+     .shared = box_task_id, .arguments = box_complete_takes, .work = runs<in_box<complete>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "box abandon", .group = Group::act, .summary = "Give a task back",
      .help = "Gives a task that you hold back, for another. Handed out three times and not done, it is dead.",
      .examples = "inbox-poller box abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'",
-     .shared = task_id, .arguments = box_abandon_takes, .work = runs<in_box<abandon>>, .prints = operations::shapes<operations::BoxTask>},
+     .shared = box_task_id, .arguments = box_abandon_takes, .work = runs<in_box<abandon>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "box sweep", .group = Group::act, .summary = "Give back the tasks whose lease is over",
      .help = "Gives back the tasks whose lease is over. That takes two steps, two seconds apart. One of all actors\n"
              "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"

@@ -65,7 +65,8 @@ std::string footer_of(const Command& command) {
   const std::string examples(command.examples);
   const auto lines = std::count(examples.begin(), examples.end(), '\n') + 1;
   std::string text = '\n' + std::string(command.help) + '\n' + std::string(command.note);
-  if (!examples.empty()) text += (lines > 1 ? "\nExamples:\n  " : "\nExample:\n  ") + boost::algorithm::replace_all_copy(examples, "\n", "\n  ") + '\n';
+  if (!examples.empty())
+    text += (lines > 1 ? "\nExamples:\n  " : "\nExample:\n  ") + boost::algorithm::replace_all_copy(examples, "\n", "\n  ") + '\n';
   return text + '\n' + every_commands_options + (command.exit_codes.empty() ? exit_codes : std::string(command.exit_codes));
 }
 
@@ -153,7 +154,7 @@ const CLI::App* command_below(const CLI::App& above, const std::string& name) {
 namespace {
 
 // clang-format off
-constexpr Argument words[] = {takes<&HelpOptions::words>("COMMAND", "The command's words")};
+constexpr Argument help_takes[] = {takes<&HelpOptions::words>("COMMAND", "The command's words")};
 
 constexpr Command help_rows[] = {
     {.name = "help",
@@ -161,7 +162,7 @@ constexpr Command help_rows[] = {
      .summary = "Explain a command: help COMMAND",
      .help = "The same as `COMMAND --help`; without a command, as `--help`.",
      .examples = "inbox-poller help hook install",
-     .arguments = words,
+     .arguments = help_takes,
      .work = runs<help>},
 };
 // clang-format on

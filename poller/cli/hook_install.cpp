@@ -155,7 +155,7 @@ ExitCode uninstall(Context& context, const InstallOptions& options) {
   return apply(context, options, std::move(change));
 }
 
-constexpr Argument common[] = {
+constexpr Argument hook_settings_takes[] = {
     takes<&InstallOptions::scope>("--scope SCOPE", "user: ~/.claude or $CLAUDE_CONFIG_DIR; project: .claude in this folder")
         .shows_default()
         .one_of("user, project"),
@@ -183,13 +183,13 @@ constexpr Command hook_install_rows[] = {
      .examples = "inbox-poller hook install\n"
                  "inbox-poller hook install --for workers --scope project --yes\n"
                  "inbox-poller hook install --print --client 2.1.330",
-     .shared = common, .arguments = hook_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
+     .shared = hook_settings_takes, .arguments = hook_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
     {.name = "hook uninstall", .group = Group::deliver, .summary = "Take our hooks out again",
      .help = "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
              "the workers', or with --for only these.",
      .examples = "inbox-poller hook uninstall --yes\n"
                  "inbox-poller hook uninstall --for workers",
-     .shared = common, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
+     .shared = hook_settings_takes, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
 };
 // clang-format on
 

@@ -386,14 +386,14 @@ constexpr const char* left_to_the_daemon =
 ExitCode show_all(Context& context, const InboxOptions& options) { return show(context, options, false); }
 ExitCode show_unread(Context& context, const InboxOptions& options) { return show(context, options, true); }
 
-constexpr Argument whose[] = {takes<&InboxOptions::member>("MEMBER", "Whose inbox").required()};
+constexpr Argument inbox_whose[] = {takes<&InboxOptions::member>("MEMBER", "Whose inbox").required()};
 
 // clang-format off
 constexpr Argument inbox_takes[] = {
     takes_each<&InboxOptions::sources, source_arguments>(),
     takes<&InboxOptions::root>("--root DIR", "The folder that holds the teams; nothing is read from a configuration"),
 };
-constexpr Argument reader_takes[] = {
+constexpr Argument inbox_reader_takes[] = {
     takes<&InboxOptions::last>("--last N", "Only so many, the newest"),
     takes<&InboxOptions::full>("--full", "Whole texts"),
 };
@@ -433,28 +433,28 @@ constexpr Command inbox_rows[] = {
      .help = "In the order of the file; a star stands before what is unread.",
      .examples = "inbox-poller inbox show team-lead --last 5\n"
                  "inbox-poller inbox show alice --full",
-     .shared = whose, .arguments = reader_takes, .work = runs<show_all>, .prints = operations::shapes<operations::InboxEntries>},
+     .shared = inbox_whose, .arguments = inbox_reader_takes, .work = runs<show_all>, .prints = operations::shapes<operations::InboxEntries>},
     {.name = "inbox unread", .group = Group::act, .summary = "Show the unread entries of an inbox",
      .help = "As `show`; nothing unread is exit code 4.",
      .examples = "inbox-poller inbox unread team-lead",
-     .shared = whose, .arguments = reader_takes, .work = runs<show_unread>, .prints = operations::shapes<operations::InboxEntries>},
+     .shared = inbox_whose, .arguments = inbox_reader_takes, .work = runs<show_unread>, .prints = operations::shapes<operations::InboxEntries>},
     {.name = "inbox send", .group = Group::act, .summary = "Append a message to an inbox",
      .help = "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
              "on instead of reading it is refused. \"-\" reads the text from the standard input.",
      .examples = "inbox-poller inbox send alice 'please rebase'\n"
                  "git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'",
-     .shared = whose, .arguments = inbox_send_takes, .work = runs<send>, .prints = operations::shapes<operations::InboxSent>},
+     .shared = inbox_whose, .arguments = inbox_send_takes, .work = runs<send>, .prints = operations::shapes<operations::InboxSent>},
     {.name = "inbox mark-read", .group = Group::act, .summary = "Mark entries of an inbox as read",
      .help = "Marks entries as read, under the lock: those that --key names, or all.",
      .examples = "inbox-poller inbox mark-read alice --all\n"
                  "inbox-poller inbox mark-read alice --key 0f3a9c21d4e8",
-     .shared = whose, .arguments = inbox_mark_read_takes, .work = runs<mark_read>, .prints = operations::shapes<operations::InboxChanged>,
+     .shared = inbox_whose, .arguments = inbox_mark_read_takes, .work = runs<mark_read>, .prints = operations::shapes<operations::InboxChanged>,
      .note = left_to_the_daemon},
     {.name = "inbox clear", .group = Group::act, .summary = "Remove entries from an inbox",
      .help = "Removes the entries that are marked read; with --all every one.",
      .examples = "inbox-poller inbox clear alice\n"
                  "inbox-poller inbox clear alice --all --yes",
-     .shared = whose, .arguments = inbox_clear_takes, .work = runs<clear>, .prints = operations::shapes<operations::InboxChanged>,
+     .shared = inbox_whose, .arguments = inbox_clear_takes, .work = runs<clear>, .prints = operations::shapes<operations::InboxChanged>,
      .note = left_to_the_daemon},
 };
 // clang-format on

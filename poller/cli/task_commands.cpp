@@ -105,7 +105,7 @@ constexpr Argument tasks_takes[] = {
     takes_each<&TaskOptions::place, box_root>(),
     takes<&TaskOptions::dead>("--dead", "The dead letters, and why"),
 };
-constexpr Argument one_takes[] = {takes<&TaskOptions::id>("ID", "The task's id, or how it begins").required()};
+constexpr Argument one_task[] = {takes<&TaskOptions::id>("ID", "The task's id, or how it begins").required()};
 
 constexpr Command task_rows[] = {
     {.name = "tasks", .group = Group::look, .summary = "Show the task queue of a folder that agents share: list, show, requeue",
@@ -118,11 +118,11 @@ constexpr Command task_rows[] = {
     {.name = "tasks show", .group = Group::look, .summary = "Show all that is known of a task",
      .help = "All that is known of a task, wherever it stands, and results that came too late.",
      .examples = "inbox-poller tasks show 0f3a9c21d4e8",
-     .arguments = one_takes, .work = runs<show_one>, .prints = operations::shapes<operations::BoxTasks>},
+     .arguments = one_task, .work = runs<show_one>, .prints = operations::shapes<operations::BoxTasks>},
     {.name = "tasks requeue", .group = Group::look, .summary = "Put a dead task back to where it can be claimed",
      .help = "Puts a dead task back to where it can be claimed; its attempts are counted anew.",
      .examples = "inbox-poller tasks requeue 0f3a9c21d4e8",
-     .arguments = one_takes, .work = runs<requeue>, .prints = operations::shapes<operations::BoxTask>},
+     .arguments = one_task, .work = runs<requeue>, .prints = operations::shapes<operations::BoxTask>},
 };
 // clang-format on
 

@@ -91,7 +91,7 @@ ExitCode uninstall(Context& context, const McpInstallOptions& options) {
   return change_settings(context, change);
 }
 
-constexpr Argument common[] = {
+constexpr Argument mcp_settings_takes[] = {
     takes<&McpInstallOptions::scope>(
         "--scope SCOPE", "local: you, in this folder; project: everybody, in .mcp.json of this folder; user: you, everywhere")
         .shows_default()
@@ -116,11 +116,11 @@ constexpr Command mcp_install_rows[] = {
              "client may start it with few variables. The last line is what allows the tools.",
      .examples = "inbox-poller mcp install --root scratch/coordination --actor alice\n"
                  "inbox-poller mcp install --scope project --team demo --yes",
-     .shared = common, .arguments = mcp_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
+     .shared = mcp_settings_takes, .arguments = mcp_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
     {.name = "mcp uninstall", .group = Group::deliver, .summary = "Take it out again",
      .help = "Removes what `mcp install` put there, from whichever version of it.",
      .examples = "inbox-poller mcp uninstall --scope project --yes",
-     .shared = common, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
+     .shared = mcp_settings_takes, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
 };
 // clang-format on
 
