@@ -157,13 +157,10 @@ namespace {
 constexpr Argument help_takes[] = {takes<&HelpOptions::words>("COMMAND", "The command's words")};
 
 constexpr Command help_rows[] = {
-    {.name = "help",
-     .group = Group::set_up,
-     .summary = "Explain a command: help COMMAND",
+    {.name = "help", .group = Group::set_up, .summary = "Explain a command: help COMMAND",
      .help = "The same as `COMMAND --help`; without a command, as `--help`.",
      .examples = "inbox-poller help hook install",
-     .arguments = help_takes,
-     .work = runs<help>},
+     .arguments = help_takes, .work = runs<help>},
 };
 // clang-format on
 

@@ -113,7 +113,8 @@ ExitCode apply(Context& context, const InstallOptions& options, SettingsChange c
   return change_settings(context, change);
 }
 
-ExitCode install(Context& context, const InstallOptions& options) {
+ExitCode install(Context& context, InstallOptions& options) {
+  if (options.user.empty()) options.user = "lead";
   auto program = program_of(context, options);
   if (!program) return context.fail(program.error());
   const Readers readers = readers_of(options);

@@ -24,7 +24,8 @@ WITHOUT = {"top", "web", "run", "completion", "manual", "help", "init", "inbox",
 
 def commands():
     """Every row of the table of commands."""
-    return re.findall(r'^    \{"([a-z -]+)", Group::', (ROOT / "poller/cli/commands.cpp").read_text("utf-8"), re.M)
+    return [name for file in (ROOT / "poller/cli").rglob("*.cpp")
+            for name in re.findall(r'^    \{\.name = "([a-z -]+)", \.group = ', file.read_text("utf-8"), re.M)]
 
 
 class Json(ProcessTest):
