@@ -119,14 +119,15 @@ Reading read_line(std::string_view line) {
     } else if (c == '#' && !in_word) {
       i = std::min(line.find('\n', i), line.size()) - 1;
     } else if (c == ';' || c == '|' || c == '\n' || c == '(' || c == ')' ||
-               (c == '&' && (i == 0 || line[i - 1] != '>'))) {
+               (c == '&' && (i == 0 || (line[i - 1] != '>' && line[i - 1] != '<')))) {
       end_word();
       reading.commands.emplace_back();
     } else {
       if (c == '<' || c == '>') {
         if (word.find_first_not_of("0123456789") == std::string::npos) in_word = false;  // the number of what is redirected
         end_word();
-        const auto behind = c == '>' ? harmless_redirection(line.substr(i)) : std::nullopt;
+        const bool copies = line.substr(i, 2) == "<&";  // `2<&1` is `2>&1`
+        const auto behind = c == '>' || copies ? harmless_redirection('>' + std::string(line.substr(i + 1))) : std::nullopt;
         reading.hidden = reading.hidden || !behind;
         i += behind.value_or(1) - 1;
         continue;
