@@ -10,8 +10,8 @@ import unittest
 import team as wire
 from case import ProcessTest
 from daemon import LIMIT_S, team_toml
+from test_json import commands
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What stays until somebody ends it, or wants a terminal, a browser, a client, another host or a Redis that this machine has at that path:
 # a test of its own runs each.
 NOT_HERE = (r"inbox-poller ((top|web|run)\b|lead run --[rp]|mcp --)", r"--watch", r"recv --follow", r"hook wait", r"box sweep --wait", r"box copy",
@@ -45,12 +45,6 @@ def expected(line, table, otherwise):
     """The row of the longest name that stands in the line."""
     names = [name for name in table if name in line]
     return table[max(names, key=len)] if names else otherwise
-
-
-def commands():
-    """Every row of the table of commands."""
-    return [name for file in sorted((ROOT / "poller/cli").rglob("*.cpp"))
-            for name in re.findall(r'^    \{\.name = "([a-z -]+)", \.group = ', file.read_text("utf-8"), re.M)]
 
 
 def examples(command):
