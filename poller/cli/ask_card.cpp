@@ -74,23 +74,21 @@ std::string ask_text(const operations::OpenAsk& ask, const std::string& when) {
          "  asked " + when;
 }
 
-std::vector<json::object> answers_to(const std::vector<const operations::OpenAsk*>& asks, const json::object& words) {
-  constexpr std::size_t most = 40'000;  // of 64 KiB
-  std::vector<json::object> requests;
+std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks) {
+  constexpr std::size_t most = 40'000;  // bytes of the 64 KiB of a request
+  std::vector<requests::Strings> lists;
   std::size_t size = most;
   for (const auto* ask : asks) {
     std::string id = ask->message_key.bytes;  // the lead's own prompts have none
     if (id.empty()) id = ask->request_id.bytes;
     size += id.size() + 3;
     if (size > most) {
-      requests.push_back(words);
-      requests.back()["shown"] = true;
-      requests.back()["ids"] = json::array();
+      lists.emplace_back();
       size = id.size() + 3;
     }
-    requests.back()["ids"].as_array().emplace_back(id);
+    lists.back().push_back(std::move(id));
   }
-  return requests;
+  return lists;
 }
 
 std::string answered_by_rules(const std::vector<operations::RuledAsk>& asks) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "poller/cli/printable.hpp"
-#include "schema/operations/ask.hpp"
+#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -23,10 +23,19 @@ std::string ask_content(const operations::Ask& ask, const operations::Text& fold
 /// What stands behind its name: the team, everything that is approved by approving it, as lines, and when it was asked.
 /// The asker's own words are marked as such and stand behind a margin.
 std::string ask_text(const operations::OpenAsk& ask, const std::string& when);
-/// What `approve` and `deny` are asked to answer exactly these asks as they were shown: as many in one request as it may
-/// hold. `words`: what is said with each answer.
-std::vector<boost::json::object> answers_to(const std::vector<const operations::OpenAsk*>& asks,
-                                            const boost::json::object& words);
+/// What names exactly these asks as they were shown: as many ids together as one request may hold.
+std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks);
+/// The requests that answer exactly these asks as they were shown. `answer`: what is said to each.
+template <class Verdict>
+std::vector<Verdict> answers_to(const std::vector<const operations::OpenAsk*>& asks, Verdict answer) {
+  std::vector<Verdict> list;
+  answer.shown = true;
+  for (auto& ids : ids_of(asks)) {
+    answer.ids = std::move(ids);
+    list.push_back(answer);
+  }
+  return list;
+}
 /// The open asks that a command's new rules have answered, a line each; empty when there are none.
 std::string answered_by_rules(const std::vector<operations::RuledAsk>& asks);
 /// False when its asker would refuse an answer from here, as the daemon says.

@@ -98,9 +98,9 @@ std::function<bool(const operations::OpenAsk&)> chosen_by(const PendingOptions& 
 /// Where else, of teams that another host leads; empty: nowhere.
 std::string led_elsewhere(Context& context) {
   std::string text;
-  const Result<json::object> status = context.ask("status", {});
+  const auto status = context.ask(requests::Status());
   if (!status) return text;
-  for (const auto& team : operations::decode<operations::Status>(*status).teams)
+  for (const auto& team : status->teams)
     if (team.role == "satellite" || team.role == "standby")
       text += " here; asks of team " + printable(team.team) + " wait on the host that leads (" +
               printable(team.role_reason) + ')';
@@ -109,7 +109,7 @@ std::string led_elsewhere(Context& context) {
 
 ExitCode pending(Context& context, const PendingOptions& options) {
   if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
-  const Result<json::object> answer = context.ask("pending");
+  const Result<json::object> answer = context.ask_raw(requests::Pending());
   if (!answer) return context.fail(answer.error());
   const auto open = operations::decode<operations::Pending>(*answer);
   const auto& all = open.asks;
@@ -154,16 +154,13 @@ struct AnswerOptions {
   std::string reason;
 };
 
-/// What is said with each answer.
-json::object words_of(const AnswerOptions& options) {
-  json::object request{{"by", options.by.empty() ? user_name() : options.by}};
-  if (options.always) request["always"] = true;
-  if (!options.mode.empty()) request["mode"] = options.mode;
-  if (!options.input.empty()) request["input"] = options.input;
-  if (!options.note.empty()) request["note"] = options.note;
-  if (!options.reason.empty()) request["reason"] = options.reason;
-  return request;
+void say(requests::Approve& answer, const AnswerOptions& options) {
+  answer.always = options.always;
+  answer.mode = options.mode;
+  answer.input = options.input;
+  answer.note = options.note;
 }
+void say(requests::Deny& answer, const AnswerOptions& options) { answer.reason = options.reason; }
 
 std::string answered(const operations::Outcome& taken) {
   std::string text = printable(taken.state) + ": " + ask_name(taken) + " of " + printable(taken.member) + " (" +
@@ -173,21 +170,19 @@ std::string answered(const operations::Outcome& taken) {
 }
 
 /// What `--like` means, once a person has seen it and said yes.
-Result<std::vector<json::object>> requests_like(Context& context, ControlClient& client, std::string_view verb,
-                                                const AnswerOptions& options) {
-  json::object request{{"like", options.like}};
-  if (!options.kind.empty()) request["kind"] = options.kind;
-  TRY(const auto which, context.ask(client, "which", std::move(request)));
-  const auto meant = operations::decode<operations::Meant>(which);
+template <class Verdict>
+Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& client, const Verdict& answer,
+                                           const AnswerOptions& options) {
+  TRY(const auto meant, context.ask(client, requests::Which{.like = options.like, .kind = options.kind}));
   std::vector<const operations::OpenAsk*> asks;
   for (const auto& ask : meant.asks) asks.push_back(&ask);
   const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + printable(meant.rule) + "\n" +
                             ask_list(context, asks, short_id_length(meant.asks));
   if (!context.json) static_cast<void>(context.print(shown));
-  const std::string question = std::string(verb) + " these " + std::to_string(asks.size()) + "?";
+  const std::string question = std::string(Verdict::verb) + " these " + std::to_string(asks.size()) + "?";
   if (!asks.empty() && !options.yes && !context.console.confirm(question))
     return Error{"answer.unconfirmed", "nothing was answered; --yes answers without the question"};
-  return answers_to(asks, words_of(options));
+  return answers_to(asks, answer);
 }
 
 /// What became of each, and with --json as the daemon says it.
@@ -208,7 +203,8 @@ ExitCode tell(Context& context, const json::object& outcome) {
   return failed == 0 ? printed : ExitCode::failed;
 }
 
-ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& options) {
+template <class Verdict>
+ExitCode answer(Context& context, const AnswerOptions& options) {
   if (options.ids.empty() == options.like.empty())
     throw CLI::ValidationError("say which: the IDs of asks, or --like with one");
   if (options.ids.size() != 1 && !(options.mode.empty() && options.input.empty()))
@@ -218,34 +214,34 @@ ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& op
         "--always and --like do not go together: --like answers what is open now, --always adds a rule");
   auto client = context.connect();
   if (!client) return context.fail(client.error());
-  std::vector<json::object> requests;
+  Verdict given;
+  given.by = options.by.empty() ? user_name() : options.by;
+  say(given, options);
+  std::vector<Verdict> answers;
   if (options.like.empty()) {
-    requests.push_back(words_of(options));
-    requests.back()["ids"] = json::array(options.ids.begin(), options.ids.end());
-    if (!options.kind.empty()) requests.back()["kind"] = options.kind;
+    given.ids = options.ids;
+    given.kind = options.kind;
+    answers.push_back(std::move(given));
   } else {
-    auto like = requests_like(context, *client, verb, options);
+    auto like = requests_like(context, *client, given, options);
     if (!like && like.error().code == "answer.unconfirmed") {
       context.fail(like.error());
       return ExitCode::usage;
     }
     if (!like) return context.fail(like.error());
-    requests = std::move(*like);
+    answers = std::move(*like);
   }
   json::object outcome{{"ok", true}, {"answers", json::array()}, {"answered", json::array()}};
-  for (json::object& request : requests) {
-    const Result<json::object> part = context.ask(*client, verb, std::move(request));
+  for (const Verdict& one : answers) {
+    const Result<json::object> part = context.ask_raw(*client, one);
     if (!part && !outcome["answers"].as_array().empty()) tell(context, outcome);  // so far
     if (!part) return context.fail(part.error());
     for (const char* list : {"answers", "answered"})
-      for (const json::object* one : objects_of(*part, list)) outcome[list].as_array().push_back(*one);
+      for (const json::object* row : objects_of(*part, list)) outcome[list].as_array().push_back(*row);
   }
   const ExitCode told = tell(context, outcome);
-  return requests.empty() ? ExitCode::not_found : told;
+  return answers.empty() ? ExitCode::not_found : told;
 }
-
-ExitCode approve(Context& context, const AnswerOptions& options) { return answer(context, "approve", options); }
-ExitCode deny(Context& context, const AnswerOptions& options) { return answer(context, "deny", options); }
 
 /// Which asks, and who answers them.
 constexpr Argument which_asks[] = {
@@ -274,7 +270,7 @@ constexpr Argument approve_takes[] = {
 constexpr Argument deny_takes[] = {takes<&AnswerOptions::reason>("--reason TEXT", "What the worker is told").required()};
 
 constexpr Command ask_rows[] = {
-    {.name = "pending", .group = Group::answer, .summary = "Show the asks that wait for a person, whole, and how to answer them",
+    {.name = requests::Pending::verb, .group = Group::answer, .summary = "Show the asks that wait for a person, whole, and how to answer them",
      .help = "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
              "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
              "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
@@ -287,7 +283,7 @@ constexpr Command ask_rows[] = {
                  "inbox-poller pending --watch\n"
                  "inbox-poller pending --json | jq -r '.asks[].request_id'",
      .arguments = pending_takes, .work = runs<pending>, .prints = operations::shapes<operations::Pending>},
-    {.name = "approve", .group = Group::answer, .summary = "Allow what a worker asks for",
+    {.name = requests::Approve::verb, .group = Group::answer, .summary = "Allow what a worker asks for",
      .help = "Answers asks with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
              "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
              "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
@@ -302,13 +298,13 @@ constexpr Command ask_rows[] = {
                  "inbox-poller approve perm-17 --by team-lead\n"
                  "inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
                  "inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'",
-     .shared = which_asks, .arguments = approve_takes, .work = runs<approve>, .prints = operations::shapes<operations::Outcomes>},
-    {.name = "deny", .group = Group::answer, .summary = "Refuse what a worker asks for",
+     .shared = which_asks, .arguments = approve_takes, .work = runs<answer<requests::Approve>>, .prints = operations::shapes<operations::Outcomes>},
+    {.name = requests::Deny::verb, .group = Group::answer, .summary = "Refuse what a worker asks for",
      .help = "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
              "Several ids, beginnings of ids and --like are as in `inbox-poller approve --help`.",
      .examples = "inbox-poller deny --like perm-17 --reason 'not on a Friday'\n"
                  "inbox-poller deny perm-17 --reason 'do not push; open a pull request'",
-     .shared = which_asks, .arguments = deny_takes, .work = runs<deny>, .prints = operations::shapes<operations::Outcomes>},
+     .shared = which_asks, .arguments = deny_takes, .work = runs<answer<requests::Deny>>, .prints = operations::shapes<operations::Outcomes>},
 };
 // clang-format on
 

@@ -33,8 +33,8 @@ asio::awaitable<void> ChangeWatch::hear() {
   for (;;) {
     auto client = ControlClient::connect(loop_, socket_, to_connect);
     while (client) {
-      json::object request{{"verb", "changes"}, {"since", version}, {"wait_ms", one_change_wait.count()}};
-      auto asking = client->ask(std::move(request));
+      const requests::Changes request{.since = version, .wait_ms = one_change_wait.count()};
+      auto asking = client->ask(requests::on_wire(request));
       const auto answer = co_await std::move(asking);
       if (!answer || !flag_of(*answer, "ok")) break;
       if (const auto now = number_of(*answer, "version"); std::exchange(version, now) != now) changed_();

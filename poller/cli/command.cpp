@@ -59,24 +59,29 @@ Error Context::advised(Error error) {
   return error;
 }
 
-Result<json::object> Context::ask(std::string_view verb, json::object request) const {
-  TRY(auto client, connect());
-  return ask(client, verb, std::move(request));
-}
-
-Result<json::object> Context::ask(ControlClient& client, std::string_view verb, json::object request,
-                                  ControlClient::Patience patience) const {
-  request["verb"] = verb;
+Result<json::object> Context::exchange(ControlClient& client, json::object request,
+                                       ControlClient::Patience patience) const {
   if (!team.empty()) request["team"] = team;
   Result<json::object> answer = client.call(request, patience);
   return granted(std::move(answer));
 }
 
-ExitCode Context::show(std::string_view verb, json::object request,
-                       const std::function<std::string(const json::object&)>& words, const TeamWait& wait) const {
+Result<operations::Outcome> the_one(const operations::Outcomes& outcomes) {
+  if (outcomes.answers.size() != 1) return Error{"answer.unreadable", "the daemon did not say what became of the answer"};
+  const auto& one = outcomes.answers.front();
+  if (!one.ok) return Error{one.code.value_or("").bytes, one.message.value_or("").bytes};
+  return one;
+}
+
+ExitCode Context::show(const json::object& request, const TeamWait& wait,
+                       const std::function<std::string(const json::object&)>& words) const {
+  const auto once = [&]() -> Result<json::object> {
+    TRY(auto client, connect());
+    return exchange(client, request, usual_patience);
+  };
   TeamAwaited awaited(*this, wait);
-  Result<json::object> answer = ask(verb, request);
-  while (awaited.again(answer)) answer = ask(verb, request);
+  Result<json::object> answer = once();
+  while (awaited.again(answer)) answer = once();
   if (!answer) return fail(answer.error());
   return json ? print_json(*answer) : print(words(*answer));
 }

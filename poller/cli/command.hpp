@@ -23,6 +23,7 @@
 #include "poller/daemon.hpp"
 #include "schema/error.hpp"
 #include "schema/operations/json_schema.hpp"
+#include "schema/operations/requests.hpp"
 #include "schema/operations/team.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -56,21 +57,37 @@ class Context {
   [[nodiscard]] Result<ControlClient> connect() const;
   /// With what to do, where nobody answers on the socket.
   static Error advised(Error);
-  /// One request, `verb` and --team added, over a connection of its own or a given one. A refusal comes as an error
-  /// with the daemon's code.
-  [[nodiscard]] Result<boost::json::object> ask(std::string_view verb, boost::json::object request = {}) const;
-  [[nodiscard]] Result<boost::json::object> ask(ControlClient&, std::string_view verb, boost::json::object request,
-                                                ControlClient::Patience patience = std::chrono::seconds(30)) const;
+  /// One request, of --team where that is given, over a connection of its own or a given one. A refusal comes as an
+  /// error with the daemon's code.
+  template <class Request>
+  [[nodiscard]] Result<typename Request::Answer> ask(const Request& request) const {
+    TRY(auto client, connect());
+    return ask(client, request);
+  }
+  template <class Request>
+  [[nodiscard]] Result<typename Request::Answer> ask(ControlClient& client, const Request& request,
+                                                     ControlClient::Patience patience = usual_patience) const {
+    TRY(const auto answer, exchange(client, requests::on_wire(request), patience));
+    return operations::decode<typename Request::Answer>(answer);
+  }
+  /// The same; the answer as it came, for --json.
+  template <class Request>
+  [[nodiscard]] Result<boost::json::object> ask_raw(const Request& request) const {
+    TRY(auto client, connect());
+    return ask_raw(client, request);
+  }
+  template <class Request>
+  [[nodiscard]] Result<boost::json::object> ask_raw(ControlClient& client, const Request& request,
+                                                    ControlClient::Patience patience = usual_patience) const {
+    return exchange(client, requests::on_wire(request), patience);
+  }
 
-  /// Asks, and prints what the answer is in words, or with --json as it came. An order may wait until its team is
-  /// there.
-  ExitCode show(std::string_view verb, boost::json::object request,
-                const std::function<std::string(const boost::json::object&)>& words, const TeamWait& wait = {}) const;
-  /// The same with the answer's record.
-  template <class Record, class Words>
-  ExitCode show(std::string_view verb, boost::json::object request, const Words& words, const TeamWait& wait = {}) const {
-    const auto of_record = [&](const boost::json::object& answer) { return words(operations::decode<Record>(answer)); };
-    return show(verb, std::move(request), of_record, wait);
+  /// Asks, and prints the answer in words, or with --json as it came. An order may wait until its team is there.
+  template <class Request, class Words>
+  ExitCode show(const Request& request, const Words& words, const TeamWait& wait = {}) const {
+    return show(requests::on_wire(request), wait, [&](const boost::json::object& answer) {
+      return words(operations::decode<typename Request::Answer>(answer));
+    });
   }
   /// Tells what went wrong (with --json as an object on the output) and which code that is.
   ExitCode fail(const Error&) const;
@@ -81,6 +98,14 @@ class Context {
   ExitCode print_record(const Record& record) const {
     return print_json(operations::done(record));
   }
+
+ private:
+  static constexpr std::chrono::seconds usual_patience{30};
+
+  [[nodiscard]] Result<boost::json::object> exchange(ControlClient&, boost::json::object request,
+                                                     ControlClient::Patience) const;
+  ExitCode show(const boost::json::object& request, const TeamWait&,
+                const std::function<std::string(const boost::json::object&)>& words) const;
 };
 
 /// A team, or a worker, that is waited for: whether a request that did not find it is made again.
@@ -100,6 +125,9 @@ class TeamAwaited {
 
 /// A refusal of the daemon as the error that it names; everything else as it is.
 Result<boost::json::object> granted(Result<boost::json::object> answer);
+
+/// What became of the one ask that was answered; a refusal comes as an error.
+Result<operations::Outcome> the_one(const operations::Outcomes&);
 
 // --- reading answers; a daemon of another version may leave a field out
 

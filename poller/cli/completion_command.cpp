@@ -43,19 +43,19 @@ struct Offer {
 using Offers = std::vector<Offer>;
 
 /// What the daemon answers; nothing where it does not.
-template <class Record>
-Record told(const Context& context, std::string_view verb) {
+template <class Request>
+typename Request::Answer told(const Context& context) {
   const auto socket = context.socket_path();
   auto client = socket ? ControlClient::connect(*socket, most_for_values) : Result<ControlClient>(socket.error());
-  const auto answer = client ? context.ask(*client, verb, {}, most_for_values) : client.error();
-  return operations::decode<Record>(answer ? *answer : json::object());
+  const auto answer = client ? context.ask(*client, Request(), most_for_values) : client.error();
+  return answer ? *answer : typename Request::Answer();
 }
 
 Offers asks(const Context& context) {
   Offers offers;
   std::map<std::string, int> times;
   std::vector<std::string> askers;
-  for (const auto& ask : told<operations::Pending>(context, "pending").asks) {
+  for (const auto& ask : told<requests::Pending>(context).asks) {
     offers.push_back({ask.request_id.bytes, ask.member.bytes + ": " + ask.subject.bytes});
     askers.push_back(ask.member.bytes);
     ++times[offers.back().word];
@@ -67,14 +67,14 @@ Offers asks(const Context& context) {
 
 Offers teams(const Context& context) {
   Offers offers;
-  for (const auto& team : told<operations::Status>(context, "status").teams)
+  for (const auto& team : told<requests::Status>(context).teams)
     offers.push_back({team.team.bytes, team.role.bytes});
   return offers;
 }
 
 Offers workers(const Context& context) {
   Offers offers;
-  for (const auto& team : told<operations::Status>(context, "status").teams)
+  for (const auto& team : told<requests::Status>(context).teams)
     for (const auto& worker : team.members) offers.push_back({worker.member.bytes, "in team " + team.team.bytes});
   return offers;
 }
@@ -83,7 +83,7 @@ Offers workers(const Context& context) {
 Offers messages(const Context& context) {
   constexpr std::size_t shown_key = 12;
   Offers offers;
-  for (const auto& message : told<operations::History>(context, "history").messages) {
+  for (const auto& message : told<requests::History>(context).messages) {
     const std::string text = message.subject.value_or(message.text).bytes;
     offers.push_back({message.message_key.bytes.substr(0, shown_key),
                       message.sender.bytes + ": " + shortened(text.substr(0, text.find('\n')), 60)});

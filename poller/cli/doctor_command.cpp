@@ -37,7 +37,7 @@ Installation installation(const Context& context, const config::Sources& named) 
   if (!context.socket.empty())
     if (const Result<std::string> path = context.socket_path()) at.socket = *path;
   Result<ControlClient> client = ControlClient::connect(at.socket);
-  const auto answer = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  const auto answer = client ? client->call(requests::on_wire(requests::Status())) : Result<json::object>(client.error());
   at.status = answer ? Result(operations::decode<operations::Status>(*answer)) : answer.error();
   at.asked = at.status && named.files.empty() && named.dir.empty();
   at.sources = at.asked ? sources_in(at.status->configuration) : named;
@@ -110,11 +110,11 @@ namespace {
 /// For a container's health check: one question to the daemon, one line, no file touched.
 ExitCode quick_doctor(Context& context) {
   Result<ControlClient> client = context.connect();
-  const Result<json::object> answer = client ? context.ask(*client, "status", {}, quick_patience) : client.error();
+  const auto answer = client ? context.ask(*client, requests::Status(), quick_patience) : client.error();
   std::string errors, warnings;
   const auto add = [](std::string& to, const std::string& one) { to += (to.empty() ? "" : ", ") + one; };
   if (!answer) add(errors, printable(answer.error().message));
-  for (const auto& team : operations::decode<operations::Status>(answer ? *answer : json::object()).teams)
+  for (const auto& team : (answer ? *answer : operations::Status()).teams)
     for (const std::string& word : team_line(team).trouble)
       add(team.ledger_fault ? errors : warnings, printable(team.team) + ": " + word);
   const bool good = errors.empty() && warnings.empty();

@@ -68,7 +68,7 @@ schema::ClientMode client_mode() {
 }
 
 /// The event as the daemon is told: what it needs, and no more than a request holds.
-json::object request_of(schema::HookEvent event) {
+requests::Heard request_of(schema::HookEvent event) {
   if (event.name != "PermissionRequest") event.tool_input.clear();
   cut(event.prompt, most_prompt);
   cut(event.last_assistant_message, most_last_message);
@@ -77,17 +77,17 @@ json::object request_of(schema::HookEvent event) {
     event.prompt.clear();
     text = schema::encode(event);
   }
-  json::object request{{"event", std::move(text)},
-                       {"mode", schema::to_string(client_mode())},
-                       {"attended", !variable("CLAUDE_CODE_SESSION_ATTENDED").empty()}};
-  if (auto version = client_version(); !version.empty()) request["client"] = std::move(version);
-  if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
-  return request;
+  return {.event = json::value(text),
+          .pane = variable("TMUX_PANE"),
+          .mode = schema::to_string(client_mode()),
+          .client = client_version(),
+          .attended = !variable("CLAUDE_CODE_SESSION_ATTENDED").empty(),
+          .team = {}};
 }
 
 struct Heard {
   std::string name;
-  json::object request;
+  requests::Heard request;
 };
 
 Result<Heard> read_event(Context& context) {
@@ -104,22 +104,22 @@ struct Patience {
 };
 
 /// What the daemon wants printed, within this time; an error that says why where it is nothing. `client` is who said it.
-Result<std::string> output_of(Context& context, std::string_view verb, Result<json::object> request,
-                              Patience patience, std::optional<ControlClient>& client) {
-  if (!request) return request.error();
+template <class Request>
+Result<std::string> output_of(Context& context, const Request& request, Patience patience,
+                              std::optional<ControlClient>& client) {
   const auto began = steady_clock::now();
   TRY(const auto path, context.socket_path());
   TRY(const auto connected, ControlClient::connect(path, patience.connection));
   client = connected;
   const auto left = std::chrono::ceil<milliseconds>(began + patience.answer - steady_clock::now());
-  TRY(const auto answer, context.ask(*client, verb, *std::move(request), std::max(left, milliseconds(1))));
-  if (const auto ignored = raw_text_of(answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
-  return raw_text_of(answer, "output");
+  TRY(auto answer, context.ask(*client, request, std::max(left, milliseconds(1))));
+  if (answer.ignored) return Error{"hook.ignored", std::move(answer.ignored->bytes)};
+  return answer.output.value_or("").bytes;
 }
 
 /// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
 void tell(ControlClient& client, bool printed) {
-  client.tell({{"verb", "shown"}, {"printed", printed}});  // or it comes again, labelled
+  client.tell(requests::on_wire(requests::Shown{printed}));  // or it comes again, labelled
 }
 
 Status pass_on(Context& context, const std::optional<config::Duration>& said) {
@@ -127,7 +127,7 @@ Status pass_on(Context& context, const std::optional<config::Duration>& said) {
   const Patience patience{said.value_or(default_patience),
                           said.value_or(schema::may_be_slow(heard.name) ? long_patience : default_patience)};
   std::optional<ControlClient> client;
-  const auto output = output_of(context, "hook", std::move(heard.request), patience, client);
+  const auto output = output_of(context, requests::Hook{std::move(heard.request)}, patience, client);
   if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
   if (!output) return output.error();
   if (output->empty()) return Done{};
@@ -149,18 +149,17 @@ ExitCode hook(Context& context, const HookOptions& options) {
 
 // --- hook worker ---
 
-Result<json::object> read_call(Context& context) {
+Result<std::string> worker_output(Context& context, const HookOptions& options) {
   TRY(const auto input, context.console.read_beginning(most_input, input_within));
   TRY(const auto event, schema::decode_hook_event(input.text, input.is_cut));
-  json::object request{{"event", schema::encode(event)}};
-  if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
-  return request;
+  std::optional<ControlClient> client;
+  const milliseconds patience = options.patience.value_or(worker_patience);
+  const requests::WorkerCall request{schema::encode(event), variable("TMUX_PANE"), {}};
+  return output_of(context, request, {patience, patience}, client);
 }
 
 ExitCode hook_worker(Context& context, const HookOptions& options) {
-  std::optional<ControlClient> client;
-  const milliseconds patience = options.patience.value_or(worker_patience);
-  const auto output = output_of(context, "worker_call", read_call(context), {patience, patience}, client);
+  const auto output = worker_output(context, options);
   if (!output) explain(context, options, output.error());
   if (output && !output->empty()) static_cast<void>(context.console.write(*output + '\n'));
   return ExitCode::done;
@@ -195,18 +194,17 @@ class Client {
 };
 
 /// Shows what has come.
-ExitCode wake(Context& context, ControlClient& client, const HookOptions& options, const json::object& answer,
+ExitCode wake(Context& context, ControlClient& client, const HookOptions& options, const operations::Received& answer,
               const std::string& team) {
-  const auto messages = objects_of(answer, "messages");
-  std::string text = schema::handed_over(raw_text_of(answer, "block"));
+  std::string text = schema::handed_over(answer.block.value_or("").bytes);
   const bool fits = text.size() <= schema::longest_hook_text;
-  const json::object& first = *messages.front();
-  if (!fits && number_of(first, "attempts") > most_pointers) {
+  const auto& first = answer.messages.front();
+  if (!fits && first.attempts > most_pointers) {
     explain(context, options, {"hook.too_long", "a message is too long, and the session was told so often enough"});
     return ExitCode::done;
   }
   // It goes back to the queue when this connection closes.
-  if (!fits) text = schema::pointer_to(raw_text_of(first, "from"), raw_text_of(first, "text").size(), team);
+  if (!fits) text = schema::pointer_to(first.from.bytes, first.text.bytes.size(), team);
   if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
   if (fits) tell(client, true);
   return wakes;
@@ -223,10 +221,10 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
     const auto left = options.timeout ? *options.timeout - passed : milliseconds::max();
     if (left <= milliseconds(0) || !our_client.lives()) return ExitCode::done;
     const auto wait = std::min(left, look_again);
-    const json::object request{{"team", team}, {"wait_ms", wait.count()}};
-    TRY(const auto answer, context.ask(client, "recv", request, wait + std::chrono::seconds(30)));
-    if (!objects_of(answer, "messages").empty()) return wake(context, client, options, answer, team);
-    const bool is_gone = raw_text_of(answer, "lead_state") == "gone";
+    const requests::Recv request{.team = team, .wait_ms = wait.count()};
+    TRY(const auto answer, context.ask(client, request, wait + std::chrono::seconds(30)));
+    if (!answer.messages.empty()) return wake(context, client, options, answer, team);
+    const bool is_gone = answer.lead_state == "gone";
     was_there = was_there || !is_gone;
     // The event that started us may tell the daemon only now that the session is there.
     if (is_gone && (was_there || passed > grace)) return ExitCode::done;
@@ -234,7 +232,8 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
 }
 
 ExitCode wait(Context& context, const HookOptions& options) {
-  json::object request;
+  requests::Attach request;
+  request.rung = "hook";
   if (::isatty(context.console.in()) == 0) {
     // A client without a person at it waits for us at its end, and drops what we say.
     auto event = client_mode() == schema::ClientMode::interactive
@@ -244,13 +243,11 @@ ExitCode wait(Context& context, const HookOptions& options) {
       explain(context, options, event.error());
       return ExitCode::done;
     }
-    request = std::move(event->request);
+    static_cast<requests::Heard&>(request) = std::move(event->request);
   }
-  request["rung"] = "hook";
   auto client = context.connect();
-  const auto attached =
-      client ? context.ask(*client, "attach", std::move(request)) : Result<json::object>(client.error());
-  const auto ended = attached ? wait_for_messages(context, *client, options, raw_text_of(*attached, "team"))
+  const auto attached = client ? context.ask(*client, request) : Result<operations::Attached>(client.error());
+  const auto ended = attached ? wait_for_messages(context, *client, options, attached->team.bytes)
                               : Result<ExitCode>(attached.error());
   if (ended) return *ended;
   explain(context, options, ended.error());
@@ -269,7 +266,7 @@ constexpr Argument hook_worker_takes[] = {
 };
 
 constexpr Command hook_rows[] = {
-    {.name = "hook", .group = Group::deliver, .summary = "What the lead's client runs as its hook",
+    {.name = requests::Hook::verb, .group = Group::deliver, .summary = "What the lead's client runs as its hook",
      .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
              "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
              "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"

@@ -42,12 +42,6 @@ void MailStream::start() {
   asio::co_spawn(loop_, tell_all(), rethrow);
 }
 
-json::object MailStream::request(std::string_view verb) const {
-  json::object request{{"verb", verb}};
-  if (!settings_.team.empty()) request["team"] = settings_.team;
-  return request;
-}
-
 void MailStream::acknowledge(std::vector<std::string> keys, bool assumed) {
   const bool first = acknowledgements_.empty() || (telling_ && acknowledgements_.size() == 1);
   if (!first && acknowledgements_.back().assumed == assumed &&
@@ -119,9 +113,10 @@ asio::awaitable<void> MailStream::converse() {
 asio::awaitable<Error> MailStream::serve() {
   CO_TRY(auto client, ControlClient::connect(loop_, settings_.socket, connecting));
   mail_ = client;
-  json::object attach = request("attach");
-  attach["rung"] = settings_.way;
-  auto asking = exchange(client, std::move(attach));
+  requests::Attach attach;
+  attach.team = settings_.team;
+  attach.rung = settings_.way;
+  auto asking = exchange(client, requests::on_wire(attach));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   stands_ = served_ = true;
@@ -137,12 +132,12 @@ asio::awaitable<Error> MailStream::serve() {
       continue;
     }
     watched = false;
-    json::object recv = request("recv");
-    recv["wait_ms"] = one_recv.count();
-    recv["max"] = room;
-    recv["even_busy"] = settings_.even_busy;
-    if (!settings_.after.empty()) recv["acked"] = settings_.after;
-    asking = exchange(client, std::move(recv));
+    const requests::Recv recv{.team = settings_.team,
+                              .max = operations::number_of(room),
+                              .wait_ms = one_recv.count(),
+                              .even_busy = settings_.even_busy,
+                              .acked = settings_.after};
+    asking = exchange(client, requests::on_wire(recv));
     answer = co_await std::move(asking);
     // Messages that are too long together go one by one.
     if (!answer && answer.error().code == "answer.too_long" && std::exchange(most_, 1) != 1) co_return Error{};
@@ -156,17 +151,11 @@ asio::awaitable<Error> MailStream::serve() {
 
 json::object MailStream::next_to_tell() {
   if (acknowledgements_.empty()) {
-    json::object report = request("lead");
-    report["event"] = event_;
-    if (!session_.empty()) report["session"] = session_;
     told_ = true;  // until there is another
-    return report;
+    return requests::on_wire(requests::Lead{.event = event_, .session = session_, .team = settings_.team});
   }
   const auto& [keys, assumed, before] = acknowledgements_.front();
-  json::object ack = request("ack");
-  ack["keys"] = json::array(keys.begin(), keys.end());
-  ack["assumed"] = assumed;
-  return ack;
+  return requests::on_wire(requests::Ack{keys, assumed, settings_.team});
 }
 
 asio::awaitable<void> MailStream::tell_all() {

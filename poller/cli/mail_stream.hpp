@@ -75,7 +75,6 @@ class MailStream {
     bool told_before = false;  // to a daemon that may have heard it
   };
 
-  [[nodiscard]] boost::json::object request(std::string_view verb) const;
   [[nodiscard]] bool all_told() const { return told_ && !telling_ && acknowledgements_.empty(); }
   boost::asio::awaitable<void> converse();
   boost::asio::awaitable<Error> serve();

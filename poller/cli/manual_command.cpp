@@ -105,7 +105,8 @@ ExitCode write_schemas(Context& context, const std::string& into) {
     const Status written = write_file(fs::path(into) / (name + ".json"), operations::indented(schema));
     if (!written.ok()) return context.fail(written.error());
   }
-  return ExitCode::done;
+  const Status written = write_file(fs::path(into) / "control.json", operations::indented(operations::control_schema()));
+  return written.ok() ? ExitCode::done : context.fail(written.error());
 }
 
 struct ManualOptions {
@@ -126,7 +127,8 @@ constexpr Argument manual_takes[] = {
 constexpr Command manual_rows[] = {
     {.name = "manual", .group = Group::set_up, .summary = "Write the manual pages",
      .help = "Writes the manual pages into a folder: inbox-poller.1, and one for each command. They say what --help says.\n"
-             "--schemas writes a JSON Schema (2020-12) for each command instead, of what it prints with --json.",
+             "--schemas writes a JSON Schema (2020-12) for each command instead, of what it prints with --json, and\n"
+             "control.json, with the requests and answers of each verb of the control socket, for a client of your own.",
      .examples = "inbox-poller manual ~/.local/share/man/man1 && man inbox-poller-approve\n"
                  "inbox-poller manual --schemas schemas && cat schemas/pending.json",
      .arguments = manual_takes, .work = runs<manual>},

@@ -229,9 +229,9 @@ namespace {
 
 ExitCode metrics(Context& context) {
   Result<ControlClient> client = context.connect();
-  const Result<json::object> answer = client ? context.ask(*client, "status", {}, scrape_patience) : client.error();
+  const auto answer = client ? context.ask(*client, requests::Status(), scrape_patience) : client.error();
   if (!answer) return context.fail(answer.error());
-  const std::string text = metrics_text(operations::decode<operations::Status>(*answer));
+  const std::string text = metrics_text(*answer);
   return context.json ? context.print_record(operations::Metrics{text}) : context.print(text);
 }
 

@@ -1,16 +1,12 @@
 // `mode`, `allow` and `revoke`: what workers may do, and what they are told of it.
-#include <boost/json.hpp>
 #include <memory>
 
 #include "config/rule_advice.hpp"
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller::cli {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -27,11 +23,8 @@ ExitCode mode(Context& context, const ModeOptions& options) {
                                          : "say whose mode and which: inbox-poller mode alice plan");
     return ExitCode::usage;
   }
-  json::object request{{"mode", options.all ? options.first : options.second}, {"by", user_name()}};
-  if (options.all)
-    request["all"] = true;
-  else
-    request["member"] = options.first;
+  requests::Mode request{.mode = options.all ? options.first : options.second, .by = user_name(), .all = options.all};
+  if (!options.all) request.member = options.first;
   const auto words = [&](const operations::ModesSent& answer) -> std::string {
     std::string text;
     for (const auto& one : answer.sent)
@@ -39,7 +32,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
     if (text.empty()) return "there is no worker to tell\n";
     return text + "`inbox-poller status` shows who took it over\n";
   };
-  return context.show<operations::ModesSent>("mode", std::move(request), words, options.wait);
+  return context.show(request, words, options.wait);
 }
 
 struct RuleOptions {
@@ -49,8 +42,6 @@ struct RuleOptions {
 };
 
 ExitCode allow(Context& context, const RuleOptions& options) {
-  json::object request{{"rule", options.rule}, {"by", user_name()}};
-  if (!options.directory.empty()) request["directory"] = options.directory;
   const auto words = [&](const operations::Allowed& answer) -> std::string {
     const std::string rule = printable(answer.rule);
     if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
@@ -73,19 +64,18 @@ ExitCode allow(Context& context, const RuleOptions& options) {
                            : "told: " + told + "; who joins is told too\n";
     return text + answered_by_rules(answer.answered);
   };
-  return context.show<operations::Allowed>("allow", std::move(request), words, options.wait);
+  return context.show(requests::Allow{options.rule, options.directory, user_name(), {}}, words, options.wait);
 }
 
 ExitCode revoke(Context& context, const RuleOptions& options) {
-  return context.show<operations::Revoked>(
-      "revoke", {{"rule", options.rule}, {"by", user_name()}}, [&](const auto& answer) -> std::string {
-        const std::string keepers = names_of(answer.keepers);
-        std::string text = "no longer allowed by us: " + printable(answer.rule) + '\n';
-        if (!keepers.empty())
-          text += "these were told of it and may keep it until their sessions end: " + keepers +
-                  " (to be sure, shut them down and start them anew)\n";
-        return text;
-      });
+  return context.show(requests::Revoke{options.rule, user_name(), {}}, [&](const auto& answer) -> std::string {
+    const std::string keepers = names_of(answer.keepers);
+    std::string text = "no longer allowed by us: " + printable(answer.rule) + '\n';
+    if (!keepers.empty())
+      text += "these were told of it and may keep it until their sessions end: " + keepers +
+              " (to be sure, shut them down and start them anew)\n";
+    return text;
+  });
 }
 
 struct AssignOptions {
@@ -97,8 +87,7 @@ ExitCode assign(Context& context, const AssignOptions& options) {
   const auto words = [](const operations::Assigned& answer) {
     return "task " + printable(answer.task) + " (" + printable(answer.subject) + ") is " + printable(answer.member) + "'s\n";
   };
-  return context.show<operations::Assigned>(
-      "assign", {{"task", options.task}, {"member", options.member}, {"by", user_name()}}, words, options.wait);
+  return context.show(requests::Assign{options.task, options.member, user_name(), {}}, words, options.wait);
 }
 
 // clang-format off
@@ -121,13 +110,13 @@ constexpr Argument allow_takes[] = {
 constexpr Argument revoke_takes[] = {takes<&RuleOptions::rule>("RULE", "The rule as `inbox-poller rules` shows it").required()};
 
 constexpr Command order_rows[] = {
-    {.name = "assign", .group = Group::act, .summary = "Give a task of the team's board to a worker",
+    {.name = requests::Assign::verb, .group = Group::act, .summary = "Give a task of the team's board to a worker",
      .help = "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
              "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
              "themselves: inbox-poller box claim.",
      .examples = "inbox-poller assign 12 alice",
      .arguments = assign_takes, .work = runs<assign>, .prints = operations::shapes<operations::Assigned>},
-    {.name = "mode", .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
+    {.name = requests::Mode::verb, .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
      .help = "Sends the mode to the worker's inbox. Modes, from narrow to wide: plan, default, acceptEdits, auto,\n"
              "dontAsk, bypassPermissions; [modes] ceiling bounds what may be set. Older clients take it over at once and\n"
              "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not adopted\",\n"
@@ -135,7 +124,7 @@ constexpr Command order_rows[] = {
      .examples = "inbox-poller mode alice plan\n"
                  "inbox-poller mode --all acceptEdits",
      .arguments = mode_takes, .work = runs<mode>, .prints = operations::shapes<operations::ModesSent>},
-    {.name = "allow", .group = Group::answer, .summary = "Allow something to all workers for this session",
+    {.name = requests::Allow::verb, .group = Group::answer, .summary = "Allow something to all workers for this session",
      .help = "The rule decides what workers ask from now on, and goes once to each worker, also to one that joins\n"
              "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
              "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
@@ -144,7 +133,7 @@ constexpr Command order_rows[] = {
      .examples = "inbox-poller allow 'Bash(make test:*)'\n"
                  "inbox-poller allow Edit --directory /home/me/project",
      .arguments = allow_takes, .work = runs<allow>, .prints = operations::shapes<operations::Allowed>},
-    {.name = "revoke", .group = Group::answer, .summary = "Take a rule of this session back",
+    {.name = requests::Revoke::verb, .group = Group::answer, .summary = "Take a rule of this session back",
      .help = "For rules that `allow`, `approve --always` or an answered host gave the session, written as `rules` shows\n"
              "them. It no longer decides here. A worker that was told of it may keep it until its own session ends:\n"
              "there is no message that takes a rule back, so those are named.",

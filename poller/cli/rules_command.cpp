@@ -31,7 +31,7 @@ std::string told_of(const operations::ToldRule& rule) {
 }
 
 ExitCode show_rules(Context& context) {
-  return context.show<operations::Rules>("rules", {}, [&](const auto& answer) -> std::string {
+  return context.show(requests::Rules(), [&](const auto& answer) -> std::string {
     std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"}};
     const std::string source = printable(answer.source);
     for (const auto& rule : answer.session)
@@ -97,14 +97,14 @@ std::string tried_text(const Console& console, const operations::Trial& answer) 
 ExitCode try_rules(Context& context, const RulesOptions& options) {
   if (const auto advice = config::why_no_such_tool(options.tool); advice && !context.json)
     context.console.explain("WARNING: " + printable(*advice) + '\n');
-  json::object request;
+  requests::Try request{.member = options.as};
   if (options.is_host) {
-    request["host"] = *options.call;
+    request.host = *options.call;
   } else {
-    request = {{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
+    request.tool = options.tool;
+    request.input = input_of(options.tool, *options.call);
   }
-  if (!options.as.empty()) request["member"] = options.as;
-  return context.show<operations::Trial>("try", std::move(request), [&](const auto& answer) {
+  return context.show(request, [&](const auto& answer) {
     return context.console.fit(tried_text(context.console, answer));
   });
 }
@@ -123,9 +123,9 @@ std::string list_text(const std::vector<operations::Suggestion>& suggestions, st
 }
 
 ExitCode suggest(Context& context, const RulesOptions& options) {
-  json::object request;
-  if (options.since) request["since_ms"] = now_ms() - options.since->count();
-  return context.show<operations::Suggestions>("suggest", std::move(request), [&](const auto& answer) -> std::string {
+  requests::Suggest request;
+  if (options.since) request.since_ms = now_ms() - options.since->count();
+  return context.show(request, [&](const auto& answer) -> std::string {
     const auto& suggestions = answer.suggestions;
     const std::string looked = std::to_string(answer.looked_at) + " decisions";
     if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
@@ -155,7 +155,7 @@ constexpr Argument rules_takes[] = {
 };
 
 constexpr Command rules_rows[] = {
-    {.name = "rules", .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
+    {.name = requests::Rules::verb, .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
      .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
              "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
              "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"

@@ -43,8 +43,8 @@ Result<bool> follow(Context& context, const ShutdownOptions& options,
   for (;;) {
     bool open = false;
     for (auto& [id, shutdown] : latest) {
-      TRY(const auto answer, context.ask(client, "shutdowns", {{"id", id}}));
-      for (const auto& row : operations::decode<operations::Shutdowns>(answer).shutdowns)
+      TRY(const auto answer, context.ask(client, requests::Shutdowns{.id = id}));
+      for (const auto& row : answer.shutdowns)
         if (row.team == shutdown.team) shutdown = row;
       open = open || shutdown.open;
       std::string now = shutdown.state.bytes + shutdown.detail.bytes;
@@ -89,22 +89,17 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
     context.console.complain("say whom to shut down: one MEMBER, or --all");
     return ExitCode::usage;
   }
-  json::object request{{"by", user_name()}};
-  if (options.all)
-    request["all"] = true;
-  else
-    request["member"] = options.member;
-  if (!options.reason.empty()) request["reason"] = options.reason;
-  if (options.nudge_after) request["nudge_after_ms"] = options.nudge_after->count();
-  if (options.force) request["force"] = true;
-  if (options.force_after) request["force_after_ms"] = options.force_after->count();
+  requests::Shutdown request{.member = options.member, .all = options.all, .by = user_name(), .reason = options.reason};
+  if (options.nudge_after) request.nudge_after_ms = options.nudge_after->count();
+  if (options.force_after) request.force_after_ms = options.force_after->count();
+  request.force = options.force;
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
   // Looking at many panes takes its time.
   constexpr std::chrono::minutes patience{5};
   TeamAwaited awaited(context, options.wait);
-  Result<json::object> answer = context.ask(*client, "shutdown", request, patience);
-  while (awaited.again(answer)) answer = context.ask(*client, "shutdown", request, patience);
+  Result<json::object> answer = context.ask_raw(*client, request, patience);
+  while (awaited.again(answer)) answer = context.ask_raw(*client, request, patience);
   if (!answer) return context.fail(answer.error());
   const auto begun = operations::decode<operations::ShutdownsBegun>(*answer);
   const auto& refused = begun.refused;
@@ -129,7 +124,7 @@ struct ShutdownsOptions {
 };
 
 ExitCode shutdowns(Context& context, const ShutdownsOptions& options) {
-  return context.show<operations::Shutdowns>("shutdowns", {{"limit", options.limit}}, [&](const auto& answer) {
+  return context.show(requests::Shutdowns{.limit = options.limit}, [&](const auto& answer) {
     std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
     std::string text;
     for (const auto& one : answer.shutdowns) {
@@ -155,7 +150,7 @@ constexpr Argument shutdown_takes[] = {
 constexpr Argument shutdowns_takes[] = {takes<&ShutdownsOptions::limit>("--limit N", "At most so many").shows_default().within(1, 10000)};
 
 constexpr Command shutdown_rows[] = {
-    {.name = "shutdown", .group = Group::act, .summary = "Ask a worker to end, and clean up after it",
+    {.name = requests::Shutdown::verb, .group = Group::act, .summary = "Ask a worker to end, and clean up after it",
      .help = "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
              "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
              "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
@@ -171,7 +166,7 @@ constexpr Command shutdown_rows[] = {
                  "inbox-poller shutdown carol --force\n"
                  "inbox-poller shutdown --all",
      .arguments = shutdown_takes, .work = runs<shutdown>, .prints = operations::shapes<operations::ShutdownsBegun>},
-    {.name = "shutdowns", .group = Group::look, .summary = "Show who was asked to end, and how far that is",
+    {.name = requests::Shutdowns::verb, .group = Group::look, .summary = "Show who was asked to end, and how far that is",
      .help = "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
              "left alone and why, or what to do next.",
      .examples = "inbox-poller shutdowns\n"

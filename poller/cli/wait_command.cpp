@@ -29,8 +29,9 @@ struct WaitOptions {
   std::optional<config::Duration> limit;  // none: for ever
 };
 
-json::array points_of(const WaitOptions& options) {
-  json::array points;
+/// The points that are named.
+decltype(requests::Wait::until) points_of(const WaitOptions& options) {
+  decltype(requests::Wait::until) points;
   for (const auto& [wanted, name] : {std::pair{options.idle, "idle"}, std::pair{options.closed, "closed"},
                                      std::pair{options.mail, "mail"}, std::pair{options.answered, "answered"}})
     if (wanted) points.emplace_back(name);
@@ -76,8 +77,8 @@ Result<json::object> answer_of(const Context& context, const WaitOptions& option
       const auto passed = std::chrono::floor<milliseconds>(WaitClock::now() - begun);
       span = std::clamp(milliseconds(*options.limit) - passed, milliseconds(0), one_request);
     }
-    json::object request{{"until", points_of(options)}, {"all", options.all}, {"wait_ms", span.count()}};
-    Result<json::object> answer = context.ask(client, "wait", std::move(request), span + answer_patience);
+    const requests::Wait request{.until = points_of(options), .all = options.all, .wait_ms = span.count()};
+    Result<json::object> answer = context.ask_raw(client, request, span + answer_patience);
     if (!options.closed && awaited.again(answer)) continue;
     if (!answer || flag_of(*answer, "is_met")) return answer;
     if (options.limit && WaitClock::now() - begun >= *options.limit) return answer;
@@ -124,7 +125,7 @@ constexpr Argument wait_takes[] = {
 };
 
 constexpr Command wait_rows[] = {
-    {.name = "wait", .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
+    {.name = requests::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
      .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
              "waited for, but not for --closed.\n"

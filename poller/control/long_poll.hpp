@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
-#include <boost/json/object.hpp>
 #include <chrono>
 #include <memory>
 
-#include "poller/control/request.hpp"
 #include "poller/control/server.hpp"
 #include "poller/team/team.hpp"
 
@@ -18,14 +16,11 @@ class LongPoll {
  public:
   using Span = std::chrono::milliseconds;
 
-  /// Until `wait_ms` of the request have passed (a day at most); without it, it is over at once.
-  LongPoll(Services& services, std::shared_ptr<ControlSession> session, const boost::json::object& request)
-      : LongPoll(services, std::move(session),
-                 Span(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest.count()))) {}
+  /// Until `span` has passed, a day at most; with none it is over at once.
   LongPoll(Services& services, std::shared_ptr<ControlSession> session, Span span = longest)
       : clock_(services.clock),
         session_(std::move(session)),
-        deadline_(clock_.steady() + span),
+        deadline_(clock_.steady() + std::clamp(span, Span(0), longest)),
         listens_(services.changes, session_->news) {}
 
   /// To be called before each look at what is waited for: what changes after it ends the next wait.

@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "config/load.hpp"
 #include "poller/control/server.hpp"
 #include "poller/run/poll_loop.hpp"
+#include "schema/hook_event.hpp"
+#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::poller {
 
@@ -35,6 +38,8 @@ struct HookTalk {
   std::optional<SteadyTime> ended = {};
 };
 
+/// "request.invalid" where `event` is none.
+Result<schema::HookEvent> event_of(const requests::Heard&);
 /// What a hook of that session is about to print.
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session, const std::vector<Offered>& messages);
 
@@ -57,78 +62,77 @@ class Verbs {
   using SessionPtr = std::shared_ptr<ControlSession>;
 
   struct Verb;
+  template <auto work, auto list = nullptr>
+  struct Row;
   /// The table of all verbs; null when there is none of that name.
   static const Verb* find(std::string_view name);
-  /// The team that the verb is about, once it may do this verb; otherwise fills `problem`.
-  TeamPtr team_for(const Verb&, const Object& request, Object& problem) const;
 
   // verbs that may wait
-  boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> wait(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> changes(Object request, SessionPtr session);
-  boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
+  boost::asio::awaitable<Result<operations::Received>> receive(TeamPtr, requests::Recv, SessionPtr);
+  boost::asio::awaitable<Result<operations::Attached>> attach(TeamPtr, requests::Attach, SessionPtr);
+  boost::asio::awaitable<Result<operations::Judgement>> judge(TeamPtr, requests::Judge, SessionPtr);
+  boost::asio::awaitable<Result<operations::Waited>> wait(TeamPtr, requests::Wait, SessionPtr);
+  boost::asio::awaitable<Result<operations::Changed>> changes(requests::Changes, SessionPtr);
+  boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, requests::Shutdown, SessionPtr);
+  boost::asio::awaitable<Result<operations::WorkerCall>> worker_call(requests::WorkerCall, SessionPtr);
 
   // verbs that look at their connection
-  Object hook(const Object& request, ControlSession& session);
-  /// A hook says whether it printed what it was handed out.
-  Object shown(const Object& request, ControlSession& session);
+  Result<operations::HookAnswer> hook(const requests::Hook&, ControlSession&);
+  Status shown(const requests::Shown&, ControlSession&);
 
   // verbs about all teams, or one whose service may have ended
-  Object status(const Object& request);
-  Object pending(const Object& request);
-  Object approve(const Object& request) { return answer(request, true); }
-  Object deny(const Object& request) { return answer(request, false); }
-  Object answer(const Object& request, bool approve);
+  Result<operations::Status> status(const requests::Status&);
+  Result<operations::Pending> pending(const requests::Pending&);
+  Result<operations::Outcomes> approve(const requests::Approve&);
+  Result<operations::Outcomes> deny(const requests::Deny&);
+  Result<operations::Outcomes> answer(const requests::Verdict&, const handlers::Answer&, bool always);
   /// The open ask of a team that is served; otherwise why there is none, or not one.
   Result<std::pair<std::string, handlers::Ask>> open_ask(AskFinder&, const std::string& id) const;
-  /// The open asks that `ids` mean, or those that are like `like`; nothing of it when one is not certain.
-  Object which(const Object& request);
-  Object acknowledge(const Object& request);
-  Object decisions(const Object& request);
-  Object trace(const Object& request);
-  Object history(const Object& request);
-  Object quarantine(const Object& request);
-  Object shutdowns(const Object& request);
-  Object reload(const Object& request);
+  /// Nothing of it when one is not certain.
+  Result<operations::Meant> which(const requests::Which&);
+  Result<operations::Acknowledged> acknowledge(const requests::Ack&);
+  Result<operations::Decisions> decisions(const requests::Decisions&);
+  Result<operations::Trace> trace(const requests::Trace&);
+  Result<operations::History> history(const requests::History&);
+  Result<operations::Quarantine> quarantine(const requests::Quarantine&);
+  Result<operations::Shutdowns> shutdowns(const requests::Shutdowns&);
+  Result<operations::Reloaded> reload(const requests::Reload&);
 
   // verbs about one team
-  Object send(Team&, const Object& request);
-  Object broadcast(Team&, const Object& request);
-  Object lead(Team&, const Object& request);
-  Object mode(Team&, const Object& request);
-  Object assign(Team&, const Object& request);
-  Object allow(Team&, const Object& request);
-  Object revoke(Team&, const Object& request);
-  Object rules(Team&, const Object& request);
-  Object try_rules(Team&, const Object& request);
-  Object suggest(Team&, const Object& request);
-  Object resume(Team&, const Object& request);
+  Result<operations::Sent> send(Team&, const requests::Send&);
+  Result<operations::Broadcast> broadcast(Team&, const requests::Broadcast&);
+  Result<operations::LeadOfTeam> lead(Team&, const requests::Lead&);
+  Result<operations::ModesSent> mode(Team&, const requests::Mode&);
+  Result<operations::Assigned> assign(Team&, const requests::Assign&);
+  Result<operations::Allowed> allow(Team&, const requests::Allow&);
+  Result<operations::Revoked> revoke(Team&, const requests::Revoke&);
+  Result<operations::Rules> rules(Team&, const requests::Rules&);
+  Result<operations::Trial> try_rules(Team&, const requests::Try&);
+  Result<operations::Suggestions> suggest(Team&, const requests::Suggest&);
+  Result<operations::Resumed> resume(Team&, const requests::Resume&);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.
   void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages);
   /// Handed out to a hook, until it says what became of it or goes away.
   static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
   /// A hook that waits for the lead's messages; why not, where it may not.
-  Status attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session);
+  Status attach_hook(const TeamPtr& team, const requests::Attach&, const SessionPtr& session);
   /// `key`, and what its taker got before it over the same connection, also when that connection is gone. None without
   /// a key.
   std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
 
   /// The lead's own tools ask: of the one team that it leads, in its name, where `lead.mcp_tools` allows it, and
   /// only what that verb's row lets them say. Otherwise why not.
-  Object as_the_lead(const Verb&, Object& request) const;
+  Result<Object> as_the_lead(const Verb&, const Object& request) const;
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
-  static Object not_leader(Team&, const std::string& what);
+  static Error not_leader(Team&, const std::string& what);
   /// "request.invalid", with the modes there are.
-  static Object no_such_mode(const std::string& name);
+  static Error no_such_mode(const std::string& name);
 
-  /// The team that the request names, or the only one; otherwise fills `problem`.
-  TeamPtr team_of(const Object& request, Object& problem) const;
-  /// The one whose lead the request's `event` is of; otherwise fills `problem`.
-  TeamPtr team_of_event(const Object& request, Object& problem) const;
+  /// The team of that name, or, without one, the only one.
+  [[nodiscard]] Result<TeamPtr> team_of(const std::string& name) const;
+  /// The one whose lead the event is of.
+  [[nodiscard]] Result<TeamPtr> team_of_event(const schema::HookEvent&, const requests::Heard&) const;
   /// Null when nobody serves it, or not any more.
   [[nodiscard]] TeamPtr served(const std::string& name) const;
   /// Those that are served, by name; only the one called so, where a name is given.

@@ -1,5 +1,4 @@
 // The verbs `which`, `approve` and `deny`: which asks are meant, and a person's answer to them.
-#include <boost/json/array.hpp>
 #include <set>
 #include <utility>
 
@@ -9,24 +8,12 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "schema/operations/ask.hpp"
 
 namespace inbox_poller::poller {
-namespace json = boost::json;
 namespace {
 
-AskFinder::Of conditions_of(const json::object& request) {
-  return {text(request, "team"), text(request, "kind"), text(request, "message_key"), flag(request, "shown")};
-}
-
-/// `ids`, or the one `id`.
-Result<std::vector<std::string>> ids_of(const json::object& request) {
-  const auto* list = request.if_contains("ids");
-  if (list == nullptr) return std::vector{text(request, "id")};
-  if (!list->is_array()) return Error{"request.invalid", "`ids` must be a list"};
-  std::vector<std::string> ids;
-  for (const auto& id : list->get_array()) ids.push_back(id.is_string() ? std::string(id.get_string()) : "");
-  return ids;
+AskFinder::Of conditions_of(const requests::Verdict& request) {
+  return {request.team, request.kind.bytes, request.message_key, request.shown};
 }
 
 operations::Outcome outcome_of(std::string_view team, const handlers::Ask& ask) {
@@ -65,51 +52,58 @@ Result<AskFinder::Found> Verbs::open_ask(AskFinder& finder, const std::string& i
   return found;
 }
 
-json::object Verbs::which(const Object& request) {
-  AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), conditions_of(request));
+Result<operations::Meant> Verbs::which(const requests::Which& request) {
+  AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), {request.team, request.kind.bytes, {}, false});
   operations::Meant meant;
-  if (const auto id = text(request, "like"); !id.empty()) {
-    const auto like = finder.find(id);
-    if (!like) return refuse(like.error());
-    const auto team = served(like->first);
-    if (!team) return refuse("team.unknown", "team \"" + like->first + "\" is not served now");
+  if (!request.like.empty()) {
+    TRY(const auto like, finder.find(request.like));
+    const auto team = served(like.first);
+    if (!team) return Error{"team.unknown", "team \"" + like.first + "\" is not served now"};
     const auto view = team->context().view();
-    const auto made = handlers::rule_like(like->second, view);
-    if (const auto* none = std::get_if<handlers::NotTaken>(&made)) return refuse(error_of(*none));
+    const auto made = handlers::rule_like(like.second, view);
+    if (const auto* none = std::get_if<handlers::NotTaken>(&made)) return error_of(*none);
     const auto& rule = std::get<handlers::NewRule>(made);
     for (const auto* ask : team->asks().shown())
-      if (ask->kind == like->second.kind && handlers::covers(rule, *ask, team->asks().folder_of(*ask), view))
+      if (ask->kind == like.second.kind && handlers::covers(rule, *ask, team->asks().folder_of(*ask), view))
         meant.asks.push_back(open_ask_view(*team, *ask));
     meant.rule = rule.text;
-    return done(meant);
+    return meant;
   }
+  if (request.ids.empty()) return Error{"request.invalid", "`ids` must be a list, or `like` an id"};
   std::set<std::pair<std::string, handlers::AskName>> taken;  // one that is named twice is one
-  const auto ids = ids_of(request);
-  if (!ids || !request.contains("ids")) return refuse("request.invalid", "`ids` must be a list, or `like` an id");
-  for (const auto& id : *ids) {
-    const auto found = open_ask(finder, id);
-    if (!found) return refuse(found.error());
-    const auto& [name, ask] = *found;
+  for (const auto& id : request.ids) {
+    TRY(const auto found, open_ask(finder, id));
+    const auto& [name, ask] = found;
     if (taken.emplace(name, name_of(ask)).second) meant.asks.push_back(open_ask_view(*served(name), ask));
   }
-  return done(meant);
+  return meant;
 }
 
-json::object Verbs::answer(const Object& request, bool approve) {
+Result<operations::Outcomes> Verbs::approve(const requests::Approve& request) {
   handlers::Answer answer;
-  answer.event = approve ? handlers::AskEvent::person_approves : handlers::AskEvent::person_denies;
-  answer.by = text(request, "by");
-  answer.reason = text(request, approve ? "note" : "reason");
-  answer.updated_input = text(request, "input");
-  if (const auto mode = text(request, "mode"); !mode.empty()) {
-    answer.mode = schema::parse<config::PermissionMode>(mode);
-    if (!answer.mode) return no_such_mode(mode);
+  answer.event = handlers::AskEvent::person_approves;
+  answer.by = request.by;
+  answer.reason = request.note;
+  answer.updated_input = request.input;
+  if (!request.mode.empty()) {
+    answer.mode = schema::parse<config::PermissionMode>(request.mode);
+    if (!answer.mode) return no_such_mode(request.mode);
   }
-  const auto ids = ids_of(request);
-  if (!ids) return refuse(ids.error());
+  return this->answer(request, answer, request.always);
+}
+
+Result<operations::Outcomes> Verbs::deny(const requests::Deny& request) {
+  handlers::Answer answer;
+  answer.event = handlers::AskEvent::person_denies;
+  answer.by = request.by;
+  answer.reason = request.reason;
+  return this->answer(request, answer, false);
+}
+
+Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, const handlers::Answer& answer, bool always) {
   // Where one of several is not certain, nothing is answered. What was shown as a whole has its own outcome each.
   const auto of = conditions_of(request);
-  const bool all_or_none = ids->size() > 1 && !of.shown;
+  const bool all_or_none = request.ids.size() > 1 && !of.shown;
   AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), of);
   operations::Outcomes reply;
   auto& answers = reply.answers;
@@ -117,9 +111,9 @@ json::object Verbs::answer(const Object& request, bool approve) {
   std::vector<TeamPtr> teams;
   std::vector<std::size_t> places;  // of the wanted ones among the answers
   std::set<std::pair<std::string, handlers::AskName>> named;
-  for (const auto& id : *ids) {
+  for (const auto& id : request.ids) {
     auto found = all_or_none ? open_ask(finder, id) : finder.find(id);
-    if (!found && !of.shown) return refuse(found.error());
+    if (!found && !of.shown) return found.error();
     if (!found) {
       auto& outcome = answers.emplace_back();
       outcome.code = found.error().code;
@@ -135,7 +129,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
     if (!team) continue;
     teams.push_back(team);
     places.push_back(answers.size() - 1);
-    wanted.push_back({&team->asks(), std::move(ask), answer, flag(request, "always")});
+    wanted.push_back({&team->asks(), std::move(ask), answer, always});
   }
   const auto outcomes = Asks::answer_all(services_.ledger, wanted);
   std::set<TeamPtr> ruled;  // those that have another rule now
@@ -154,9 +148,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
   if (!ruled.empty()) reply.answered.emplace();
   for (const auto& team : ruled)
     for (const auto& one : team->asks().judge_again()) reply.answered->push_back(ruled_view(team->context().name, one));
-  if (request.contains("ids")) return done(reply);
-  operations::OneOutcome one{std::move(answers.front()), std::move(reply.answered)};
-  return operations::encode(one);
+  return reply;
 }
 
 }  // namespace inbox_poller::poller

@@ -10,20 +10,19 @@ constexpr int most_decisions = 10'000;
 
 }  // namespace
 
-boost::json::object Verbs::decisions(const Object& request) {
+Result<operations::Decisions> Verbs::decisions(const requests::Decisions& request) {
   const int limit = limit_of(request);
-  const auto member = text(request, "member");
+  const auto& member = request.member;
   // One member's are picked out here: what one of many asked may lie far back.
-  const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),
-                                                      member.empty() ? limit : most_decisions);
-  if (!rows) return refuse(rows.error());
+  TRY(const auto rows,
+      services_.ledger.asks().decisions(request.team, request.since_ms, member.empty() ? limit : most_decisions));
   operations::Decisions list;
-  for (const auto& [team, decided] : *rows) {
+  for (const auto& [team, decided] : rows) {
     if (!member.empty() && decided.asker != member) continue;
     if (list.decisions.size() == static_cast<std::size_t>(limit)) break;
     list.decisions.push_back(ask_view(team, decided));
   }
-  return done(list);
+  return list;
 }
 
 }  // namespace inbox_poller::poller

@@ -67,39 +67,33 @@ operations::History in_order(std::vector<operations::SaidMessage> views, int lim
 
 }  // namespace
 
-boost::json::object Verbs::history(const Object& request) {
+Result<operations::History> Verbs::history(const requests::History& request) {
   auto& ledger = services_.ledger;
   const int limit = limit_of(request);
-  const std::string key = text(request, "key");
-  const MessageTable::Wanted wanted{text(request, "team"), text(request, "sender"), text(request, "type"),
-                              number(request, "since_ms").value_or(0)};
-  const auto rows = key.empty() ? ledger.messages().latest(wanted, limit) : ledger.messages().like(key, limit);
-  if (!rows) return refuse(rows.error());
-  const auto letters = key.empty() ? ledger.host_mail().latest(wanted, limit) : ledger.host_mail().like(key, limit);
-  if (!letters) return refuse(letters.error());
-  const bool full = flag(request, "full") || !key.empty();
+  const auto& key = request.key;
+  const MessageTable::Wanted wanted{request.team, request.sender, request.type, request.since_ms};
+  TRY(const auto rows, key.empty() ? ledger.messages().latest(wanted, limit) : ledger.messages().like(key, limit));
+  TRY(const auto letters, key.empty() ? ledger.host_mail().latest(wanted, limit) : ledger.host_mail().like(key, limit));
+  const bool full = request.full || !key.empty();
   std::vector<operations::SaidMessage> views;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     if (!wanted.team.empty() && row.team != wanted.team) continue;
     auto view = history_view(row, full);
     if (!row.request_id.empty()) {
-      const auto asks = ledger.asks().by_id(row.request_id);
-      if (!asks) return refuse(asks.error());
-      for (const auto& [team, ask] : *asks)
+      TRY(const auto asks, ledger.asks().by_id(row.request_id));
+      for (const auto& [team, ask] : asks)
         if (ask.message == row.key) view.subject = handlers::subject_of(ask);
     }
-    const auto letter = ledger.host_mail().like(row.key.value, 1);
-    if (!letter) return refuse(letter.error());
-    if (!letter->empty()) view.letter = letter_view(letter->front());
+    TRY(const auto letter, ledger.host_mail().like(row.key.value, 1));
+    if (!letter.empty()) view.letter = letter_view(letter.front());
     views.push_back(std::move(view));
   }
-  for (const auto& letter : *letters) {
+  for (const auto& letter : letters) {
     if (!wanted.team.empty() && letter.team != wanted.team) continue;
-    const auto is_message = ledger.messages().known(letter.key);
-    if (!is_message) return refuse(is_message.error());
-    if (!*is_message) views.push_back(history_view(letter, served(letter.team).get(), full));
+    TRY(const bool is_message, ledger.messages().known(letter.key));
+    if (!is_message) views.push_back(history_view(letter, served(letter.team).get(), full));
   }
-  return done(in_order(std::move(views), limit));
+  return in_order(std::move(views), limit);
 }
 
 }  // namespace inbox_poller::poller

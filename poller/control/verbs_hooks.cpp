@@ -1,7 +1,6 @@
 // The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/wire.md W25;
 // docs/control.md.
 #include <algorithm>
-#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <set>
 
@@ -14,7 +13,6 @@
 #include "schema/client_version.hpp"
 #include "schema/hook_event.hpp"
 #include "schema/ids.hpp"
-#include "schema/operations/lead.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
@@ -28,14 +26,13 @@ constexpr std::string_view foreign_session = "lead.foreign_session";
 constexpr int names_looked_at = 1000;
 
 /// `%3`; anything else counts as not given.
-std::string pane_of(const json::object& request) {
-  auto pane = text(request, "pane");
-  return schema::is_pane_id(pane) ? pane : std::string();
+std::string pane_of(const requests::Heard& request) {
+  return schema::is_pane_id(request.pane) ? request.pane : std::string();
 }
 
 /// How its client runs, as the hook's environment tells.
-schema::ClientMode mode_of(const json::object& request) {
-  return schema::parse<schema::ClientMode>(text(request, "mode")).value_or(schema::ClientMode::unknown);
+schema::ClientMode mode_of(const requests::Heard& request) {
+  return schema::parse<schema::ClientMode>(request.mode.bytes).value_or(schema::ClientMode::unknown);
 }
 
 /// Whether it tells of a worker of this team, in whichever session: a session of the client may be the worker's own.
@@ -44,13 +41,6 @@ std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_serv
   const auto known = context.members.find(std::string(schema::bare_name(event.teammate_name)));
   const bool present = known != context.members.end() && known->second.present && known->first != context.lead;
   return handlers::why_no_worker_of(event, context.name, present, team_is_served && event.team_name != context.name);
-}
-
-Result<HookEvent> event_of(const json::object& request) {
-  const auto* event = request.if_contains("event");
-  if (event == nullptr || !(event->is_object() || event->is_string()))
-    return Error{"request.invalid", "`event` must be the hook's input: the JSON object, or its text"};
-  return schema::decode_hook_event(event->is_string() ? std::string(event->get_string()) : json::serialize(*event));
 }
 
 /// How much waits, in a line; empty when nothing does.
@@ -72,7 +62,7 @@ bool names_subagents(Delivery& delivery) {
 /// One event of a lead's session on its way through.
 class Reaction {
  public:
-  Reaction(std::shared_ptr<Team> team, const HookEvent& event, const json::object& request,
+  Reaction(std::shared_ptr<Team> team, const HookEvent& event, const requests::Heard& request,
            std::map<std::string, int>& held)
       : team_(std::move(team)),
         delivery_(team_->delivery()),
@@ -179,60 +169,59 @@ void turn_ended_after_all(Team& team) {
 
 }  // namespace
 
-Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) const {
-  const auto event = event_of(request);
-  if (!event) {
-    problem = refuse(event.error());
-    return nullptr;
-  }
+Result<HookEvent> event_of(const requests::Heard& request) {
+  const auto& event = request.event;
+  if (!event.is_object() && !event.is_string())
+    return Error{"request.invalid", "`event` must be the hook's input: the JSON object, or its text"};
+  return schema::decode_hook_event(event.is_string() ? std::string(event.get_string()) : json::serialize(event));
+}
+
+Result<Verbs::TeamPtr> Verbs::team_of_event(const HookEvent& event, const requests::Heard& request) const {
   auto candidates = all_served();
-  if (candidates.size() < 2 || !text(request, "team").empty()) {
-    auto named = team_of(request, problem);
-    if (!named) return nullptr;
+  if (candidates.size() < 2 || !request.team.empty()) {
+    TRY(auto named, team_of(request.team));
     candidates = {std::move(named)};
   }
   std::vector<TeamPtr> its;
   std::string why;
   for (const auto& team : candidates) {
     const auto& live = team->delivery().lead().row();
-    why = handlers::tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
-                                  : handlers::why_foreign(*event, pane_of(request), mode_of(request),
-                                                          {live.session, live.pane}, team->context().view());
+    why = handlers::tells_of_worker(event) ? not_its_worker(*team, event, served(event.team_name) != nullptr)
+                                           : handlers::why_foreign(event, pane_of(request), mode_of(request),
+                                                                   {live.session, live.pane}, team->context().view());
     if (why.empty()) its.push_back(team);
   }
   if (its.size() == 1) return its.front();
-  if (candidates.size() > 1) why = "session " + event->session_id + " is the lead's of none of the teams served";
-  problem = its.empty() ? refuse(std::string(foreign_session), why)
-                        : refuse("team.ambiguous", "the event may be of several teams' leads; say which with --team");
-  return nullptr;
+  if (candidates.size() > 1) why = "session " + event.session_id + " is the lead's of none of the teams served";
+  if (its.empty()) return Error{std::string(foreign_session), why};
+  return Error{"team.ambiguous", "the event may be of several teams' leads; say which with --team"};
 }
 
-json::object Verbs::hook(const Object& request, ControlSession& session) {
+Result<operations::HookAnswer> Verbs::hook(const requests::Hook& request, ControlSession& session) {
   operations::HookAnswer answer;
-  Object problem;
-  auto team = team_of_event(request, problem);
-  if (!team) {
-    if (text(problem, "code") != foreign_session) return problem;
-    answer.ignored = text(problem, "message");
-    return done(answer);
+  TRY(const auto event, event_of(request));
+  const auto found = team_of_event(event, request);
+  if (!found && found.error().code != foreign_session) return found.error();
+  if (!found) {
+    answer.ignored = found.error().message;
+    return answer;
   }
-  const auto event = event_of(request);
-  if (!event) return refuse(event.error());
-  if (handlers::tells_of_worker(*event)) {
-    const bool idle = event->name == "TeammateIdle";
-    const auto task = event->task_subject.empty() ? event->task_id : event->task_id + ": " + event->task_subject;
-    const auto heard = team->heard_of(std::string(schema::bare_name(event->teammate_name)), idle ? "idle" : "completed",
-                                      idle ? "" : handlers::one_line(task));
-    return heard ? done(answer) : refuse(heard.error());
+  const auto& team = *found;
+  if (handlers::tells_of_worker(event)) {
+    const bool idle = event.name == "TeammateIdle";
+    const auto task = event.task_subject.empty() ? event.task_id : event.task_id + ": " + event.task_subject;
+    TRY(team->heard_of(std::string(schema::bare_name(event.teammate_name)), idle ? "idle" : "completed",
+                       idle ? "" : handlers::one_line(task)));
+    return answer;
   }
-  const bool is_leads_own = event->agent_id.empty();
+  const bool is_leads_own = event.agent_id.empty();
   if (is_leads_own) {
     auto& delivery = team->delivery();
-    delivery.hook_offers().client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
-    delivery.heard(*event, handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery));
+    delivery.hook_offers().client_says(mode_of(request), request.client, request.attended);
+    delivery.heard(event, handlers::sign_of(event) != handlers::HookSign::tool || names_subagents(delivery));
   }
-  Reaction reaction(team, *event, request, held_stops_);
-  if (event->name == "PermissionRequest")
+  Reaction reaction(team, event, request, held_stops_);
+  if (event.name == "PermissionRequest")
     reaction.permission();
   else if (is_leads_own)
     reaction.react();
@@ -243,7 +232,7 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
     for (const auto& message : out->messages) answer.keys.emplace_back(message.key.value);
     lend_to_hook(team, session, *std::move(out));
   }
-  return done(answer);
+  return answer;
 }
 
 HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
@@ -281,32 +270,32 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
   });
 }
 
-json::object Verbs::shown(const Object& request, ControlSession& session) {
+Status Verbs::shown(const requests::Shown& request, ControlSession& session) {
   auto out = session.hook ? std::exchange(session.hook->out, std::nullopt) : std::nullopt;
   const auto team = session.hook ? session.hook->team.lock() : nullptr;
-  if (!out || !team) return {{"ok", true}};
-  if (flag(request, "printed")) {
+  if (!out || !team) return Done{};
+  if (request.printed) {
     team->delivery().printed(*std::move(out));
   } else {
     team->delivery().unoffer(out->messages, "the hook's time was over before it printed them");
     turn_ended_after_all(*team);
   }
-  return {{"ok", true}};
+  return Done{};
 }
 
-Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
+Status Verbs::attach_hook(const TeamPtr& team, const requests::Attach& request, const SessionPtr& session) {
   if (session->hook && session->hook->out)
     return Error{"request.invalid", "say first (`shown`) whether what was handed out over this connection was printed"};
   auto& delivery = team->delivery();
   auto talk = std::make_shared<HookTalk>();
   talk->team = team;
   talk->session = delivery.lead().row().session;
-  TRY(const auto event, request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{}));
+  TRY(const auto event, !request.event.is_null() ? event_of(request) : Result<HookEvent>(HookEvent{}));
   auto& holder = waiting_[team->context().name];
   const auto held_by = delivery.routes().is_attached(config::Way::hook) ? holder.lock() : nullptr;
   if (!event.session_id.empty()) {
     talk->session = event.session_id;
-    delivery.hook_offers().client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
+    delivery.hook_offers().client_says(mode_of(request), request.client, request.attended);
     delivery.heard(event, false);  // the other hook of this event tells what it means
     if (auto why = handlers::why_not_woken(delivery.hook_offers().client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }

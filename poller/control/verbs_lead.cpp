@@ -1,6 +1,5 @@
 // The verbs of whoever is, or stands for, the lead session: `attach`, `recv`, `ack`, `lead`.
 #include <algorithm>
-#include <boost/json/array.hpp>
 #include <chrono>
 
 #include "poller/control/request.hpp"
@@ -12,7 +11,6 @@
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
-namespace json = boost::json;
 namespace {
 
 using std::chrono::milliseconds;
@@ -21,7 +19,6 @@ constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_span = std::chrono::hours(24);
 constexpr milliseconds hook_is_late{2000};  // it leaves after a second, and a machine may be slow
-constexpr std::size_t default_max = 20;
 
 std::string names_of_events() {
   std::string names;
@@ -31,11 +28,11 @@ std::string names_of_events() {
 }
 
 /// What this connection takes: at its way, or, when it has attached at none, by hand.
-Take take_of(const json::object& request, const ControlSession& session) {
+Take take_of(const requests::Recv& request, const ControlSession& session) {
   Take take;
-  take.max = static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
-  take.even_busy = flag(request, "even_busy");
-  if (flag(request, "hold")) take.lease = held_lease;
+  take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
+  take.even_busy = request.even_busy;
+  if (request.hold) take.lease = held_lease;
   const auto way = schema::parse<config::Way>(session.way);
   take.by_hand = !way;
   take.way = way.value_or(config::Way::socket);
@@ -81,20 +78,20 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 }  // namespace
 
-asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
-  const auto way = schema::parse<config::Way>(text(request, "rung"));
+asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, requests::Attach request, SessionPtr session) {
+  const auto way = schema::parse<config::Way>(request.rung.bytes);
   if (!way || handlers::is_pushed(*way))
-    co_return refuse("request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket");
-  if (!session->way.empty()) co_return refuse("request.invalid", "this connection is attached already");
+    co_return Error{"request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket"};
+  if (!session->way.empty()) co_return Error{"request.invalid", "this connection is attached already"};
   if (way == config::Way::hook) {
-    if (const Status may_wait = attach_hook(team, request, session); !may_wait) co_return refuse(may_wait.error());
+    CO_TRY(attach_hook(team, request, session));
   } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
-    co_return refuse("request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
-                                                   std::string(config::to_string(*way)) +
-                                                   "\", so nothing goes this way: add it there");
+    co_return Error{"request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
+                                                  std::string(config::to_string(*way)) +
+                                                  "\", so nothing goes this way: add it there"};
   } else if (!may_be_several(*way) && team->delivery().routes().is_attached(*way)) {
-    co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
-                                          " in team " + team->context().name + "; there can be one");
+    co_return Error{"lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
+                                         " in team " + team->context().name + "; there can be one"};
   }
   session->way = config::to_string(*way);
   if (way != config::Way::mcp) team->delivery().routes().attach(*way);  // that one while a recv waits
@@ -105,36 +102,33 @@ asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, Sessio
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->poke();
-  co_return done(operations::Attached{team->context().name, team->context().lead, session->way,
-                                      to_string(team->delivery().lead().state()), team->context().config.lead.permissions});
+  co_return operations::Attached{team->context().name, team->context().lead, session->way,
+                                 to_string(team->delivery().lead().state()), team->context().config.lead.permissions};
 }
 
-asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, SessionPtr session) {
-  const auto wait =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_span.count()));
+asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, requests::Recv request, SessionPtr session) {
+  const auto wait = std::clamp(milliseconds(request.wait_ms), milliseconds(0), longest_span);
   const auto take = take_of(request, *session);
   const bool waits = take.way == config::Way::hook && !take.by_hand;
-  auto taken = taken_with(*team, take, text(request, "acked"));
+  auto taken = taken_with(*team, take, request.acked);
   if (!taken.empty() && (session->closed || team->retired() || (waits && session->hook->replaced))) {
-    if (const auto noted = team->delivery().acknowledge(taken); !noted) co_return refuse(noted.error());
+    CO_TRY(team->delivery().acknowledge(taken));
     taken.clear();
   }
   const WhileWaiting stands(team, take.way == config::Way::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<Offered> messages;
   for (;;) {
-    if (session->closed) co_return refuse("control.closed", "the receiver went away");
+    if (session->closed) co_return Error{"control.closed", "the receiver went away"};
     if (team->retired())
-      co_return refuse("team.unknown",
-                       "team \"" + team->context().name + "\" is no longer served; its messages are kept");
+      co_return Error{"team.unknown",
+                      "team \"" + team->context().name + "\" is no longer served; its messages are kept"};
     const auto seen = team->chat().count();
     if (waits && session->hook->replaced)
-      co_return refuse("lead.attached", "a hook of the lead's newer session waits in its place");
+      co_return Error{"lead.attached", "a hook of the lead's newer session waits in its place"};
     if (waits) hear_of_end(*team, *session->hook);
     // What was taken is noted with what is offered instead: one wait for the disk.
-    auto offered = team->delivery().offer(take, std::exchange(taken, {}));
-    if (!offered) co_return refuse(offered.error());
-    messages = std::move(*offered);
+    CO_TRY(messages, team->delivery().offer(take, std::exchange(taken, {})));
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     std::optional<WaitingTaker> taker;
     if (!waits) taker.emplace(team->delivery(), take);
@@ -150,13 +144,11 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && !may_be_several(take.way))
     static_cast<void>(team->delivery().lead().report(LeadEvent::batch_pushed));
-  const auto held = services_.ledger.deliveries().queued_count(team->context().name);
-  if (!held) co_return refuse(held.error());
-  operations::Received received{{}, *held, to_string(team->delivery().lead().state()), {}};
+  CO_TRY(const auto held, services_.ledger.deliveries().queued_count(team->context().name));
+  operations::Received received{{}, held, to_string(team->delivery().lead().state()), {}};
   for (const auto& message : messages) received.messages.push_back(message_view(message));
-  const auto* wants_block = request.if_contains("block");
-  if (wants_block == nullptr || *wants_block != json::value(false)) received.block = block(messages);
-  co_return done(received);
+  if (request.block) received.block = block(messages);
+  co_return received;
 }
 
 void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
@@ -178,42 +170,35 @@ std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const s
   return several ? leases.taken_by_holder(key) : leases.taken_by_sink(take.sink, key);
 }
 
-json::object Verbs::acknowledge(const Object& request) {
-  const auto* keys = request.if_contains("keys");
-  if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
-  const auto how = flag(request, "assumed") ? Confirmation::assumed : Confirmation::acknowledged;
-  std::vector<std::string> wanted;
-  for (const auto& key : keys->as_array())
-    if (key.is_string()) wanted.emplace_back(key.as_string());
+Result<operations::Acknowledged> Verbs::acknowledge(const requests::Ack& request) {
+  const auto how = request.assumed ? Confirmation::assumed : Confirmation::acknowledged;
   std::size_t count = 0;
-  for (const auto& team : all_served(text(request, "team"))) {
-    const auto acknowledged = team->delivery().acknowledge(wanted, how);
-    if (!acknowledged) return refuse(acknowledged.error());
-    count += *acknowledged;
+  for (const auto& team : all_served(request.team)) {
+    TRY(const auto acknowledged, team->delivery().acknowledge(*request.keys, how));
+    count += acknowledged;
   }
-  return done(operations::Acknowledged{operations::number_of(count)});
+  return operations::Acknowledged{operations::number_of(count)};
 }
 
-json::object Verbs::lead(Team& team, const Object& request) {
+Result<operations::LeadOfTeam> Verbs::lead(Team& team, const requests::Lead& request) {
   std::optional<LeadEvent> event;
-  if (const auto state = text(request, "state"); !state.empty()) {
+  if (const auto& state = request.state.bytes; !state.empty()) {
     event = schema::parse<LeadEvent>("reports_" + state);
     if (!event)
-      return refuse("request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone");
-  } else if (const auto name = text(request, "event"); !name.empty()) {
+      return Error{"request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone"};
+  } else if (const auto& name = request.event; !name.empty()) {
     event = schema::parse<LeadEvent>(name);
-    if (!event) return refuse("request.invalid", "\"" + name + "\" is no event; events are " + names_of_events());
+    if (!event) return Error{"request.invalid", "\"" + name + "\" is no event; events are " + names_of_events()};
   }
   if (event) {
     std::optional<config::Duration> limit;
-    if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
-      limit = std::min<milliseconds>(milliseconds(*ms), longest_span);
-    const LeadSession session{text(request, "session"), {}};
-    if (auto reported = team.delivery().lead().report(*event, limit, &session); !reported) return refuse(reported.error());
+    if (request.for_ms > 0) limit = std::min<milliseconds>(milliseconds(request.for_ms), longest_span);
+    const LeadSession session{request.session, {}};
+    TRY(team.delivery().lead().report(*event, limit, &session));
     team.poke();
   }
   const auto& settings = team.context().config.lead;
-  return done(operations::LeadOfTeam{lead_view(team), team.context().name, settings.permissions, settings.mcp_tools});
+  return operations::LeadOfTeam{lead_view(team), team.context().name, settings.permissions, settings.mcp_tools};
 }
 
 }  // namespace inbox_poller::poller

@@ -5,12 +5,9 @@
 #include "poller/control/verbs.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
-#include "schema/operations/rule.hpp"
 
 namespace inbox_poller::poller {
 namespace {
-
-constexpr int decisions_looked_at = 2'000;
 
 /// True when the answer that was written lets exactly that run which was asked for: a person may replace the input.
 /// What is not known any more is not.
@@ -27,18 +24,15 @@ Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handler
 
 }  // namespace
 
-boost::json::object Verbs::try_rules(Team& team, const Object& request) {
+Result<operations::Trial> Verbs::try_rules(Team& team, const requests::Try& request) {
   auto& context = team.context();
-  const auto tool = text(request, "tool");
-  const auto input = text(request, "input");
-  const auto worker = text(request, "member");
-  const auto host = text(request, "host");
+  const auto& [tool, input, host, worker, of] = request;
   if (host.empty() ? tool.empty() || !schema::scan_object(input) : !tool.empty() || !input.empty())
-    return refuse("request.invalid",
-                  "`tool` must be a tool's name, and `input` the text of a JSON object; or `host` alone a host's name");
+    return Error{"request.invalid",
+                 "`tool` must be a tool's name, and `input` the text of a JSON object; or `host` alone a host's name"};
   const auto view = context.view();
   if (!worker.empty() && context.roster.find(worker) == nullptr)
-    if (const auto nobody = handlers::why_no_worker(worker, view)) return refuse(nobody->code, nobody->reason);
+    if (const auto nobody = handlers::why_no_worker(worker, view)) return Error{nobody->code, nobody->reason};
   const auto trial = !host.empty()
                          ? handlers::Trial{handlers::try_host(host, view), {}, {}}
                          : handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), view);
@@ -58,25 +52,22 @@ boost::json::object Verbs::try_rules(Team& team, const Object& request) {
                          .source = context.config.source};
   for (const auto& part : trial.parts)
     told.parts.push_back({part.text, config::to_string(part.action), part.rule, part.reason});
-  return done(told);
+  return told;
 }
 
-boost::json::object Verbs::suggest(Team& team, const Object& request) {
+Result<operations::Suggestions> Verbs::suggest(Team& team, const requests::Suggest& request) {
   auto& context = team.context();
-  const auto since = number(request, "since_ms").value_or(0);
-  const auto rows = services_.ledger.asks().decisions(context.name, since, limit_of(request, decisions_looked_at));
-  if (!rows) return refuse(rows.error());
+  TRY(const auto rows, services_.ledger.asks().decisions(context.name, request.since_ms, limit_of(request)));
   std::vector<handlers::Ask> decided;
-  for (const auto& [name, ask] : *rows) {
-    const auto as_asked = ask.state == handlers::AskState::approved ? ran_as_asked(services_.ledger, name, ask) : true;
-    if (!as_asked) return refuse(as_asked.error());
-    if (*as_asked) decided.push_back(ask);
+  for (const auto& [name, ask] : rows) {
+    TRY(const bool as_asked, ask.state == handlers::AskState::approved ? ran_as_asked(services_.ledger, name, ask) : true);
+    if (as_asked) decided.push_back(ask);
   }
-  operations::Suggestions list{context.name, operations::number_of(rows->size()), {}, context.config.source};
+  operations::Suggestions list{context.name, operations::number_of(rows.size()), {}, context.config.source};
   for (const auto& one : handlers::suggest_rules(decided, context.view()))
     list.suggestions.push_back({one.kind, one.rule, operations::number_of(one.asks),
                                 operations::Texts(one.askers.begin(), one.askers.end()), one.last_ms});
-  return done(list);
+  return list;
 }
 
 }  // namespace inbox_poller::poller

@@ -1,16 +1,13 @@
 // The verb `wait`: answers once a team has come to a point that somebody waits for, such as all its workers being idle.
-#include <boost/json/array.hpp>
 #include <chrono>
 
 #include "handlers/team_point.hpp"
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "schema/operations/order.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
-namespace json = boost::json;
 namespace {
 
 using handlers::TeamPoint;
@@ -20,12 +17,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds point_look{500};  // what only the time tells raises no signal
 
 /// The points that a request names; none when one of them is not known.
-std::vector<TeamPoint> points_of(const json::object& request) {
+std::vector<TeamPoint> points_of(const requests::Wait& request) {
   std::vector<TeamPoint> points;
-  const auto* names = request.if_contains("until");
-  if (names == nullptr || !names->is_array()) return points;
-  for (const auto& name : names->get_array()) {
-    const auto point = name.is_string() ? schema::parse<TeamPoint>(name.get_string()) : std::nullopt;
+  for (const auto& name : request.until) {
+    const auto point = schema::parse<TeamPoint>(name.bytes);
     if (!point) return {};
     points.push_back(*point);
   }
@@ -59,31 +54,29 @@ std::vector<operations::Working> working_view(Team& team, EpochMs now) {
 
 }  // namespace
 
-asio::awaitable<json::object> Verbs::wait(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, requests::Wait request, SessionPtr session) {
   const auto points = points_of(request);
   if (points.empty())
-    co_return refuse("request.invalid", "`until` must be a list of what to wait for: idle, closed, mail, answered");
-  const bool needs_all = flag(request, "all");
-  LongPoll poll(services_, session, request);
+    co_return Error{"request.invalid", "`until` must be a list of what to wait for: idle, closed, mail, answered"};
+  LongPoll poll(services_, session, LongPoll::Span(request.wait_ms));
   for (;;) {
-    if (poll.is_gone()) co_return refuse("control.closed", "the daemon is ending, or who waited went away");
+    if (poll.is_gone()) co_return Error{"control.closed", "the daemon is ending, or who waited went away"};
     if (team->retired())
-      co_return refuse("team.unknown", "team \"" + team->context().name + "\" is no longer served");
+      co_return Error{"team.unknown", "team \"" + team->context().name + "\" is no longer served"};
     poll.look();
-    const auto counts = counts_of(*team, services_);
-    if (!counts) co_return refuse(counts.error());
+    CO_TRY(const auto counts, counts_of(*team, services_));
     operations::Waited waited;
     for (const auto point : points)
-      if (handlers::is_at(point, *counts)) waited.met.emplace_back(handlers::to_string(point));
-    waited.is_met = needs_all ? waited.met.size() == points.size() : !waited.met.empty();
+      if (handlers::is_at(point, counts)) waited.met.emplace_back(handlers::to_string(point));
+    waited.is_met = request.all ? waited.met.size() == points.size() : !waited.met.empty();
     if (waited.is_met || poll.is_over()) {
       waited.team = team->context().name;
       waited.working = working_view(*team, services_.clock.wall_ms());
-      waited.present = number_of(counts->present);
-      waited.asks = number_of(counts->asks);
-      waited.mail = number_of(counts->mail);
-      waited.shutdowns = number_of(counts->shutdowns);
-      co_return done(waited);
+      waited.present = number_of(counts.present);
+      waited.asks = number_of(counts.asks);
+      waited.mail = number_of(counts.mail);
+      waited.shutdowns = number_of(counts.shutdowns);
+      co_return waited;
     }
     co_await poll.next(point_look);
   }

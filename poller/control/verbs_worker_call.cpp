@@ -4,7 +4,6 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "schema/hook_event.hpp"
-#include "schema/operations/lead.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -22,31 +21,28 @@ std::string output_of(const handlers::Ask& decided) {
 }  // namespace
 
 /// Whatever there is no decision about is answered without `output`, and says why.
-asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionPtr session) {
-  const auto event = schema::decode_hook_event(text(request, "event"));
-  if (!event) co_return refuse(event.error());
-  const auto ignored = [](std::string why) { return done(operations::WorkerCall{{}, {}, {}, {}, std::move(why)}); };
-  if (event->name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
+asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(requests::WorkerCall request, SessionPtr session) {
+  CO_TRY(const auto event, schema::decode_hook_event(request.event));
+  const auto ignored = [](std::string why) { return operations::WorkerCall{{}, {}, {}, {}, std::move(why)}; };
+  if (event.name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
   const auto client = client_of(services_.processes, session->peer);
   if (!client) co_return ignored("the process that runs the hook is not known");
-  const std::string pane = text(request, "pane");
   TeamPtr team;
   std::string worker;
-  for (const auto& one : all_served(text(request, "team"))) {
-    std::string name = co_await one->worker_calls().worker_of(*client, event->session_id, pane);
+  for (const auto& one : all_served(request.team)) {
+    std::string name = co_await one->worker_calls().worker_of(*client, event.session_id, request.pane);
     if (name.empty() || one->retired()) continue;
     if (team) co_return ignored("the session may be a worker's of several teams");
     team = one;
     worker = std::move(name);
   }
-  if (!team) co_return ignored("session " + event->session_id + " is no worker's of a team that is served");
+  if (!team) co_return ignored("session " + event.session_id + " is no worker's of a team that is served");
   if (auto why = team->worker_calls().why_silent(); !why.empty()) co_return ignored(why);
-  const handlers::Call call{event->tool_use_id, event->tool_name, event->tool_input, event->cwd,
-                            event->permission_mode == "plan"};
-  const auto decided = team->worker_calls().decide(worker, call);
-  if (!decided) co_return refuse(decided.error());
-  if (!*decided) co_return ignored("no rule allows or denies this call");
-  co_return done(operations::WorkerCall{team->context().name, worker, (*decided)->request_id, output_of(**decided), {}});
+  const handlers::Call call{event.tool_use_id, event.tool_name, event.tool_input, event.cwd,
+                            event.permission_mode == "plan"};
+  CO_TRY(const auto decided, team->worker_calls().decide(worker, call));
+  if (!decided) co_return ignored("no rule allows or denies this call");
+  co_return operations::WorkerCall{team->context().name, worker, decided->request_id, output_of(*decided), {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -90,12 +90,6 @@ struct Outcomes {
 };
 BOOST_DESCRIBE_STRUCT(Outcomes, (), (answers, answered))
 
-/// The same for one that was named by `id`.
-struct OneOutcome : Outcome {
-  std::optional<std::vector<RuledAsk>> answered;
-};
-BOOST_DESCRIBE_STRUCT(OneOutcome, (Outcome), (answered))
-
 struct Decisions {
   std::vector<Ask> decisions;
 };

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "schema/operations/printed.hpp"
+#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::operations {
 
@@ -23,6 +24,7 @@ json::object schema_of(std::string_view name, const Type& type, Parts& parts) {
     case Kind::text:
       if (!type.words.empty()) return {{"enum", json::array(type.words.begin(), type.words.end())}};
       return {{"type", "string"}};
+    case Kind::string:
     case Kind::verbatim: return {{"type", "string"}};
     case Kind::flag: return {{"type", "boolean"}};
     case Kind::number:
@@ -39,20 +41,52 @@ json::object schema_of(std::string_view name, const Type& type, Parts& parts) {
   return {{"$ref", "#/$defs/" + std::string(type.record().name)}};
 }
 
-/// `ok`: what it always is, in a document.
-json::object closed(const Shape& shape, std::optional<bool> ok, Parts& parts) {
+/// What stands beside the fields of a record: nothing in a part, `ok` in an answer on the wire, and in what a command
+/// prints `version`, too.
+enum class Around { part, answer, printed, refusal };
+
+json::object closed(const Shape& shape, Around around, Parts& parts) {
   json::object properties;
   json::array required;
-  if (ok) {
-    properties = {{"ok", {{"const", *ok}}}, {"version", {{"type", "string"}}}};
-    required = {"ok", "version"};
+  const bool ok = around != Around::part;
+  if (ok) properties["ok"] = json::object{{"const", around != Around::refusal}};
+  if (ok) required.emplace_back("ok");
+  if (ok && around != Around::answer) {
+    properties["version"] = json::object{{"type", "string"}};
+    required.emplace_back("version");
   }
   for (const Field& field : shape.fields) {
-    if (!field.is_optional && !(ok && properties.contains(field.name))) required.emplace_back(field.name);
-    if (!ok || field.name != "version") properties[field.name] = schema_of(field.name, field.type, parts);
+    const bool is_there = properties.contains(field.name);
+    if (is_there && (field.name != "ok" || around == Around::refusal)) continue;  // its own `ok` may be false
+    if (!is_there && !field.is_optional) required.emplace_back(field.name);
+    properties[field.name] = schema_of(field.name, field.type, parts);
   }
-  if (ok && !*ok) properties["ok"] = {{"const", false}};
   return {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}, {"additionalProperties", false}};
+}
+
+/// Each part that the others refer to.
+json::object definitions(Parts parts) {
+  json::object defs;
+  for (Parts done; done.size() < parts.size();) {
+    const Parts now = parts;
+    for (const auto& [name, shape] : now)
+      if (done.emplace(name, shape).second) defs[name] = closed(shape(), Around::part, parts);
+  }
+  return defs;
+}
+
+json::object request_schema(const requests::Row& row, Parts& parts) {
+  json::object properties{{"verb", {{"const", row.verb}}}};
+  json::array required{"verb"};
+  for (const Field& field : row.fields->fields) {
+    json::object schema = schema_of(field.name, field.type, parts);
+    const json::value* const usual = row.usual.if_contains(field.name);
+    const bool is_told = usual != nullptr && *usual != json::value(0) && *usual != json::value(false) && *usual != json::value("");
+    if (is_told && usual->is_primitive() && !usual->is_null()) schema["default"] = *usual;
+    if (field.name == row.needed) required.emplace_back(field.name);
+    properties[field.name] = std::move(schema);
+  }
+  return {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
 }
 
 void write(std::string& text, const json::value& value, std::size_t indent, std::size_t before) {
@@ -86,18 +120,30 @@ void write(std::string& text, const json::value& value, std::size_t indent, std:
 json::object json_schema(std::string_view title, std::span<const ShapeOf> documents, bool is_line) {
   Parts parts;
   json::array any;
-  for (const ShapeOf shape : documents) any.push_back(closed(shape(), is_line ? std::nullopt : std::optional(true), parts));
-  any.push_back(closed(shape_of<Refusal>(), false, parts));
-  json::object defs;
-  for (Parts done; done.size() < parts.size();) {
-    const Parts now = parts;
-    for (const auto& [name, shape] : now)
-      if (done.emplace(name, shape).second) defs[name] = closed(shape(), std::nullopt, parts);
-  }
+  for (const ShapeOf shape : documents) any.push_back(closed(shape(), is_line ? Around::part : Around::printed, parts));
+  any.push_back(closed(shape_of<Refusal>(), Around::refusal, parts));
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "inbox-poller " + std::string(title) + " --json"},
           {"anyOf", std::move(any)},
-          {"$defs", std::move(defs)}};
+          {"$defs", definitions(std::move(parts))}};
+}
+
+json::object control_schema() {
+  Parts parts;
+  json::object verbs;
+  for (const requests::Row& row : requests::rows()) {
+    json::object answer{{"type", "object"}, {"properties", {{"ok", {{"const", true}}}}}, {"required", {"ok"}}};
+    if (row.answer != nullptr) {
+      answer = closed(*row.answer, Around::answer, parts);
+      answer["title"] = row.answer->name;
+    }
+    verbs[row.verb] =
+        json::object{{"description", row.about}, {"request", request_schema(row, parts)}, {"answer", std::move(answer)}};
+  }
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "the verbs of inbox-poller's control socket"},
+          {"verbs", std::move(verbs)},
+          {"$defs", definitions(std::move(parts))}};
 }
 
 std::string indented(const json::value& value) {

@@ -20,6 +20,9 @@ inline constexpr std::array<ShapeOf, sizeof...(Records)> shapes{&shape_of<Record
 /// described is an error. `is_line`: the record alone, as `recv` prints one a line.
 boost::json::object json_schema(std::string_view title, std::span<const ShapeOf> documents, bool is_line = false);
 
+/// Each verb of the control socket: `request`, `answer` where it was not refused, and the `$defs` of both.
+boost::json::object control_schema();
+
 /// For people: what fits into a line stands in one.
 std::string indented(const boost::json::value& value);
 

@@ -3,6 +3,7 @@
 // Schema need to know:
 //   Text                  a string; what is no valid UTF-8 in it, or no strict parser takes, is replaced when it is encoded
 //   Verbatim              a string of which nothing is replaced
+//   std::string           likewise, in a request: what is asked for is what was typed
 //   OneOf<"a", "b">       a string that is one of few
 //   bool, long long       an integer whose name ends in "_ms" is a time: milliseconds, since the Unix epoch where it is
 //                         a moment, and 0 is none

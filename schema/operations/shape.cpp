@@ -20,6 +20,7 @@ Plain& as(const void* field) {
 
 json::value value_of(const Type& type, void* field) {
   switch (type.kind) {
+    case Kind::string: return json::value(as<std::string>(field));
     case Kind::text: return json::value(schema::make_parsable(as<Text>(field).bytes));
     case Kind::verbatim: return json::value(as<Text>(field).bytes);
     case Kind::flag: return json::value(as<bool>(field));
@@ -40,6 +41,7 @@ json::value value_of(const Type& type, void* field) {
 bool fits(Kind kind, const json::value& value) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<long long>::max());
   switch (kind) {
+    case Kind::string:
     case Kind::text:
     case Kind::verbatim: return value.is_string();
     case Kind::flag: return value.is_bool();
@@ -56,6 +58,7 @@ bool fits(Kind kind, const json::value& value) {
 /// `value` fits.
 void read(const Type& type, const json::value& value, void* field) {
   switch (type.kind) {
+    case Kind::string: as<std::string>(field) = value.get_string(); return;
     case Kind::text:
     case Kind::verbatim: as<Text>(field).bytes = value.get_string(); return;
     case Kind::flag: as<bool>(field) = value.get_bool(); return;
@@ -66,8 +69,14 @@ void read(const Type& type, const json::value& value, void* field) {
     case Kind::record: decode(type.record(), value.get_object(), field); return;
     case Kind::list: break;
   }
-  for (const json::value& one : value.get_array())
-    if (fits(type.element->kind, one)) read(*type.element, one, type.add(field));
+  for (const json::value& one : value.get_array()) {
+    const bool is_good = fits(type.element->kind, one);
+    // What is asked for is not made less: in its place stands a name that means nothing.
+    const bool is_asked = type.element->kind == Kind::string || !type.element->words.empty();
+    if (!is_good && !is_asked) continue;
+    void* const place = type.add(field);
+    if (is_good) read(*type.element, one, place);
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace inbox_poller::operations {
 
-enum class Kind { text, verbatim, flag, number, object, array, value, record, list };
+enum class Kind { string, text, verbatim, flag, number, object, array, value, record, list };
 
 struct Shape;
 
@@ -60,7 +60,8 @@ boost::json::object done(const Record& record) {
   return answer;
 }
 
-/// The fields that the object has. One that is missing, or of another kind, keeps its default; in a list it is left out.
+/// The fields that the object has. One that is missing, or of another kind, keeps its default; in a list it is left out,
+/// or, where it is a std::string or one of few words, empty.
 /// What is no field of the record is passed over.
 template <class Record>
 Record decode(const boost::json::object& object) {

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "poller/control/request.hpp"
+#include "schema/operations/requests.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -62,15 +63,16 @@ void check_request(std::string_view line) {
   const auto request = parse_request(line);
   if (!request) return;
   EXPECT(inbox_poller::schema::scan_object(line).ok());  // our two readers of JSON agree
-  for (const std::string_view name : {"verb", "id", "all", "limit"}) {
-    const auto raw = inbox_poller::schema::find_member(line, name);  // the last of equal names, for both readers
-    const std::string value = text(*request, name);
-    EXPECT(value.empty() || (raw && inbox_poller::schema::decode_string(*raw) == value));
-    EXPECT(flag(*request, name) == (raw == "true"));
-    if (const auto count = number(*request, name))
-      EXPECT(raw && std::strtoll(std::string(*raw).c_str(), nullptr, 10) == *count);
-  }
-  const std::string answer = boost::json::serialize(refuse("request.invalid", text(*request, "verb")));
+  const auto raw = [&](std::string_view name) { return inbox_poller::schema::find_member(line, name); };  // the last of equal names
+  const auto envelope = inbox_poller::operations::decode<inbox_poller::requests::Envelope>(*request);
+  EXPECT(envelope.verb.empty() || (raw("verb") && inbox_poller::schema::decode_string(*raw("verb")) == envelope.verb));
+  EXPECT(inbox_poller::operations::decode<inbox_poller::requests::Shutdown>(*request).all == (raw("all") == "true"));
+  const long long limit = inbox_poller::operations::decode<inbox_poller::requests::Quarantine>(*request).limit;
+  if (limit != inbox_poller::requests::Quarantine().limit)
+    EXPECT(raw("limit") && std::strtoll(std::string(*raw("limit")).c_str(), nullptr, 10) == limit);
+  for (const auto& row : inbox_poller::requests::rows())
+    if (row.verb == envelope.verb) EXPECT(!row.about.empty());
+  const std::string answer = boost::json::serialize(refuse("request.invalid", envelope.verb));
   EXPECT(answer.find('\n') == std::string::npos && parse_request(answer).has_value());
 }
 

@@ -277,22 +277,23 @@ class SocketAttacks(ProcessTest):
         self.team.say("ada", dict(ask, request_id="perm-1-other"))
         self.pending_id("perm-1-other")
         for verb in ("", "APPROVE", "approve ", "exec", "eval", "shutdown\n", "../approve", "allow_all", "\u0000approve"):
-            answer = self.daemon.ask(verb, id=ask["request_id"], by="x", rule="Bash(*)")
+            answer = self.daemon.answer(verb, ask["request_id"], by="x", rule="Bash(*)")
             self.assertEqual((answer["ok"], answer["code"]), (False, "verb.unknown"), verb)
         for verb in ("approve", "deny"):
             for part in ("perm", "perm-1", "perm-1-"):  # of two open asks
-                answer = self.daemon.ask(verb, id=part, by="x", reason="x")
+                answer = self.daemon.answer(verb, part, by="x", reason="x")
                 self.assertEqual((answer["ok"], answer["code"]), (False, "request.ambiguous"), part)
             for part in ("", "per", "perm-1-whole ", "PERM-1-WHOLE", "%", "perm%", "*", "perm-1-whole\u0000x"):
-                answer = self.daemon.ask(verb, id=part, by="x", reason="x")
+                answer = self.daemon.answer(verb, part, by="x", reason="x")
                 self.assertEqual((answer["ok"], answer["code"]), (False, "request.unknown"), part)
             done = self.daemon.cli(verb, "perm-1", *(["--reason", "x"] if verb == "deny" else []), expect=None)
             self.assertNotEqual(done.returncode, 0)
-        for wrong in ({"id": ["perm-1-whole"]}, {"id": None}, {"id": {"id": "perm-1-whole"}}, {"id": 1}):
+        for wrong in ({"ids": "perm-1-whole"}, {"ids": None}, {"ids": {"0": "perm-1-whole"}}, {"ids": 1}, {"ids": []}, {"ids": [1]},
+                      {"ids": ["perm-1-whole", 1]}, {"ids": [["perm-1-whole"]]}, {"id": "perm-1-whole"}):
             self.assertFalse(self.daemon.ask("approve", by="x", **wrong)["ok"])
         self.pending_id(ask["request_id"])
         self.assertEqual(self.team.replies("ada"), [])
-        self.assertTrue(self.daemon.ask("approve", id="perm-1-whole", by="x")["ok"])
+        self.assertTrue(self.daemon.answer("approve", "perm-1-whole", by="x")["ok"])
 
     def test_garbage_is_refused_line_by_line_and_a_line_over_64_KiB_ends_the_connection(self):
         self.serve()

@@ -125,7 +125,7 @@ class DecidedByAPerson(ProcessTest):
         ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
         self.pending_id(ask)
         self.daemon.cli("approve", ask)
-        answer = self.daemon.ask("deny", id=ask, by="test", reason="late")
+        answer = self.daemon.answer("deny", ask, by="test", reason="late")
         self.assertEqual((answer["ok"], answer["code"]), (False, "request.already_decided"))
         self.daemon.cli("deny", ask, "--reason", "late", expect=1)
         self.assertEqual(self.answer(worker, ask)["event"], "ran")
@@ -236,8 +236,8 @@ class OneIdForTwoAsks(ProcessTest):
                 lives = self.daemon.ask("trace", id=ask)["requests"]
                 self.assertEqual({r["kind"] for r in lives}, {"permission", "sandbox"})
                 self.assertEqual([r["kind"] for r in self.daemon.ask("trace", id=ask, kind="sandbox")["requests"]], ["sandbox"])
-        self.assertEqual(self.daemon.ask("approve", id=ask, by="test", kind="wish")["code"], "request.invalid")
-        self.assertEqual(self.daemon.ask("approve", id=ask, by="test", kind="plan")["code"], "request.unknown")
+        self.assertEqual(self.daemon.answer("approve", ask, by="test", kind="wish")["code"], "request.invalid")
+        self.assertEqual(self.daemon.answer("approve", ask, by="test", kind="plan")["code"], "request.unknown")
 
     def test_the_open_one_is_meant_unless_it_came_behind_a_decision(self):
         self.begin()
@@ -250,7 +250,7 @@ class OneIdForTwoAsks(ProcessTest):
         # Whoever still types the id of what was just decided must not approve what somebody else put behind it.
         self.bob.ask("plan", plan="everything", id=ask)
         wait_for("it waits", lambda: ("bob", "plan") in self.asked())
-        self.assertEqual(self.daemon.ask("approve", id=ask, by="test")["code"], "request.ambiguous")
+        self.assertEqual(self.daemon.answer("approve", ask, by="test")["code"], "request.ambiguous")
         self.daemon.cli("approve", ask, "--kind", "plan")
         wait_for("the plan is approved", lambda: self.bob.find(ask, "plan_approved"))
 

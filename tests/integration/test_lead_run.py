@@ -524,7 +524,7 @@ class Tools(WithLead):
     def test_a_person_may_change_the_input(self):
         self.begin(toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
-        self.daemon.ask("approve", id=self.pending()["request_id"], by="mona", input='{\n"command": "make -n"\n}')
+        self.daemon.answer("approve", self.pending()["request_id"], by="mona", input='{\n"command": "make -n"\n}')
         self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {"command": "make -n"}})
 
     def test_a_persons_denial_is_told_with_its_reason(self):

@@ -82,7 +82,7 @@ class Metrics(ProcessTest):
             worker.ask("permission", tool="Bash", input={"command": command})
         wait_for("two wait", lambda: len(self.daemon.ask("pending")["asks"]) == 2)
         for one, verb in zip(self.daemon.ask("pending")["asks"], ("approve", "deny")):
-            self.daemon.ask(verb, id=one["request_id"], by='x"y\n', reason="no")
+            self.daemon.answer(verb, one["request_id"], by='x"y\n', reason="no")
         text = self.daemon.cli("metrics").stdout
         samples = read(text)
         decided = {labels: value for (name, labels), value in samples.items() if name == "inbox_poller_decisions_total"}

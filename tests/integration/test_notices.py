@@ -126,7 +126,7 @@ class Programs(ProcessTest):
         one = self.pending_id(worker.ask("permission", tool="Bash", input={"command": "make deploy TOKEN=abcdefghijklmnop0123456789"}))
         wait_for("it is pushed", lambda: self.server.got)
         self.assertNotIn("abcdefghijklmnop0123456789", json.dumps(self.server.got))
-        self.daemon.ask("approve", id=one["request_id"], by="carol")
+        self.daemon.answer("approve", one["request_id"], by="carol")
         wait_for("it is withdrawn", lambda: [got for got in self.server.got if got[:2] == ("DELETE", "/asks/" + one["message_key"])])
 
 

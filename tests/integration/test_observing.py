@@ -39,7 +39,7 @@ class AnswersOfOthers(ProcessTest):
                 self.pending_id(request_id)
                 self.team.say("team-lead", answer(ask), to="ada")
                 wait_for("it is closed", lambda: not self.daemon.ask("pending")["asks"])
-                late = self.daemon.ask("deny", id=request_id, by="test", reason="late")
+                late = self.daemon.answer("deny", request_id, by="test", reason="late")
                 self.assertEqual((late["ok"], late["code"]), (False, "request.already_decided"))
                 shown = self.daemon.cli("approve", request_id, expect=1)
                 self.assertIn("answered elsewhere", (shown.stdout + shown.stderr).replace("_", " "))

@@ -62,7 +62,7 @@ class Workers(Signed):
                 self.assertEqual((ask["answers"], ask["deadline_ms"], ask["decided_by"]), ("verified", 0, ""))
                 self.assertIn("--lead-verify-key", ask["answers_reason"])
                 for verb, words in (("approve", {}), ("deny", {"reason": "no"})):
-                    said = self.daemon.ask(verb, id=request_id, by="ann", **words)
+                    said = self.daemon.answer(verb, request_id, by="ann", **words)
                     self.assertEqual(said["code"], "worker.verifies", said)
                     for word in ("the lead's own session", "hook install --for workers", "shutdown ada --force"):
                         self.assertIn(word, said["message"])

@@ -191,7 +191,7 @@ class Web(ProcessTest):
         self.assertEqual(self.answer(page, ask, team="")[0], 400)
         self.assertEqual(self.answer(page, ask, kind="sandbox")[0], 409)
         self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
-        self.daemon.ask("deny", id=ask["request_id"], by="bert", reason="no")
+        self.daemon.answer("deny", ask["request_id"], by="bert", reason="no")
         status, told = self.answer(page, ask)
         self.assertEqual((status, told["code"]), (409, "request.already_decided"))
         self.assertIn("already denied by bert", told["message"])

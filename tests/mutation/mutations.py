@@ -289,7 +289,7 @@ MUTATIONS = [
              Script("tests/integration/test_asks.py", "OneIdForTwoAsks.test_the_open_one_is_meant_unless_it_came_behind_a_decision")),
     Mutation("all-or-none", "of several ids that were typed one that is not open any more stops all",
              "poller/control/verbs_answer.cpp",
-             "ids->size() > 1 && !of.shown;",
+             "request.ids.size() > 1 && !of.shown;",
              "false;",
              Script("tests/integration/test_bulk.py", "Bulk.test_three_hundred_fit_every_width_and_are_answered_by_one_command")),
 

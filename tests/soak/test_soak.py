@@ -208,7 +208,7 @@ class Peers:
                         verb = "deny" if request_id.startswith("sandbox") else choose.choice(("approve", "deny"))
                         if verb == "approve":
                             self.world.may_allow.add(request_id)
-                        control.ask(verb, team=self.team.name, id=request_id, by="person")
+                        control.answer(verb, request_id, team=self.team.name, by="person")
             except (OSError, ValueError, KeyError):
                 pass
             self.test.over.wait(choose.uniform(0.5, 2.0))

@@ -148,6 +148,10 @@ class Daemon:
         with self.connect() as control:
             return control.ask(verb, **fields)
 
+    def answer(self, verb, ask_id, **fields):
+        with self.connect() as control:
+            return control.answer(verb, ask_id, **fields)
+
     def polled(self, times=10, team=None):
         """Waits until each team, or this one, was polled so many times more. The last of these polls began after the call, and so did its
         timers: a thing that has not happened by then does not happen. The daemon counts, so a slow machine gets the time that it needs."""
@@ -200,6 +204,14 @@ class Control:
         if not line.endswith(b"\n"):
             raise ConnectionError("the control socket closed in the middle of an answer")
         return json.loads(line)
+
+    def answer(self, verb, ask_id, **fields):
+        """What became of one ask; `answered` where a rule was added."""
+        told = self.ask(verb, ids=[ask_id], **fields)
+        if not told["ok"]:
+            return told
+        [one] = told.pop("answers")
+        return {**told, **one}
 
     def close(self):
         self.file.close()

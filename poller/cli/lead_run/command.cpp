@@ -12,10 +12,8 @@ namespace {
 bool answers_prompts(Context& context, const std::string& socket) {
   auto client = ControlClient::connect(socket);
   if (!client) return false;
-  boost::json::object request{{"verb", "lead"}};
-  if (!context.team.empty()) request["team"] = context.team;
-  const auto answer = client->call(request, std::chrono::seconds(5));
-  return answer && flag_of(*answer, "permissions");
+  const auto answer = context.ask(*client, requests::Lead(), std::chrono::seconds(5));
+  return answer && answer->permissions;
 }
 
 /// Adds what the client's own command line lacks, and says so: without these options messages are only assumed to have

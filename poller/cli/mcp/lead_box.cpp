@@ -29,9 +29,45 @@ constexpr milliseconds answering_a_list{1000};  // the client waits for it befor
 constexpr milliseconds late{2000};              // behind the end of a wait: the daemon hangs
 constexpr milliseconds before_another_try{200};
 
-json::object request_of(const LeadPlace& place, std::string_view verb, json::object request) {
-  request["verb"] = verb;
-  if (!place.team.empty()) request["team"] = place.team;
+template <class Request>
+json::object of_place(const LeadPlace& place, Request request) {
+  request.team = place.team;
+  return requests::on_wire(request);
+}
+
+/// One request over a connection of its own, waited for here, `most` for the answer; a refusal comes as an error.
+template <class Request>
+Result<typename Request::Answer> ask_daemon(const LeadPlace& place, Request request,
+                                            milliseconds most = std::chrono::seconds(10)) {
+  auto client = ControlClient::connect(place.socket, connecting);
+  if (!client) return Context::advised(client.error());
+  TRY(const auto answer, granted(client->call(of_place(place, std::move(request)), most)));
+  return operations::decode<typename Request::Answer>(answer);
+}
+
+/// What a tool of the lead's asks the daemon, which decides whether, and in whose name.
+json::object asked_by(const Tool& tool, const json::object& arguments, const LeadPlace& place) {
+  const auto text = [&](std::string_view name) { return text_in(arguments, name); };
+  const auto of_ask = [&](auto answer) {
+    answer.ids = {text("id")};
+    answer.message_key = text("key");
+    return answer;
+  };
+  json::object request = of_place(place, requests::Status());
+  if (tool.name == requests::Pending::verb) request = of_place(place, requests::Pending());
+  if (tool.name == requests::Shutdown::verb)
+    request = of_place(place, requests::Shutdown{.member = text("member"), .reason = text("reason")});
+  if (tool.name == requests::Approve::verb) {
+    auto approve = of_ask(requests::Approve());
+    approve.note = text("note");
+    request = of_place(place, std::move(approve));
+  }
+  if (tool.name == requests::Deny::verb) {
+    auto deny = of_ask(requests::Deny());
+    deny.reason = text("reason");
+    request = of_place(place, std::move(deny));
+  }
+  request["tools"] = true;
   return request;
 }
 
@@ -47,13 +83,6 @@ bool may_pass(const Error& error) {
 }
 
 }  // namespace
-
-Result<json::object> ask_daemon(const LeadPlace& place, std::string_view verb, json::object request,
-                                milliseconds most) {
-  auto client = ControlClient::connect(place.socket, connecting);
-  if (!client) return Context::advised(client.error());
-  return granted(client->call(request_of(place, verb, std::move(request)), most));
-}
 
 Error LeadBox::no_tasks() {
   return {"box.unsupported",
@@ -71,10 +100,10 @@ Result<Sent> LeadBox::send(const Letter& letter) {
     return Error{"payload.invalid",
                  "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
                  "shutdown. Send words, or leave \"type\" out of the payload"};
-  json::object request{{"member", letter.to}, {"text", text}};
-  if (letter.type != "message") request["summary"] = letter.type;
-  TRY(auto answer, ask_daemon(place_, "send", std::move(request)));
-  Message message{{"id", raw_text_of(answer, "message_key")},
+  TRY(auto answer, ask_daemon(place_, requests::Send{.member = letter.to,
+                                                     .text = std::move(text),
+                                                     .summary = letter.type == "message" ? "" : letter.type}));
+  Message message{{"id", answer.message_key.bytes},
                   {"from", actor_},
                   {"to", letter.to},
                   {"type", letter.type},
@@ -96,9 +125,9 @@ Result<std::string> LeadBox::answered_line(const Letter& letter) const {
   return "In answer to your message \"" + known->second.beginning + "\":\n";
 }
 
-void LeadBox::remember(const std::string& key, const json::object& message) {
-  const std::string summary = raw_text_of(message, "summary");
-  std::string text = summary.empty() ? raw_text_of(message, "text") : summary;
+void LeadBox::remember(const operations::LeadMessage& message) {
+  const std::string& key = message.message_key.bytes;
+  std::string text = (message.summary.empty() ? message.text : message.summary).bytes;
   text.resize(std::min(text.find('\n'), text.size()));
   if (text.size() > most_quoted) {
     text.resize(most_quoted);
@@ -106,7 +135,7 @@ void LeadBox::remember(const std::string& key, const json::object& message) {
     if (!text.empty()) text.pop_back();  // the first byte of that character
     text += "…";
   }
-  if (heard_.insert_or_assign(key, Heard{raw_text_of(message, "from"), schema::printable(text)}).second)
+  if (heard_.insert_or_assign(key, Heard{message.from.bytes, schema::printable(text)}).second)
     remembered_.push_back(key);
   if (remembered_.size() <= most_remembered) return;
   heard_.erase(remembered_.front());
@@ -114,18 +143,16 @@ void LeadBox::remember(const std::string& key, const json::object& message) {
 }
 
 /// What a worker wrote is made as safe as in a block: a model reads it.
-json::object LeadBox::shown(const json::object& message) const {
-  const std::string type = raw_text_of(message, "type");
-  json::object object{{"id", raw_text_of(message, "message_key")},
-                      {"from", raw_text_of(message, "from")},
+json::object LeadBox::shown(const operations::LeadMessage& message) const {
+  json::object object{{"id", message.message_key.bytes},
+                      {"from", message.from.bytes},
                       {"to", actor_},
-                      {"type", type.empty() ? "message" : type},
-                      {"payload", schema::neutralise(raw_text_of(message, "text"))},
-                      {"ts", static_cast<double>(number_of(message, "received_ms")) / 1000}};
-  if (const auto summary = raw_text_of(message, "summary"); !summary.empty())
-    object["summary"] = schema::neutralise(summary);
-  if (const auto id = raw_text_of(message, "request_id"); !id.empty()) object["request_id"] = id;
-  if (const auto attempts = number_of(message, "attempts"); attempts > 1) object["attempts"] = attempts;
+                      {"type", message.type.empty() ? "message" : message.type.bytes},
+                      {"payload", schema::neutralise(message.text.bytes)},
+                      {"ts", static_cast<double>(message.received_ms) / 1000}};
+  if (!message.summary.empty()) object["summary"] = schema::neutralise(message.summary.bytes);
+  if (message.request_id && !message.request_id->empty()) object["request_id"] = message.request_id->bytes;
+  if (message.attempts > 1) object["attempts"] = message.attempts;
   return object;
 }
 
@@ -161,41 +188,43 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_once(milliseconds 
 }
 
 asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient client, milliseconds within) {
-  auto asking = MailStream::exchange(client, request_of(place_, "attach", {{"rung", "mcp"}}));
+  requests::Attach attach;
+  attach.rung = "mcp";
+  auto asking = MailStream::exchange(client, of_place(place_, std::move(attach)));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   actor_ = raw_text_of(*answer, "lead");
-  json::object request{{"wait_ms", within.count()}, {"max", 1}, {"even_busy", true}};
-  asking = MailStream::exchange(client, request_of(place_, "recv", std::move(request)));
+  const requests::Recv request{.max = 1, .wait_ms = within.count(), .even_busy = true};
+  asking = MailStream::exchange(client, of_place(place_, request));
   answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
-  const auto messages = objects_of(*answer, "messages");
+  const auto messages = operations::decode<operations::Received>(*answer).messages;
   if (messages.empty()) co_return std::optional<HandOut>();
+  const auto& message = messages.front();
   HandOut out;
-  out.message = shown(*messages.front());
-  out.attempts = static_cast<std::uint32_t>(std::max(1LL, number_of(*messages.front(), "attempts")));
-  out.ticket = raw_text_of(*messages.front(), "message_key");
-  remember(out.ticket, *messages.front());
+  out.message = shown(message);
+  out.attempts = static_cast<std::uint32_t>(std::max(1LL, message.attempts));
+  out.ticket = message.message_key.bytes;
+  remember(message);
   lent_.insert_or_assign(out.ticket, std::move(client));
   co_return std::optional(std::move(out));
 }
 
 Status LeadBox::acknowledge(const std::string& ticket) {
   if (!lent_.contains(ticket)) return Done{};
-  TRY(ask_daemon(place_, "ack", {{"keys", json::array{ticket}}}));
+  TRY(ask_daemon(place_, requests::Ack{.keys = requests::Strings{ticket}}));
   lent_.erase(ticket);
   return Done{};
 }
 
 Result<json::object> LeadBox::inbox() {
-  TRY(auto answer, ask_daemon(place_, "status", {}));
-  const auto teams = objects_of(answer, "teams");
-  if (teams.size() != 1)
+  TRY(const auto answer, ask_daemon(place_, requests::Status()));
+  if (answer.teams.size() != 1)
     return Error{"team.ambiguous", "the daemon serves no team, or several: start this server with --team NAME"};
-  const json::object& chat = object_of(*teams.front(), "chat");
-  return json::object{{"actor", raw_text_of(object_of(*teams.front(), "lead"), "member")},
-                      {"unread", number_of(chat, "queued")},
-                      {"offered", number_of(chat, "offered")},
+  const auto& team = answer.teams.front();
+  return json::object{{"actor", team.lead.member.bytes},
+                      {"unread", team.chat.queued},
+                      {"offered", team.chat.offered},
                       {"messages", json::array()}};
 }
 
@@ -206,8 +235,8 @@ bool LeadBackend::shows(const Tool& tool) {
 }
 
 void LeadBackend::before_list() {
-  const auto lead = ask_daemon(place_, "lead", {}, answering_a_list);
-  has_lead_tools_ = !lead || flag_of(*lead, "mcp_tools");  // without a daemon: it will say so when it is called
+  const auto lead = ask_daemon(place_, requests::Lead(), answering_a_list);
+  has_lead_tools_ = !lead || lead->mcp_tools;  // without a daemon: it will say so when it is called
 }
 
 std::string LeadBackend::instructions() const {
@@ -222,7 +251,7 @@ std::string LeadBackend::instructions() const {
 }
 
 std::string LeadBackend::whole(const Tool& tool) const {
-  if (tool.name == "pending") return "`inbox-poller pending` shows them, and there they can be decided";
+  if (tool.name == requests::Pending::verb) return "`inbox-poller pending` shows them, and there they can be decided";
   if (tool.who == Who::lead) return "`inbox-poller " + std::string(tool.name) + "` shows all";
   return "`inbox-poller history KEY` shows all of it; KEY is the message's id";
 }
@@ -237,18 +266,18 @@ asio::awaitable<Result<Given>> LeadBackend::call(const Tool& tool, json::object 
     auto given = co_await std::move(calling);
     co_return given;
   }
-  json::object request = std::move(arguments);
-  request["tools"] = true;  // the daemon decides whether, and in whose name
-  if (json::value* const key = request.if_contains("key")) {
-    request["message_key"] = *key;
-    request.erase("key");
-  }
   auto client = ControlClient::connect(loop_, place_.socket, connecting);
   if (!client) co_return Context::advised(client.error());
-  auto asking = MailStream::exchange(*client, request_of(place_, tool.name, std::move(request)));
+  auto asking = MailStream::exchange(*client, asked_by(tool, arguments, place_));
   CO_TRY(auto answer, co_await std::move(asking));
   answer.erase("ok");
-  if (tool.answer == Shape::decision) co_return Given{{{"decision", std::move(answer)}}, {}};
+  if (tool.answer == Shape::decision) {
+    const auto outcomes = operations::decode<operations::Outcomes>(answer);
+    CO_TRY(const auto one, the_one(outcomes));
+    json::object decision = operations::encode(one);
+    decision.erase("ok");
+    co_return Given{{{"decision", std::move(decision)}}, {}};
+  }
   co_return Given{std::move(answer), {}};
 }
 

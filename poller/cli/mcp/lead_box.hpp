@@ -13,6 +13,7 @@
 #include "poller/cli/mcp/backend.hpp"
 #include "poller/cli/mcp/channel.hpp"
 #include "poller/control/client.hpp"
+#include "schema/operations/message.hpp"
 
 namespace inbox_poller::poller::cli::mcp {
 
@@ -21,10 +22,6 @@ struct LeadPlace {
   std::string socket;
   std::string team;
 };
-
-/// One request over a connection of its own, waited for here, `most` for the answer; a refusal comes as an error.
-Result<boost::json::object> ask_daemon(const LeadPlace&, std::string_view verb, boost::json::object request,
-                                       std::chrono::milliseconds most = std::chrono::seconds(10));
 
 class LeadBox : public Operations {
  public:
@@ -48,12 +45,12 @@ class LeadBox : public Operations {
   static Error no_tasks();
   /// The line that says to a worker, in whose inbox there is no field for it, which message of his is answered.
   Result<std::string> answered_line(const Letter&) const;
-  void remember(const std::string& key, const boost::json::object& message);
+  void remember(const operations::LeadMessage&);
   /// Until there is a message, the time is over, or the daemon does not serve us.
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_over(ControlClient client,
                                                                  std::chrono::milliseconds within);
-  boost::json::object shown(const boost::json::object& message) const;
+  boost::json::object shown(const operations::LeadMessage&) const;
 
   boost::asio::io_context& loop_;
   LeadPlace place_;

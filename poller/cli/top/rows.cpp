@@ -15,16 +15,26 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr int most_rows = 200;  // of chat and decisions
+
+template <class Request>
+json::object asks_for() {
+  Request request;
+  if constexpr (requires { request.limit; }) request.limit = most_rows;
+  return requests::on_wire(request);
+}
+
 struct PageText {
-  std::string_view name, verb;
+  std::string_view name;
+  json::object (*asked)();
   std::initializer_list<const char*> words;  // what a filter looks in
 };
 const PageText page_texts[] = {
-    {"asks", "pending", {"request_id", "team", "member", "kind", "subject", "message_key"}},
-    {"teams", "status", {"team", "role"}},
-    {"workers", "status", {"team", "member", "doing", "task", "detail", "mode"}},
-    {"chat", "history", {"team", "sender", "type", "text", "delivery", "message_key"}},
-    {"log", "decisions", {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
+    {"asks", asks_for<requests::Pending>, {"request_id", "team", "member", "kind", "subject", "message_key"}},
+    {"teams", asks_for<requests::Status>, {"team", "role"}},
+    {"workers", asks_for<requests::Status>, {"team", "member", "doing", "task", "detail", "mode"}},
+    {"chat", asks_for<requests::History>, {"team", "sender", "type", "text", "delivery", "message_key"}},
+    {"log", asks_for<requests::Decisions>, {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
 
 const PageText& text_on(TopPage page) { return page_texts[static_cast<std::size_t>(page)]; }
 
@@ -87,7 +97,7 @@ std::string fields_text(const json::object& object) {
 }  // namespace
 
 std::string_view name_of(TopPage page) { return text_on(page).name; }
-std::string_view verb_of(TopPage page) { return text_on(page).verb; }
+json::object asked_on(TopPage page) { return text_on(page).asked(); }
 
 std::vector<ListRow> rows_of(TopPage page, const json::object& answer) {
   std::vector<ListRow> rows;

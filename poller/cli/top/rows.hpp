@@ -16,8 +16,8 @@ enum class TopPage { asks, teams, workers, chat, log };
 inline constexpr std::size_t top_pages = 5;
 std::string_view name_of(TopPage);
 
-/// The verb whose answer a page shows.
-std::string_view verb_of(TopPage);
+/// The request whose answer a page shows.
+boost::json::object asked_on(TopPage);
 std::vector<ListRow> rows_of(TopPage, const boost::json::object& answer);
 Row heads_of(TopPage);
 Row cells_of(const Shown&, long long now);

@@ -97,7 +97,7 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
     note_ = ask_name(*left) + " is gone, and another ask has its id: nothing was done";
     return;
   }
-  requests_.push_back({"trace", {{"id", left->request_id.bytes}, {"team", left->team.bytes}}});
+  requests_.push_back({requests::Trace{.id = left->request_id.bytes}});
   left_ = std::move(left);
 }
 
@@ -132,21 +132,20 @@ void Top::answered_which(const Request& request, const Object& answer) {
   if (mode_ != Mode::list && mode_ != Mode::detail) return;
   const auto covered = operations::decode<operations::Meant>(answer);
   const auto& asks = covered.asks;
-  if (flag_of(request.fields, "marks")) {
+  if (request.marks) {
     std::set<std::string> ids;
     for (const auto& ask : asks) ids.insert(ask_identity(ask));
     const auto marked = lists_[static_cast<std::size_t>(TopPage::asks)].mark(ids);
     note_ = std::to_string(marked) + " open asks here are covered by " + printable(covered.rule) + " and marked";
     return;
   }
-  const auto meant = std::ranges::find(asks, raw_text_of(request.fields, "shown_key"),
+  const auto meant = std::ranges::find(asks, request.shown_key,
                                        [](const auto& ask) { return ask.message_key.bytes; });
   if (meant == asks.end()) {
     note_ = "it is not open any more, or another ask now: nothing was done";
     return;
   }
   Question question;
-  question.verb = "approve";
   question.always = true;
   question.rule = printable(covered.rule) + ", which covers " +
                   (asks.size() == 1 ? "this open ask and no other" : std::to_string(asks.size()) + " open asks");
@@ -155,16 +154,17 @@ void Top::answered_which(const Request& request, const Object& answer) {
 }
 
 void Top::answered(const Request& request, const Result<Object>& answer) {
-  if (request.verb == "trace") {
+  if (std::holds_alternative<requests::Trace>(request.asked)) {
     if (answer) tell_what_became(operations::decode<operations::Trace>(*answer));
     return;
   }
-  if (request.verb == "which") {
+  if (std::holds_alternative<requests::Which>(request.asked)) {
     if (answer) return answered_which(request, *answer);
     note_ = printable(answer.error().message);
     return;
   }
-  const auto asked = request.fields.at("ids").as_array().size();
+  const auto* approve = std::get_if<requests::Approve>(&request.asked);
+  const auto asked = approve != nullptr ? approve->ids.size() : std::get<requests::Deny>(request.asked).ids.size();
   waits_for_ -= std::min(waits_for_, asked);
   if (!answer) {
     note_ = "not answered: " + printable(answer.error().message);
@@ -352,13 +352,9 @@ std::vector<operations::OpenAsk> Top::meant(char key, long long now) {
 /// Which rule would cover this ask, and which open asks besides: to be marked, or to be told before it is added.
 void Top::ask_which(const operations::OpenAsk& ask, bool marks) {
   const std::string& key = ask.message_key.bytes;  // the id may be that of another worker's ask, too
-  Object fields{{"like", key.empty() ? ask.request_id.bytes : key},
-                {"team", ask.team.bytes},
-                {"kind", ask.kind.bytes},
-                {"shown_key", key}};
-  if (marks) fields["marks"] = true;
   note_ = "asking which rule that would be";
-  requests_.push_back({"which", std::move(fields)});
+  requests_.push_back({requests::Which{.like = key.empty() ? ask.request_id.bytes : key, .team = ask.team.bytes, .kind = ask.kind},
+                       key, marks});
 }
 
 void Top::answer(char key, long long now) {
@@ -375,7 +371,7 @@ void Top::answer(char key, long long now) {
     return;
   }
   Question question;
-  question.verb = key == 'a' ? "approve" : "deny";
+  question.approves = key == 'a';
   question.asks = std::move(asks);
   const bool shown = mode_ == Mode::detail && detail_text_.whole();
   if (key == 'a' && !options_.confirm && shown) {
@@ -418,7 +414,7 @@ void Top::press_in_question(const TopKey& key, long long now) {
       note_ = "too soon: the question has just come into view";
     } else if (!away_.empty()) {
       note_ = "the daemon does not answer: nothing was done";
-    } else if (question_->verb == "approve" && !shown.whole()) {
+    } else if (question_->approves && !shown.whole()) {
       note_ = "not all of it was shown: Space, j and page down show more";
     } else {
       send(*question_);
@@ -452,7 +448,7 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
         return;
       }
       Question question;
-      question.verb = "deny";
+      question.approves = false;
       question.reason = typed_;
       question.asks = std::move(denied_);
       ask_back(std::move(question));
@@ -473,15 +469,23 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
 void Top::send(const Question& question) {
   waits_for_ = question.asks.size();
   done_ = 0;
-  Object words{{"by", options_.by}};
-  if (question.always) words["always"] = true;
-  if (!question.reason.empty()) words["reason"] = question.reason;
   std::vector<const operations::OpenAsk*> asks;
   for (const auto& ask : question.asks) {
     asks.push_back(&ask);
     ours_.insert(ask_identity(ask));
   }
-  for (Object& request : answers_to(asks, words)) requests_.push_back({question.verb, std::move(request)});
+  const auto send_all = [&](auto answer) {
+    answer.by = options_.by;
+    for (auto& request : answers_to(asks, std::move(answer))) requests_.push_back({std::move(request)});
+  };
+  if (!question.approves) {
+    requests::Deny deny;
+    deny.reason = question.reason;
+    return send_all(std::move(deny));
+  }
+  requests::Approve approve;
+  approve.always = question.always;
+  send_all(std::move(approve));
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -11,13 +11,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "poller/cli/top/list_view.hpp"
 #include "poller/cli/top/pager.hpp"
 #include "poller/cli/top/rows.hpp"
 #include "schema/error.hpp"
-#include "schema/operations/trace.hpp"
+#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -40,8 +41,9 @@ class Top {
     std::function<bool(const operations::OpenAsk&)> wants{};  // which asks are listed; empty: all
   };
   struct Request {
-    std::string verb;
-    boost::json::object fields;
+    std::variant<requests::Trace, requests::Which, requests::Approve, requests::Deny> asked;
+    std::string shown_key = {};  // of a `which`: of the ask that is shown
+    bool marks = false;          // of a `which`: what it answers is to be marked
   };
   enum class Look { plain, title, head, selected, marked, loud, quiet };
   struct Line {
@@ -52,7 +54,7 @@ class Top {
   explicit Top(Options options) : options_(std::move(options)) {}
 
   [[nodiscard]] TopPage page() const { return page_; }
-  /// The daemon's answer to verb_of(page), or why there is none.
+  /// The daemon's answer to asked_on(page), or why there is none.
   void got(TopPage page, const Result<boost::json::object>& answer);
   /// What the daemon is to be asked now, one after the other; each answer comes back through answered().
   std::optional<Request> take_request();
@@ -70,7 +72,7 @@ class Top {
   using Object = boost::json::object;
   enum class Mode { list, detail, question, filter, reason, help };
   struct Question {
-    std::string verb;
+    bool approves = true;
     bool always = false;
     std::vector<operations::OpenAsk> asks;
     std::string rule;    // always: what holds from now on

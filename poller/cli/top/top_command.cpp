@@ -31,7 +31,6 @@ constexpr milliseconds look_again{5000};   // what only the time changes
 constexpr milliseconds between_looks{100};
 constexpr milliseconds after_failure{1000};
 constexpr milliseconds top_connecting{2000};
-constexpr int most_rows = 200;  // of chat and decisions
 
 class TopLoop {
  public:
@@ -65,10 +64,9 @@ class TopLoop {
   }
 
  private:
-  asio::awaitable<Result<json::object>> ask(ControlClient client, std::string verb, json::object fields) {
-    fields["verb"] = verb;
-    if (!context_.team.empty() && !fields.contains("team")) fields["team"] = context_.team;
-    auto asking = client.ask(std::move(fields));
+  asio::awaitable<Result<json::object>> ask(ControlClient client, json::object request) {
+    if (!context_.team.empty() && !request.contains("team")) request["team"] = context_.team;
+    auto asking = client.ask(std::move(request));
     Result<json::object> answer = co_await std::move(asking);
     co_return granted(std::move(answer));
   }
@@ -88,7 +86,7 @@ class TopLoop {
       if (client) {
         bool ours = false;
         for (auto request = top_.take_request(); request; request = top_.take_request()) {
-          auto asking = ask(*client, request->verb, request->fields);
+          auto asking = ask(*client, std::visit([](const auto& asked) { return requests::on_wire(asked); }, request->asked));
           const auto answer = co_await std::move(asking);
           top_.answered(*request, answer);
           ours = true;
@@ -113,9 +111,7 @@ class TopLoop {
     for (const TopPage page : {TopPage::asks, top_.page()}) {
       if (page == TopPage::asks && asked_asks_) continue;
       asked_asks_ = page == TopPage::asks;
-      json::object fields;
-      if (page == TopPage::chat || page == TopPage::log) fields["limit"] = most_rows;
-      auto asking = ask(client, std::string(verb_of(page)), std::move(fields));
+      auto asking = ask(client, asked_on(page));
       const auto answer = co_await std::move(asking);
       top_.got(page, answer);
       if (!answer) {
@@ -191,7 +187,7 @@ ExitCode stay_at_terminal(Context& context, Top::Options options) {
   }
   const auto socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  if (const auto first = context.ask("pending"); !first && first.error().code != "team.absent") return context.fail(first.error());
+  if (const auto first = context.ask(requests::Pending()); !first && first.error().code != "team.absent") return context.fail(first.error());
   const char* refused = std::getenv("NO_COLOR");
   auto screen = CursesScreen::open(refused == nullptr || *refused == '\0');
   if (!screen) return context.fail(screen.error());

@@ -24,7 +24,7 @@ std::string Top::question_text() const {
   const Question& question = *question_;
   const std::string what = question.asks.size() == 1 ? ask_name(question.asks.front())
                                                      : "these " + std::to_string(question.asks.size()) + " asks";
-  return question.verb + ' ' + what + (question.always ? ", and always what the rule covers" : "") + "?  y yes, n no";
+  return std::string(question.approves ? "approve " : "deny ") + what + (question.always ? ", and always what the rule covers" : "") + "?  y yes, n no";
 }
 
 std::string Top::keys_text() const {

@@ -133,7 +133,7 @@ std::shared_ptr<Stream> Feed::join() {
   return page;
 }
 
-asio::awaitable<Result<json::object>> Feed::ask(Object request) const {
+asio::awaitable<Result<json::object>> Feed::exchange(Object request) const {
   CO_TRY(const auto path, where_());
   auto client = ControlClient::connect(loop_, path, connecting);
   if (!client) co_return Context::advised(client.error());
@@ -153,13 +153,12 @@ asio::awaitable<void> Feed::run() {
 }
 
 asio::awaitable<void> Feed::wait_for_change() {
-  Object request{{"verb", "changes"}};
-  if (version_ != 0) {
-    request["since"] = version_;
-    request["wait_ms"] = longest_wait.count();
-  }
-  const auto answer = co_await ask(std::move(request));
-  const auto told = operations::decode<operations::Changed>(answer ? *answer : Object());
+  requests::Changes request;
+  request.since = version_;
+  if (version_ != 0) request.wait_ms = longest_wait.count();
+  auto asking = ask(std::move(request));
+  const auto answer = co_await std::move(asking);
+  const auto told = answer ? *answer : operations::Changed();
   version_ = told.version;
   // Asks are much to ask for, and time alone does not change them.
   asks_changed_ = asks_changed_ || !answer || !told.changed.empty();
@@ -170,16 +169,18 @@ asio::awaitable<void> Feed::wait_for_change() {
 
 asio::awaitable<void> Feed::look() {
   const auto begun = std::chrono::steady_clock::now();
-  Object status_request{{"verb", "status"}};
-  const auto status = co_await ask(std::move(status_request));
+  auto asking = ask(requests::Status());
+  const auto status = co_await std::move(asking);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
-  Result<Object> pending = Object();
-  Object request{{"verb", "pending"}};
-  if (status && asks_changed_) pending = co_await ask(std::move(request));
+  Result<operations::Pending> pending = operations::Pending();
+  if (status && asks_changed_) {
+    auto asking_asks = ask(requests::Pending());
+    pending = co_await std::move(asking_asks);
+  }
   const bool up = pending && status;
-  const auto told = operations::decode<operations::Status>(status ? *status : Object());
+  const auto told = status ? *status : operations::Status();
   const Object now = up ? Object{{"up", true}, {"version", printable(told.version)}, {"pid", told.pid}}
-                        : Object{{"up", false}, {"why", printable((!status ? status : pending).error().message)}};
+                        : Object{{"up", false}, {"why", printable((!status ? status.error() : pending.error()).message)}};
   if (std::string text = json::serialize(now); text != daemon_) {
     daemon_ = std::move(text);
     broadcast("daemon", daemon_);
@@ -191,19 +192,19 @@ asio::awaitable<void> Feed::look() {
   take_sample(told, took.count());
 }
 
-asio::awaitable<void> Feed::tell_asks(const Object& pending) {
+asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
   Rows now;
   std::map<std::string, double> age;
-  for (const auto& ask : operations::decode<operations::Pending>(pending).asks) {
+  for (const auto& ask : pending.asks) {
     age[ask.message_key.bytes] = static_cast<double>(ask.asked_ms);
     now[ask.message_key.bytes] = schema::strict_json(ask_row(ask));
   }
   const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
   std::map<std::string, Object> fates;
   if (any_gone) {
-    Object request{{"verb", "decisions"}, {"limit", decisions_asked}};
-    const auto decided = co_await ask(std::move(request));
-    for (const auto& one : operations::decode<operations::Decisions>(decided ? *decided : Object()).decisions) {
+    auto asking = ask(requests::Decisions{.limit = decisions_asked});
+    const auto decided = co_await std::move(asking);
+    for (const auto& one : (decided ? *decided : operations::Decisions()).decisions) {
       const std::string& key = one.message_key.bytes;
       if (!asks_.contains(key)) continue;
       const double waited = (static_cast<double>(one.decided_ms) - age_of_[key]) / 1000;

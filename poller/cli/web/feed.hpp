@@ -19,8 +19,7 @@
 
 #include "poller/cli/web/http.hpp"
 #include "schema/error.hpp"
-#include "schema/operations/ask.hpp"
-#include "schema/operations/team.hpp"
+#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::poller::cli::web {
 
@@ -36,7 +35,12 @@ class Feed {
   /// For one more page: everything there is, then every change.
   std::shared_ptr<Stream> join();
   /// One request over a connection of its own; a refusal comes as an error.
-  boost::asio::awaitable<Result<Object>> ask(Object request) const;
+  template <class Request>
+  boost::asio::awaitable<Result<typename Request::Answer>> ask(Request request) const {
+    auto asking = exchange(requests::on_wire(request));
+    CO_TRY(const auto answer, co_await std::move(asking));
+    co_return operations::decode<typename Request::Answer>(answer);
+  }
 
  private:
   /// Rows by key, as they were told last.
@@ -46,11 +50,12 @@ class Feed {
     double asks = 0, oldest_s = 0, waited_s = 0, chat = 0, chat_oldest_s = 0, answer_ms = 0;
   };
 
+  boost::asio::awaitable<Result<Object>> exchange(Object request) const;
   boost::asio::awaitable<void> run();
   /// Until the daemon says that something changed, or for a while: time passes, too.
   boost::asio::awaitable<void> wait_for_change();
   boost::asio::awaitable<void> look();
-  boost::asio::awaitable<void> tell_asks(const Object& pending);
+  boost::asio::awaitable<void> tell_asks(const operations::Pending&);
   void tell_teams(const operations::Status& status);
   void take_sample(const operations::Status& status, double answer_ms);
   /// Tells what is new, other or gone of a kind; `fates`: what became of a row that is gone.

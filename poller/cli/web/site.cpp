@@ -55,12 +55,13 @@ const File* file_of(std::string_view path) {
   return nullptr;
 }
 
-/// What answers name: one ask of one team, as it was shown.
-json::object named_ask(const json::object& given) {
-  json::object named{{"id", raw_text_of(given, "key")}, {"message_key", raw_text_of(given, "key")}};
-  for (const char* field : {"team", "kind"})
-    if (const std::string value = raw_text_of(given, field); !value.empty()) named[field] = value;
-  return named;
+/// One ask of one team, as it was shown. `given` is what the page says.
+void name_ask(requests::Verdict& answer, const json::object& given) {
+  const std::string key = raw_text_of(given, "key");
+  answer.ids = {key};
+  answer.message_key = key;
+  answer.team = raw_text_of(given, "team");
+  answer.kind = raw_text_of(given, "kind");
 }
 
 json::object message_row(const operations::SaidMessage& message) {
@@ -117,39 +118,49 @@ Reply Site::open_session(const Request& request) {
   return made;
 }
 
-asio::awaitable<Result<operations::Meant>> Site::rule_like(const Object& named) const {
-  Object request{{"verb", "which"}, {"like", named.at("id")}};
-  for (const char* field : {"team", "kind"})
-    if (const auto* value = named.if_contains(field)) request[field] = *value;
-  CO_TRY(const auto answer, co_await feed_.ask(std::move(request)));
-  co_return operations::decode<operations::Meant>(answer);
-}
-
 asio::awaitable<Reply> Site::decide(Request request) {
   json::error_code bad;
   const json::value body = json::parse(request.body, bad);
   const Object given = !bad && body.is_object() ? body.get_object() : Object();
   const std::string verdict = raw_text_of(given, "verdict");
-  Object answer = named_ask(given);
-  if (raw_text_of(given, "key").empty() || raw_text_of(given, "team").empty() || (verdict != "approve" && verdict != "deny"))
+  const std::string words = raw_text_of(given, "reason");
+  const bool approves = verdict == requests::Approve::verb;
+  if (raw_text_of(given, "key").empty() || raw_text_of(given, "team").empty() ||
+      !(approves || verdict == requests::Deny::verb))
     co_return refusal(400, "request.invalid", "an answer names `key`, `team` and `verdict`: approve or deny");
-  answer["verb"] = verdict;
-  answer["by"] = by_;
-  if (const std::string words = raw_text_of(given, "reason"); !words.empty())
-    answer[verdict == "deny" ? "reason" : "note"] = words;
-  if (verdict == "deny" && !answer.contains("reason"))
+  if (!approves && words.empty())
     co_return refusal(400, "request.invalid", "a denial says why: the worker reads it");
-  if (const std::string rule = raw_text_of(given, "rule"); verdict == "approve" && !rule.empty()) {
-    const Object named = named_ask(given);
-    const auto made = co_await rule_like(named);
-    if (!made) co_return refusal(made.error());
-    if (const auto now = printable(made->rule); now != rule)
-      co_return refusal(409, "request.changed", "the rule would be another one by now: " + now);
-    answer["always"] = true;
+  if (approves) {
+    requests::Approve answer;
+    name_ask(answer, given);
+    answer.note = words;
+    if (const std::string rule = raw_text_of(given, "rule"); !rule.empty()) {
+      auto asking = feed_.ask(requests::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
+      const auto made = co_await std::move(asking);
+      if (!made) co_return refusal(made.error());
+      if (const auto now = printable(made->rule); now != rule)
+        co_return refusal(409, "request.changed", "the rule would be another one by now: " + now);
+      answer.always = true;
+    }
+    auto answering = send_answer(std::move(answer));
+    co_return co_await std::move(answering);
   }
-  const auto taken = co_await feed_.ask(std::move(answer));
+  requests::Deny answer;
+  name_ask(answer, given);
+  answer.reason = words;
+  auto answering = send_answer(std::move(answer));
+  co_return co_await std::move(answering);
+}
+
+template <class Verdict>
+asio::awaitable<Reply> Site::send_answer(Verdict answer) const {
+  answer.by = by_;
+  auto asking = feed_.ask(std::move(answer));
+  const auto outcomes = co_await std::move(asking);
+  if (!outcomes) co_return refusal(outcomes.error());
+  const auto taken = the_one(*outcomes);
   if (!taken) co_return refusal(taken.error());
-  Object told = fields_of(*taken, {"state", "subject", "member", "rule_added"});
+  Object told = fields_of(operations::encode(*taken), {"state", "subject", "member", "rule_added"});
   told["ok"] = true;
   co_return reply(200, told);
 }
@@ -157,51 +168,49 @@ asio::awaitable<Reply> Site::decide(Request request) {
 asio::awaitable<Reply> Site::look_up(Request request) const {
   const std::string id = from_query(request.query, "id");
   const std::string team = from_query(request.query, "team");
-  Object asked;
-  if (!team.empty()) asked["team"] = team;
   if (request.path == "/api/rule") {
-    asked["id"] = id;
-    if (const std::string kind = from_query(request.query, "kind"); !kind.empty()) asked["kind"] = kind;
-    const auto made = co_await rule_like(asked);
+    auto asking = feed_.ask(requests::Which{.like = id, .team = team, .kind = from_query(request.query, "kind")});
+    const auto made = co_await std::move(asking);
     if (!made) co_return refusal(made.error());
     json::array subjects;
     for (const auto& ask : made->asks) subjects.emplace_back(printable(ask.subject));
     co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
   }
-  const bool traces = request.path == "/api/trace";
-  const bool chats = request.path == "/api/history";
-  if (!traces && !chats && request.path != "/api/decisions")
-    co_return refusal(404, "web.unknown", "there is nothing under this address");
-  asked["verb"] = request.path.substr(5);
-  if (traces)
-    asked["id"] = id;
-  else
-    asked["limit"] = chats ? messages_shown : decisions_shown;
-  const auto found = co_await feed_.ask(std::move(asked));
-  if (!found) co_return refusal(found.error());
-  if (traces) {
+  if (request.path == "/api/trace") {
+    auto asking = feed_.ask(requests::Trace{.id = id});
+    const auto traced = co_await std::move(asking);
+    if (!traced) co_return refusal(traced.error());
     const Console nobody(-1, -1, -1);
-    co_return reply(200, {{"ok", true},
-                          {"text", trace_text(nobody, operations::decode<operations::Trace>(*found), nullptr, false)}});
+    co_return reply(200, {{"ok", true}, {"text", trace_text(nobody, *traced, nullptr, false)}});
   }
   json::array rows;
-  for (const auto& one : operations::decode<operations::History>(*found).messages) rows.push_back(message_row(one));
-  for (const auto& one : operations::decode<operations::Decisions>(*found).decisions) rows.push_back(decision_row(one));
+  if (request.path == "/api/history") {
+    auto asking = feed_.ask(requests::History{.team = team, .limit = messages_shown});
+    const auto found = co_await std::move(asking);
+    if (!found) co_return refusal(found.error());
+    for (const auto& one : found->messages) rows.push_back(message_row(one));
+  } else if (request.path == "/api/decisions") {
+    auto asking = feed_.ask(requests::Decisions{.team = team, .limit = decisions_shown});
+    const auto found = co_await std::move(asking);
+    if (!found) co_return refusal(found.error());
+    for (const auto& one : found->decisions) rows.push_back(decision_row(one));
+  } else {
+    co_return refusal(404, "web.unknown", "there is nothing under this address");
+  }
   co_return reply(200, {{"ok", true}, {"rows", std::move(rows)}});
 }
 
 asio::awaitable<Reply> Site::report(std::string path) const {
-  Object asked{{"verb", "status"}};
-  const auto status = co_await feed_.ask(std::move(asked));
-  if (!status) co_return plain(503, printable(status.error().message) + '\n');
-  const auto told = operations::decode<operations::Status>(*status);
+  auto asking = feed_.ask(requests::Status());
+  const auto told = co_await std::move(asking);
+  if (!told) co_return plain(503, printable(told.error().message) + '\n');
   if (path == "/healthz") co_return plain(200, "ok\n");
   if (path == "/metrics") {
-    Reply made = plain(200, metrics_text(told));
+    Reply made = plain(200, metrics_text(*told));
     made.type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     co_return made;
   }
-  const std::string why = not_ready(told);
+  const std::string why = not_ready(*told);
   co_return why.empty() ? plain(200, "ready\n") : plain(503, why + '\n');
 }
 

@@ -26,8 +26,8 @@ class Site {
 
   Reply open_session(const Request&);
   boost::asio::awaitable<Reply> decide(Request);
-  /// The rule that "always" would make of an ask, and the open asks that it would cover.
-  boost::asio::awaitable<Result<operations::Meant>> rule_like(const Object& named) const;
+  template <class Verdict>
+  boost::asio::awaitable<Reply> send_answer(Verdict answer) const;
   boost::asio::awaitable<Reply> look_up(Request) const;
   boost::asio::awaitable<Reply> report(std::string path) const;
 

@@ -96,6 +96,10 @@ std::string many(int count) {
   return text + "the end";
 }
 
+json::object wire(const cli::Top::Request& request) {
+  return std::visit([](const auto& asked) { return requests::on_wire(asked); }, request.asked);
+}
+
 }  // namespace
 
 TEST_CASE("a selection follows its row and stays on its line while rows come and go above it") {
@@ -198,8 +202,8 @@ TEST_CASE("an approval asks back with all of what would run, and says yes only t
   seat.type("ay");
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].verb == "approve");
-  CHECK(sent[0].fields == json::object{{"by", "carol"}, {"shown", true}, {"ids", json::array{"key-perm-2"}}});
+  CHECK(wire(sent[0]) ==
+        json::object{{"verb", "approve"}, {"by", "carol"}, {"shown", true}, {"ids", json::array{"key-perm-2"}}});
   seat.top.answered(sent[0], outcome({approved("Bash: ls")}));
   CHECK(shows(seat.screen(), "approved: Bash: ls of ada"));
 }
@@ -219,7 +223,7 @@ TEST_CASE("keys that came too soon answer nothing: to a row, to a question, to a
   seat.list({open_ask("perm-0", 1, "another command")});  // the same id, something else
   CHECK(shows(seat.screen(), "nothing was done"));
   seat.type("y");
-  for (const auto& one : seat.requests()) CHECK(one.verb == "trace");  // what became of perm-1
+  for (const auto& one : seat.requests()) CHECK(wire(one).at("verb") == "trace");  // what became of perm-1
   CHECK(shows(seat.press(Kind::paste, "ayayay"), "pasted text is not taken for keys"));
 }
 
@@ -234,7 +238,7 @@ TEST_CASE("what was not shown to its end is not approved, but may be denied") {
   seat.type("dy");
   const auto denied = seat.requests();
   REQUIRE(denied.size() == 1);
-  CHECK(denied[0].verb == "deny");
+  CHECK(wire(denied[0]).at("verb") == "deny");
 }
 
 TEST_CASE("without asking back only what is whole on the screen is approved at once") {
@@ -265,7 +269,7 @@ TEST_CASE("several are marked, shown one below the other, and answered in one go
   seat.type("y");
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].fields.at("ids") == json::array{"key-perm-1", "key-perm-2"});
+  CHECK(wire(sent[0]).at("ids") == json::array{"key-perm-1", "key-perm-2"});
   seat.top.answered(sent[0], outcome({approved("s"), approved("t")}));
   CHECK(shows(seat.screen(), "2 answered"));
   seat.type("g  ay");
@@ -281,7 +285,7 @@ TEST_CASE("all asks alike are marked by one key, and nothing is answered by that
   seat.type("=");
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].verb == "which");
+  CHECK(wire(sent[0]).at("verb") == "which");
   seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-3", 3)}}});
   CHECK(shows(seat.screen(), "2 open asks here are covered by Bash(make) and marked"));
   const auto shown = seat.type("a");
@@ -300,12 +304,12 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   seat.type("y");
   auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].fields.at("reason") == "no, q and y are letters");
+  CHECK(wire(sent[0]).at("reason") == "no, q and y are letters");
 
   seat.type("A");
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].verb == "which");
+  CHECK(wire(sent[0]).at("verb") == "which");
   seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-9", 9)}}});
   const auto question = seat.screen();
   CHECK(shows(question, "from now on in this session: Bash(make), which covers 2 open asks"));
@@ -313,7 +317,7 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   seat.type("y");
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].fields.at("always") == true);
+  CHECK(wire(sent[0]).at("always") == true);
   CHECK(shows(seat.type("jA"), "this is no permission"));
   CHECK(seat.requests().empty());
 }
@@ -423,7 +427,7 @@ TEST_CASE("n and p show all of the next and the one before, and each has to be i
   CHECK(shows(seat.type("pp"), "permission perm-1 "));
   CHECK(shows(seat.type("p"), "there is none before it"));
   seat.type("a");
-  CHECK(seat.requests().at(0).fields.at("ids") == json::array{"key-perm-1"});
+  CHECK(wire(seat.requests().at(0)).at("ids") == json::array{"key-perm-1"});
 }
 
 json::object traced(const std::string& id, const std::string& by) {
@@ -443,8 +447,7 @@ TEST_CASE("when somebody else was faster the ask stays on the screen, tells who,
   CHECK(shows(seat.screen(), "permission perm-1 is not open any more"));
   const auto asked = seat.requests();
   REQUIRE(asked.size() == 1);
-  CHECK(asked[0].verb == "trace");
-  CHECK(asked[0].fields == json::object{{"id", "perm-1"}, {"team", "demo"}});
+  CHECK(wire(asked[0]) == json::object{{"verb", "trace"}, {"id", "perm-1"}});
   seat.top.answered(asked[0], traced("perm-1", "bob\x1b[2J"));
   CHECK(shows(seat.screen(), "permission perm-1 is denied by bob\\x1b[2J: no pushes"));
   CHECK(shows(seat.screen(), "| make"));
@@ -512,7 +515,7 @@ TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent,
   CHECK(shows(seat.press(Kind::backspace), "not a\xc3\xa9 q_\n"));
   seat.press(Kind::enter);
   seat.type("y");
-  CHECK(seat.requests().at(0).fields.at("reason") == "not a\xc3\xa9 q");
+  CHECK(wire(seat.requests().at(0)).at("reason") == "not a\xc3\xa9 q");
 }
 
 TEST_CASE("only the asks that are wanted are listed and marked") {

@@ -125,7 +125,7 @@ TEST_CASE("changes waits only for the areas that are wanted, and no longer than 
   CHECK(watching.world.services->changes.listeners() == 0);
 
   watching.session = std::make_shared<ControlSession>();
-  for (const json::value& of : {json::value("asks"), json::value(json::array{"tea"}), json::value(json::array{})})
+  for (const json::value& of : {json::array{"tea"}, json::array{"asks", "tea"}, json::array{7}})
     CHECK(watching.ask({{"of", of}}).at("code") == "request.invalid");
 }
 
