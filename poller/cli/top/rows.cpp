@@ -15,26 +15,17 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int most_rows = 200;  // of chat and decisions
-
-template <class Request>
-json::object asks_for() {
-  Request request;
-  if constexpr (requires { request.limit; }) request.limit = most_rows;
-  return requests::on_wire(request);
-}
-
 struct PageText {
   std::string_view name;
-  json::object (*asked)();
+  Part part;
   std::initializer_list<const char*> words;  // what a filter looks in
 };
 const PageText page_texts[] = {
-    {"asks", asks_for<requests::Pending>, {"request_id", "team", "member", "kind", "subject", "message_key"}},
-    {"teams", asks_for<requests::Status>, {"team", "role"}},
-    {"workers", asks_for<requests::Status>, {"team", "member", "doing", "task", "detail", "mode"}},
-    {"chat", asks_for<requests::History>, {"team", "sender", "type", "text", "delivery", "message_key"}},
-    {"log", asks_for<requests::Decisions>, {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
+    {"asks", Part::asks, {"request_id", "team", "member", "kind", "subject", "message_key"}},
+    {"teams", Part::status, {"team", "role"}},
+    {"workers", Part::status, {"team", "member", "doing", "task", "detail", "mode"}},
+    {"chat", Part::chat, {"team", "sender", "type", "text", "delivery", "message_key"}},
+    {"log", Part::decisions, {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
 
 const PageText& text_on(TopPage page) { return page_texts[static_cast<std::size_t>(page)]; }
 
@@ -97,18 +88,18 @@ std::string fields_text(const json::object& object) {
 }  // namespace
 
 std::string_view name_of(TopPage page) { return text_on(page).name; }
-json::object asked_on(TopPage page) { return text_on(page).asked(); }
+Part part_on(TopPage page) { return text_on(page).part; }
 
-std::vector<ListRow> rows_of(TopPage page, const json::object& answer) {
+std::vector<ListRow> rows_of(TopPage page, const Known& known) {
   std::vector<ListRow> rows;
   if (page == TopPage::asks) {
-    auto asks = operations::decode<operations::Pending>(answer).asks;
+    auto asks = known.asks.asks;
     std::ranges::stable_sort(asks, {}, &operations::OpenAsk::asked_ms);
     add_rows(rows, page, asks);
   }
-  if (page == TopPage::teams) add_rows(rows, page, operations::decode<operations::Status>(answer).teams);
+  if (page == TopPage::teams) add_rows(rows, page, known.status.teams);
   if (page == TopPage::workers)
-    for (const auto& team : operations::decode<operations::Status>(answer).teams)
+    for (const auto& team : known.status.teams)
       for (const auto& member : team.members) {
         if (!member.present) continue;
         json::object fields = operations::encode(member);
@@ -116,11 +107,11 @@ std::vector<ListRow> rows_of(TopPage page, const json::object& answer) {
         rows.push_back(row_of(page, fields, WorkerShown{team.team, member}));
       }
   if (page == TopPage::chat) {
-    auto messages = operations::decode<operations::History>(answer).messages;
+    auto messages = known.chat.messages;
     std::ranges::reverse(messages);  // the last first
     add_rows(rows, page, messages);
   }
-  if (page == TopPage::log) add_rows(rows, page, operations::decode<operations::Decisions>(answer).decisions);
+  if (page == TopPage::log) add_rows(rows, page, known.decisions.decisions);
   return rows;
 }
 

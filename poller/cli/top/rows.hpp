@@ -2,12 +2,12 @@
 // wrote is made printable here.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "poller/cli/cells.hpp"
+#include "poller/cli/daemon_model.hpp"
 #include "poller/cli/top/list_view.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -16,9 +16,9 @@ enum class TopPage { asks, teams, workers, chat, log };
 inline constexpr std::size_t top_pages = 5;
 std::string_view name_of(TopPage);
 
-/// The request whose answer a page shows.
-boost::json::object asked_on(TopPage);
-std::vector<ListRow> rows_of(TopPage, const boost::json::object& answer);
+/// What a page shows of what is known.
+Part part_on(TopPage);
+std::vector<ListRow> rows_of(TopPage, const Known&);
 Row heads_of(TopPage);
 Row cells_of(const Shown&, long long now);
 /// All of it, as lines.

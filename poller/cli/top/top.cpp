@@ -55,13 +55,11 @@ const operations::OpenAsk& ask_on(const ListRow& row) { return std::get<operatio
 
 }  // namespace
 
-void Top::got(TopPage page, const Result<Object>& answer) {
-  if (!answer) {
-    away_ = printable(answer.error().message);
-    return;
-  }
+void Top::lost(const Error& why) { away_ = printable(why.message); }
+
+void Top::got(TopPage page, const Known& known) {
   away_.clear();
-  auto rows = rows_of(page, *answer);
+  auto rows = rows_of(page, known);
   if (page == TopPage::asks) {
     if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(ask_on(row)); });
     notice_what_left(rows);

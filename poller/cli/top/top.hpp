@@ -54,8 +54,10 @@ class Top {
   explicit Top(Options options) : options_(std::move(options)) {}
 
   [[nodiscard]] TopPage page() const { return page_; }
-  /// The daemon's answer to asked_on(page), or why there is none.
-  void got(TopPage page, const Result<boost::json::object>& answer);
+  /// What that page shows is like this now.
+  void got(TopPage page, const Known&);
+  /// The daemon does not answer.
+  void lost(const Error& why);
   /// What the daemon is to be asked now, one after the other; each answer comes back through answered().
   std::optional<Request> take_request();
   [[nodiscard]] bool waits() const { return !requests_.empty(); }

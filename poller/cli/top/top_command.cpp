@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "poller/cli/change_watch.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/loop.hpp"
 #include "poller/cli/top/curses_screen.hpp"
@@ -27,26 +26,26 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr milliseconds draw_again{1000};   // ages
-constexpr milliseconds look_again{5000};   // what only the time changes
-constexpr milliseconds between_looks{100};
-constexpr milliseconds after_failure{1000};
-constexpr milliseconds top_connecting{2000};
+constexpr milliseconds look_again = std::chrono::minutes(1);
 
 class TopLoop {
  public:
   TopLoop(Context& context, std::string socket, std::unique_ptr<CursesScreen> screen, Top::Options options)
       : context_(context),
-        socket_(std::move(socket)),
         screen_(std::move(screen)),
         top_(std::move(options)),
         signals_(loop_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}, [this](int number) { obey(number); }),
-        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { typed_ = true; }) {}
+        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { typed_ = true; }),
+        model_(loop_, {.where = [socket = std::move(socket)] { return socket; }, .team = context.team},
+               [this](const auto& fresh) { return changed(fresh); }) {
+    model_.watch({Part::asks});
+  }
 
   ExitCode run() {
     const auto ended = [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     };
-    changes_.start();
+    model_.start();
     asio::co_spawn(loop_, talk(), ended);
     auto draw_at = steady_clock::now();
     while (!left_ && !top_.over()) {
@@ -64,63 +63,31 @@ class TopLoop {
   }
 
  private:
-  asio::awaitable<Result<json::object>> ask(ControlClient client, json::object request) {
-    if (!context_.team.empty() && !request.contains("team")) request["team"] = context_.team;
-    auto asking = client.ask(std::move(request));
-    Result<json::object> answer = co_await std::move(asking);
-    co_return granted(std::move(answer));
+  /// What the model has of the pages on the screen.
+  asio::awaitable<void> changed(const std::vector<Part>& fresh) {
+    if (const auto& away = model_.away()) top_.lost(*away);
+    for (const TopPage page : {TopPage::asks, top_.page()})
+      if (std::ranges::find(fresh, part_on(page)) != fresh.end()) top_.got(page, model_.known());
+    if (top_.waits()) wake_.raise();
+    co_return;
   }
 
-  /// Sends answers, and fetches what is looked at.
+  /// Sends what was decided, one after the other.
   asio::awaitable<void> talk() {
-    std::optional<ControlClient> client;
-    auto look_at = steady_clock::now();
-    TopPage shown = TopPage::log;
     for (;;) {
       const auto seen = wake_.count();
-      if (!client) {
-        auto connected = ControlClient::connect(loop_, socket_, top_connecting);
-        if (connected) client = *connected;
-        if (!connected) top_.got(TopPage::asks, Context::advised(connected.error()));
+      if (std::exchange(shown_, top_.page()) != top_.page()) {
+        model_.watch({Part::asks, part_on(top_.page())});
+        model_.refresh();  // two pages may show one part
       }
-      if (client) {
-        bool ours = false;
-        for (auto request = top_.take_request(); request; request = top_.take_request()) {
-          auto asking = ask(*client, std::visit([](const auto& asked) { return requests::on_wire(asked); }, request->asked));
-          const auto answer = co_await std::move(asking);
-          top_.answered(*request, answer);
-          ours = true;
-        }
-        const bool due = steady_clock::now() >= look_at || shown != top_.page();
-        if (ours || due || std::exchange(is_stale_, false)) {
-          look_at = steady_clock::now() + look_again;
-          shown = top_.page();
-          auto looking = look(*client);
-          if (!co_await std::move(looking)) client.reset();
-          if (top_.waits()) continue;
-        }
+      for (auto request = top_.take_request(); request; request = top_.take_request()) {
+        auto asking = model_.exchange(std::visit([](const auto& asked) { return requests::on_wire(asked); }, request->asked));
+        const auto answer = co_await std::move(asking);
+        top_.answered(*request, answer);
+        model_.refresh();
       }
-      co_await wake_.wait(seen, client ? look_again : after_failure);
-      if (top_waits_ == 0) co_await pause(between_looks);
-      top_waits_ = 0;
+      co_await wake_.wait(seen, look_again);
     }
-  }
-
-  /// Fetches the asks, and what else is on the screen. False when the connection is of no use any more.
-  asio::awaitable<bool> look(ControlClient client) {
-    for (const TopPage page : {TopPage::asks, top_.page()}) {
-      if (page == TopPage::asks && asked_asks_) continue;
-      asked_asks_ = page == TopPage::asks;
-      auto asking = ask(client, asked_on(page));
-      const auto answer = co_await std::move(asking);
-      top_.got(page, answer);
-      if (!answer) {
-        asked_asks_ = false;
-        co_return false;
-      }
-    }
-    asked_asks_ = false;
-    co_return true;
   }
 
   void read_keys() {
@@ -129,10 +96,7 @@ class TopLoop {
       top_.press(key, now_ms());
       if (top_.over()) return;
     }
-    if (!keys.empty()) {
-      top_waits_ = 1;  // somebody waits
-      wake_.raise();
-    }
+    if (!keys.empty()) wake_.raise();
     if (keys.empty() && ::isatty(context_.console.in()) == 0) left_ = ExitCode::failed;  // the terminal is gone
   }
 
@@ -152,21 +116,15 @@ class TopLoop {
   }
 
   Context& context_;
-  const std::string socket_;
   Signal wake_;  // outlives the loop, which ends who waits for it
   asio::io_context loop_{1};
   std::unique_ptr<CursesScreen> screen_;
   Top top_;
   Signals signals_;
   Descriptor input_;
-  ChangeWatch changes_{loop_, socket_, [this] {
-                         is_stale_ = true;
-                         wake_.raise();
-                       }};
-  bool is_stale_ = true;
+  DaemonModel model_;
+  TopPage shown_ = TopPage::asks;
   bool typed_ = false;
-  bool asked_asks_ = false;
-  int top_waits_ = 0;
   std::optional<ExitCode> left_;
 };
 

@@ -1,9 +1,6 @@
 #include "poller/cli/web/feed.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 
 #include "poller/cli/ask_card.hpp"
@@ -11,7 +8,6 @@
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
-#include "poller/control/client.hpp"
 #include "schema/envelope.hpp"
 #include "schema/operations/order.hpp"
 
@@ -19,16 +15,11 @@ namespace inbox_poller::poller::cli::web {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
-using boost::system::error_code;
 using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds connecting{2000};
-constexpr milliseconds answering{15'000};
-constexpr milliseconds longest_wait{10'000};  // for a change; what only the time tells is looked at then
-constexpr milliseconds between_looks{200};    // changes that come together are one look
-constexpr milliseconds before_retry{1000};
+constexpr milliseconds longest_wait{10'000};  // then what only the time tells is looked at
 constexpr std::size_t most_samples = 8640;  // a day
 constexpr long long sample_every_ms = 10'000;
 constexpr int decisions_asked = 200;
@@ -107,10 +98,10 @@ json::value shown(const json::value& value) {
   return object;
 }
 
-void Feed::start() {
-  asio::co_spawn(loop_, run(), [](std::exception_ptr failure) {
-    if (failure) std::rethrow_exception(failure);
-  });
+Feed::Feed(asio::io_context& loop, std::function<Result<std::string>()> where)
+    : loop_(loop),
+      model_(loop, {.where = std::move(where), .look_every = longest_wait}, [this](const auto& fresh) { return changed(fresh); }) {
+  model_.watch({Part::asks, Part::status});
 }
 
 std::shared_ptr<Stream> Feed::join() {
@@ -133,63 +124,23 @@ std::shared_ptr<Stream> Feed::join() {
   return page;
 }
 
-asio::awaitable<Result<json::object>> Feed::exchange(Object request) const {
-  CO_TRY(const auto path, where_());
-  auto client = ControlClient::connect(loop_, path, connecting);
-  if (!client) co_return Context::advised(client.error());
-  asio::steady_timer limit(loop_, answering);
-  limit.async_wait([late = *client](const error_code& stopped) mutable {
-    if (!stopped) late.close();
-  });
-  auto answer = co_await client->ask(std::move(request));
-  co_return granted(std::move(answer));
-}
-
-asio::awaitable<void> Feed::run() {
-  for (;;) {
-    co_await wait_for_change();
-    co_await look();
-  }
-}
-
-asio::awaitable<void> Feed::wait_for_change() {
-  requests::Changes request;
-  request.since = version_;
-  if (version_ != 0) request.wait_ms = longest_wait.count();
-  auto asking = ask(std::move(request));
-  const auto answer = co_await std::move(asking);
-  const auto told = answer ? *answer : operations::Changed();
-  version_ = told.version;
-  // Asks are much to ask for, and time alone does not change them.
-  asks_changed_ = asks_changed_ || !answer || !told.changed.empty();
-  error_code ignored;
-  pause_.expires_after(answer ? between_looks : before_retry);
-  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
-asio::awaitable<void> Feed::look() {
-  const auto begun = std::chrono::steady_clock::now();
-  auto asking = ask(requests::Status());
-  const auto status = co_await std::move(asking);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
-  Result<operations::Pending> pending = operations::Pending();
-  if (status && asks_changed_) {
-    auto asking_asks = ask(requests::Pending());
-    pending = co_await std::move(asking_asks);
-  }
-  const bool up = pending && status;
-  const auto told = status ? *status : operations::Status();
-  const Object now = up ? Object{{"up", true}, {"version", printable(told.version)}, {"pid", told.pid}}
-                        : Object{{"up", false}, {"why", printable((!status ? status.error() : pending.error()).message)}};
+asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
+  const auto& [asks, status, chat, decisions] = model_.known();
+  const auto& away = model_.away();
+  const Object now = away ? Object{{"up", false}, {"why", printable(away->message)}}
+                          : Object{{"up", true}, {"version", printable(status.version)}, {"pid", status.pid}};
   if (std::string text = json::serialize(now); text != daemon_) {
     daemon_ = std::move(text);
     broadcast("daemon", daemon_);
   }
-  if (!up) co_return;  // what was known stays, and the page says that it may have changed
-  if (asks_changed_) co_await tell_asks(*pending);
-  asks_changed_ = false;
-  tell_teams(told);
-  take_sample(told, took.count());
+  const auto came = [&](Part part) { return std::ranges::find(fresh, part) != fresh.end(); };
+  if (came(Part::asks)) {
+    auto telling = tell_asks(asks);
+    co_await std::move(telling);
+  }
+  if (!came(Part::status)) co_return;
+  tell_teams(status);
+  take_sample(status, model_.status_took().count());
 }
 
 asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
@@ -202,7 +153,7 @@ asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
   const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
   std::map<std::string, Object> fates;
   if (any_gone) {
-    auto asking = ask(requests::Decisions{.limit = decisions_asked});
+    auto asking = model_.ask(requests::Decisions{.limit = decisions_asked});
     const auto decided = co_await std::move(asking);
     for (const auto& one : (decided ? *decided : operations::Decisions()).decisions) {
       const std::string& key = one.message_key.bytes;

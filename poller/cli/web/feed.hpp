@@ -5,7 +5,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <deque>
@@ -17,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "poller/cli/daemon_model.hpp"
 #include "poller/cli/web/http.hpp"
 #include "schema/error.hpp"
-#include "schema/operations/requests.hpp"
 
 namespace inbox_poller::poller::cli::web {
 
@@ -28,19 +27,12 @@ class Feed {
   using Object = boost::json::object;
 
   /// `where`: the daemon's socket, as it is found now.
-  Feed(boost::asio::io_context& loop, std::function<Result<std::string>()> where)
-      : loop_(loop), where_(std::move(where)), pause_(loop) {}
+  Feed(boost::asio::io_context& loop, std::function<Result<std::string>()> where);
 
-  void start();
+  void start() { model_.start(); }
   /// For one more page: everything there is, then every change.
   std::shared_ptr<Stream> join();
-  /// One request over a connection of its own; a refusal comes as an error.
-  template <class Request>
-  boost::asio::awaitable<Result<typename Request::Answer>> ask(Request request) const {
-    auto asking = exchange(requests::on_wire(request));
-    CO_TRY(const auto answer, co_await std::move(asking));
-    co_return operations::decode<typename Request::Answer>(answer);
-  }
+  [[nodiscard]] const DaemonModel& model() const { return model_; }
 
  private:
   /// Rows by key, as they were told last.
@@ -50,11 +42,7 @@ class Feed {
     double asks = 0, oldest_s = 0, waited_s = 0, chat = 0, chat_oldest_s = 0, answer_ms = 0;
   };
 
-  boost::asio::awaitable<Result<Object>> exchange(Object request) const;
-  boost::asio::awaitable<void> run();
-  /// Until the daemon says that something changed, or for a while: time passes, too.
-  boost::asio::awaitable<void> wait_for_change();
-  boost::asio::awaitable<void> look();
+  boost::asio::awaitable<void> changed(const std::vector<Part>& fresh);
   boost::asio::awaitable<void> tell_asks(const operations::Pending&);
   void tell_teams(const operations::Status& status);
   void take_sample(const operations::Status& status, double answer_ms);
@@ -63,10 +51,7 @@ class Feed {
   void broadcast(std::string_view name, const std::string& json);
 
   boost::asio::io_context& loop_;
-  std::function<Result<std::string>()> where_;
-  boost::asio::steady_timer pause_;
-  long long version_ = 0;  // that the daemon named last; 0: none yet
-  bool asks_changed_ = true;
+  DaemonModel model_;
   Rows asks_, teams_;
   std::map<std::string, double> age_of_;  // of asks that were open: since when, in milliseconds
   std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";

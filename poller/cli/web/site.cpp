@@ -135,7 +135,7 @@ asio::awaitable<Reply> Site::decide(Request request) {
     name_ask(answer, given);
     answer.note = words;
     if (const std::string rule = raw_text_of(given, "rule"); !rule.empty()) {
-      auto asking = feed_.ask(requests::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
+      auto asking = feed_.model().ask(requests::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
       const auto made = co_await std::move(asking);
       if (!made) co_return refusal(made.error());
       if (const auto now = printable(made->rule); now != rule)
@@ -155,7 +155,7 @@ asio::awaitable<Reply> Site::decide(Request request) {
 template <class Verdict>
 asio::awaitable<Reply> Site::send_answer(Verdict answer) const {
   answer.by = by_;
-  auto asking = feed_.ask(std::move(answer));
+  auto asking = feed_.model().ask(std::move(answer));
   const auto outcomes = co_await std::move(asking);
   if (!outcomes) co_return refusal(outcomes.error());
   const auto taken = the_one(*outcomes);
@@ -169,7 +169,7 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
   const std::string id = from_query(request.query, "id");
   const std::string team = from_query(request.query, "team");
   if (request.path == "/api/rule") {
-    auto asking = feed_.ask(requests::Which{.like = id, .team = team, .kind = from_query(request.query, "kind")});
+    auto asking = feed_.model().ask(requests::Which{.like = id, .team = team, .kind = from_query(request.query, "kind")});
     const auto made = co_await std::move(asking);
     if (!made) co_return refusal(made.error());
     json::array subjects;
@@ -177,7 +177,7 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
     co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
   }
   if (request.path == "/api/trace") {
-    auto asking = feed_.ask(requests::Trace{.id = id});
+    auto asking = feed_.model().ask(requests::Trace{.id = id});
     const auto traced = co_await std::move(asking);
     if (!traced) co_return refusal(traced.error());
     const Console nobody(-1, -1, -1);
@@ -185,12 +185,12 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
   }
   json::array rows;
   if (request.path == "/api/history") {
-    auto asking = feed_.ask(requests::History{.team = team, .limit = messages_shown});
+    auto asking = feed_.model().ask(requests::History{.team = team, .limit = messages_shown});
     const auto found = co_await std::move(asking);
     if (!found) co_return refusal(found.error());
     for (const auto& one : found->messages) rows.push_back(message_row(one));
   } else if (request.path == "/api/decisions") {
-    auto asking = feed_.ask(requests::Decisions{.team = team, .limit = decisions_shown});
+    auto asking = feed_.model().ask(requests::Decisions{.team = team, .limit = decisions_shown});
     const auto found = co_await std::move(asking);
     if (!found) co_return refusal(found.error());
     for (const auto& one : found->decisions) rows.push_back(decision_row(one));
@@ -201,7 +201,7 @@ asio::awaitable<Reply> Site::look_up(Request request) const {
 }
 
 asio::awaitable<Reply> Site::report(std::string path) const {
-  auto asking = feed_.ask(requests::Status());
+  auto asking = feed_.model().ask(requests::Status());
   const auto told = co_await std::move(asking);
   if (!told) co_return plain(503, printable(told.error().message) + '\n');
   if (path == "/healthz") co_return plain(200, "ok\n");

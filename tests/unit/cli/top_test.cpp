@@ -41,6 +41,12 @@ json::object open_ask(const std::string& id, long long asked_ms, const std::stri
           {"body", json::serialize(json::object{{"command", command}})}};
 }
 
+/// What a page gets of this answer of the daemon.
+void give(cli::Top& top, cli::TopPage page, const json::object& answer) {
+  top.got(page, {operations::decode<operations::Pending>(answer), operations::decode<operations::Status>(answer),
+                 operations::decode<operations::History>(answer), operations::decode<operations::Decisions>(answer)});
+}
+
 /// A console and its person.
 struct Seat {
   Top top;
@@ -52,7 +58,7 @@ struct Seat {
   void list(std::vector<json::object> asks) {
     json::array all;
     for (auto& one : asks) all.emplace_back(std::move(one));
-    top.got(TopPage::asks, json::object{{"asks", std::move(all)}});
+    give(top, TopPage::asks, json::object{{"asks", std::move(all)}});
   }
   std::string screen() {
     std::string text;
@@ -326,7 +332,7 @@ TEST_CASE("a daemon that does not answer takes no answers, and one that refuses 
   Seat seat;
   seat.list({open_ask("perm-1", 1)});
   seat.screen();
-  seat.top.got(TopPage::asks, Error{"control.no_daemon", "no daemon answers"});
+  seat.top.lost({"control.no_daemon", "no daemon answers"});
   CHECK(shows(seat.type("a"), "nothing was done"));
   CHECK(shows(seat.screen(), "no daemon answers"));
   seat.list({open_ask("perm-1", 1)});
@@ -342,9 +348,9 @@ TEST_CASE("every page fits screens of any size, with wide and hostile text, and 
     asks.push_back(open_ask("perm-" + std::to_string(i), i, "echo 漢字漢字漢字 😀 → \x1b[2J\xE2\x80\xAE" + std::string(static_cast<std::size_t>(i % 90), 'x')));
   seat.list(std::move(asks));
   const json::object team{{"team", "demo"}, {"lead", json::object{{"state", "idle"}}}, {"members", json::array{json::object{{"member", "星\x1b[2J"}, {"present", true}, {"doing", "busy"}}}}};
-  for (const auto page : {TopPage::teams, TopPage::workers}) seat.top.got(page, json::object{{"teams", json::array{team}}});
-  seat.top.got(TopPage::chat, json::object{{"messages", json::array{json::object{{"team", "demo"}, {"sender", "ada"}, {"text", "hi \x1b]0;x\x07\nthere"}}}}});
-  seat.top.got(TopPage::log, json::object{{"decisions", json::array{open_ask("perm-1", 1)}}});
+  for (const auto page : {TopPage::teams, TopPage::workers}) give(seat.top, page, json::object{{"teams", json::array{team}}});
+  give(seat.top, TopPage::chat, json::object{{"messages", json::array{json::object{{"team", "demo"}, {"sender", "ada"}, {"text", "hi \x1b]0;x\x07\nthere"}}}}});
+  give(seat.top, TopPage::log, json::object{{"decisions", json::array{open_ask("perm-1", 1)}}});
   for (const auto size : {cli::ScreenSize{8, 60}, cli::ScreenSize{24, 80}, cli::ScreenSize{50, 200}, cli::ScreenSize{6, 30}}) {
     seat.size = size;
     for (const char page : {'1', '2', '3', '4', '5'}) {
@@ -520,7 +526,7 @@ TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent,
 
 TEST_CASE("only the asks that are wanted are listed and marked") {
   Top top({.by = "carol", .wants = [](const operations::OpenAsk& ask) { return ask.request_id != "perm-2"; }});
-  top.got(TopPage::asks, json::object{{"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
+  give(top, TopPage::asks, json::object{{"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
   const auto shown = [&] {
     std::string text;
     for (const auto& line : top.frame({24, 80}, 0)) text += line.text + '\n';
