@@ -2,7 +2,7 @@
 
 namespace inbox_poller::handlers {
 
-AnswerWorth worth_of(WorkerProcess process, bool lead_signs) {
+AnswerAuthority worth_of(WorkerProcess process, bool lead_signs) {
   switch (process) {
     case WorkerProcess::without_key: return {Answers::count, "its process carries no lead's key"};
     case WorkerProcess::with_key:
@@ -31,7 +31,7 @@ bool is_verified(AskKind kind, AskEvent event) {
   return true;
 }
 
-std::string verifies(std::string_view worker, const AnswerWorth& worth) {
+std::string verifies(std::string_view worker, const AnswerAuthority& worth) {
   return std::string(worker) + " takes answers from its own lead only: " + worth.reason;
 }
 

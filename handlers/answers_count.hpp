@@ -22,19 +22,19 @@ enum class Answers { count, verified, presumed_verified };
 consteval auto words_of(Answers) { return std::to_array<std::string_view>({"count", "verified", "presumed verified"}); }
 inline std::string_view to_string(Answers answers) { return schema::name_of(answers); }
 
-struct AnswerWorth {
+struct AnswerAuthority {
   Answers answers = Answers::count;
   std::string reason;  // a clause for people: "its process …"
   [[nodiscard]] bool counts() const { return answers == Answers::count; }
 };
 /// Total. `lead_signs`: the roster shows a lead of the generation that signs what it writes.
-AnswerWorth worth_of(WorkerProcess, bool lead_signs);
+AnswerAuthority worth_of(WorkerProcess, bool lead_signs);
 
 /// True for events whose words to the worker it would verify. A refused wish to stop is plain chat.
 bool is_verified(AskKind, AskEvent);
 
 /// "ada takes answers from its own lead only: its process …"
-std::string verifies(std::string_view worker, const AnswerWorth&);
+std::string verifies(std::string_view worker, const AnswerAuthority&);
 /// What to do instead of answering it here.
 std::string answered_instead(std::string_view worker);
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t most_compared = 1'000'000;  // pairs of lines
 
-using Members = std::vector<schema::MemberSpan>;
+using RosterStore = std::vector<schema::MemberSpan>;
 
 /// The text of the one member of that name.
-std::optional<std::string> text_of(std::string_view object, const Members& members, std::string_view name) {
+std::optional<std::string> text_of(std::string_view object, const RosterStore& members, std::string_view name) {
   const auto is_named = [&](const schema::MemberSpan& member) {
     return schema::decode_string(member.key.of(object)) == name;
   };

@@ -57,7 +57,7 @@ std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, co
 }
 
 /// What the asker would not take from us, and what would make its ask fail.
-std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerWorth& worth) {
+std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerAuthority& worth) {
   if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
   return NotTaken{"worker.verifies", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
                                          ". " + answered_instead(request.asker)};
@@ -136,7 +136,7 @@ std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamV
 }  // namespace
 
 std::variant<Decided, NotTaken> decide(const Ask& request, const Answer& answer, const TeamView& view,
-                                       EpochMs now_ms, const AnswerWorth& worth) {
+                                       EpochMs now_ms, const AnswerAuthority& worth) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
   if (auto problem = no_say(request, answer.event, view)) return *std::move(problem);

@@ -29,6 +29,6 @@ Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const
 /// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer; nor
 /// is one that its asker would refuse (`worth`: of its answers from us).
 std::variant<Decided, NotTaken> decide(const Ask&, const Answer&, const TeamView&, EpochMs now_ms,
-                                       const AnswerWorth& worth = {});
+                                       const AnswerAuthority& worth = {});
 
 }  // namespace inbox_poller::handlers

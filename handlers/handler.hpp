@@ -37,7 +37,7 @@ struct Ask {
   std::string suggestions;   // permission_suggestions as written; shown, never echoed
   AskState state = AskState::received;
   EpochMs asked_ms = 0;
-  // When pending: the moment it is denied. 0: never, somebody else answers (role front, observer, AnswerWorth).
+  // When pending: the moment it is denied. 0: never, somebody else answers (role front, observer, AnswerAuthority).
   EpochMs deadline_ms = 0;
   EpochMs decided_ms = 0;
   std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
@@ -72,7 +72,7 @@ struct TeamView {
   const config::HostRules& hosts;                  // likewise
   const std::vector<std::string>& former_members;  // were in the roster once, are not now
   std::string_view home;                           // for "~/" rules
-  const Standing& standing;                        // what we may do here
+  const Membership& standing;                        // what we may do here
 };
 
 struct Shutdown;  // handlers/shutdown.hpp
@@ -85,7 +85,7 @@ struct AskView {
   const Shutdown* shutdown = nullptr;  // the one that a shutdown answer names
   std::string_view last_state;         // the sender's last WorkerStatus
   std::string_view last_detail;
-  AnswerWorth worth;  // of an ask: whether its asker takes an answer of ours
+  AnswerAuthority worth;  // of an ask: whether its asker takes an answer of ours
 };
 
 // --- what may come of one message ---

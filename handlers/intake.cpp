@@ -20,11 +20,11 @@ std::string no_room(const Arrival& arrival, const TeamView& view) {
          ") in the queue";
 }
 
-Reception passed_by(const Standing& standing) { return {Reception::What::left, Lane::none, left_reason(standing)}; }
+Reception passed_by(const Membership& standing) { return {Reception::What::left, Lane::none, left_reason(standing)}; }
 
 }  // namespace
 
-std::string left_reason(const Standing& standing) {
+std::string left_reason(const Membership& standing) {
   return "left to the lead, which consumes this inbox itself (role " + std::string(to_string(standing.stance)) + ")";
 }
 
@@ -49,35 +49,35 @@ Reception receive(const WorkerStatus& status, const Arrival& arrival, const Team
   return taken;
 }
 
-Reception receive(const Refused& refused, const Standing& standing) {
+Reception receive(const Refused& refused, const Membership& standing) {
   if (!standing.may(Right::take)) return passed_by(standing);
   return {Reception::What::accepted, Lane::none, refused.reason};
 }
 
-FirstMet first_met(const Asked& asked, bool was_read, const Standing& standing) {
+FirstMet first_met(const Asked& asked, bool was_read, const Membership& standing) {
   if (standing.may(Right::take)) return FirstMet::ours;
   if (is_open(asked.request.state)) return FirstMet::open_for_lead;
   return was_read ? FirstMet::left : FirstMet::ours;
 }
 
-Repeat repeated(const Standing& standing, bool by_rule, const AnswerWorth& worth) {
+Repeat repeated(const Membership& standing, bool by_rule, const AnswerAuthority& worth) {
   if (!standing.may(Right::answer_by_rule)) return Repeat::left;
   if (!standing.may(Right::take) && (!by_rule || !worth.counts())) return Repeat::left;
   return worth.counts() ? Repeat::answered : Repeat::told;
 }
 
-bool is_moot(const Ask& open, const WorkerStatus& status, std::string_view sender, const Standing& standing) {
+bool is_moot(const Ask& open, const WorkerStatus& status, std::string_view sender, const Membership& standing) {
   return open.asker == sender && open.kind != AskKind::plan && status.state != "assigned" &&
          (open.deadline_ms == 0 || !standing.may(Right::take));
 }
 
-Again met_again(const Standing& standing, const Met& met) {
+Again met_again(const Membership& standing, const Met& met) {
   if (!standing.may(Right::mark_answered)) return Again::nothing;
   if (!standing.may(Right::take)) return met.by_rule && !met.left ? Again::ours_to_mark : Again::nothing;
   return met.left && met.unsent ? Again::taken_over : Again::nothing;
 }
 
-bool may_mark(const Standing& standing, bool by_rule) {
+bool may_mark(const Membership& standing, bool by_rule) {
   return standing.may(Right::take) || (by_rule && standing.may(Right::mark_answered));
 }
 

@@ -11,7 +11,7 @@ namespace inbox_poller::handlers {
 
 /// The code of what role front and observer leave to the lead.
 inline constexpr std::string_view left_code = "role.left";
-std::string left_reason(const Standing&);
+std::string left_reason(const Membership&);
 /// The code of what is recorded of the mail between others, where a team is only watched.
 inline constexpr std::string_view between_code = "role.between";
 
@@ -40,7 +40,7 @@ struct Reception {
 Reception receive(const ToLead&, const Arrival&, const TeamView&);
 Reception receive(const WorkerStatus&, const Arrival&, const TeamView&);
 /// What is refused is set aside by the consumer of the inbox; to anybody else it is the lead's.
-Reception receive(const Refused&, const Standing&);
+Reception receive(const Refused&, const Membership&);
 
 /// Whose an ask is, when it is met for the first time.
 enum class FirstMet {
@@ -48,7 +48,7 @@ enum class FirstMet {
   left,           // to the lead, which had read it before
   open_for_lead,  // beside another lead, and no rule answers it: recorded, and not marked
 };
-FirstMet first_met(const Asked&, bool was_read, const Standing&);
+FirstMet first_met(const Asked&, bool was_read, const Membership&);
 
 /// The same ask once more.
 enum class Repeat {
@@ -57,11 +57,11 @@ enum class Repeat {
   answered,  // recorded, and the recorded answer is written again
 };
 /// `by_rule`: a rule of ours decided it.
-Repeat repeated(const Standing&, bool by_rule, const AnswerWorth&);
+Repeat repeated(const Membership&, bool by_rule, const AnswerAuthority&);
 
 /// True for an open ask that nobody waits for any more after this report of its asker: its turn has ended. Of those
 /// that are ours to answer the asker still hears.
-bool is_moot(const Ask& open, const WorkerStatus&, std::string_view sender, const Standing&);
+bool is_moot(const Ask& open, const WorkerStatus&, std::string_view sender, const Membership&);
 
 /// What the record has of an unread message that we meet again, after a start or a change of role.
 struct Met {
@@ -74,9 +74,9 @@ enum class Again {
   ours_to_mark,
   taken_over,  // another lead did not read it, and now we are the lead's side
 };
-Again met_again(const Standing&, const Met&);
+Again met_again(const Membership&, const Met&);
 
 /// `by_rule` as above.
-bool may_mark(const Standing&, bool by_rule);
+bool may_mark(const Membership&, bool by_rule);
 
 }  // namespace inbox_poller::handlers

@@ -13,24 +13,24 @@ bool are_believed(const std::vector<config::Duration>& ages) {
   return std::count_if(ages.begin(), ages.end(), [](auto age) { return age <= sign_lasts; }) >= signs_that_convince;
 }
 
-std::optional<Stance> stance_beside(config::ForeignConsumer choice) {
+std::optional<EffectiveRole> stance_beside(config::ForeignConsumer choice) {
   switch (choice) {
-    case config::ForeignConsumer::stop: return Stance::stopped;
-    case config::ForeignConsumer::observe: return Stance::observer;
+    case config::ForeignConsumer::stop: return EffectiveRole::stopped;
+    case config::ForeignConsumer::observe: return EffectiveRole::observer;
     case config::ForeignConsumer::ignore: break;
   }
   return std::nullopt;
 }
 
-bool follows_hosts(Stance stance) {
-  return stance == Stance::leader || stance == Stance::standby || stance == Stance::satellite;
+bool follows_hosts(EffectiveRole stance) {
+  return stance == EffectiveRole::leader || stance == EffectiveRole::standby || stance == EffectiveRole::satellite;
 }
 
-bool reads_anew(Stance before, Stance now) {
+bool reads_anew(EffectiveRole before, EffectiveRole now) {
   const auto speaks = Right::tell_lead;  // also while stopped: what was taken in stays ours
   return before != now && !(rights_of(before, speaks) && rights_of(now, speaks));
 }
 
-bool gave_way(config::Role role, Stance now) { return stance_of(role) == Stance::leader && now != Stance::leader; }
+bool gave_way(config::Role role, EffectiveRole now) { return stance_of(role) == EffectiveRole::leader && now != EffectiveRole::leader; }
 
 }  // namespace inbox_poller::handlers

@@ -16,13 +16,13 @@ inline constexpr std::chrono::minutes sign_lasts{10};
 bool are_believed(const std::vector<config::Duration>& ages);
 
 /// What we become beside one; empty when the operator says that it does not matter.
-std::optional<Stance> stance_beside(config::ForeignConsumer);
+std::optional<EffectiveRole> stance_beside(config::ForeignConsumer);
 
 /// True where hosts say how we stand; a consumer that was met here goes before their word.
-bool follows_hosts(Stance);
+bool follows_hosts(EffectiveRole);
 /// True when the change makes us another reader of the lead's inbox: what is still unread is then shown again.
-bool reads_anew(Stance before, Stance now);
+bool reads_anew(EffectiveRole before, EffectiveRole now);
 /// True for a leader that is none any more since it met a consumer.
-bool gave_way(config::Role, Stance now);
+bool gave_way(config::Role, EffectiveRole now);
 
 }  // namespace inbox_poller::handlers

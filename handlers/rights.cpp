@@ -47,18 +47,18 @@ const RightRow& row_of(Right right) { return table.at(static_cast<std::size_t>(r
 
 }  // namespace
 
-Stance stance_of(config::Role role) {
+EffectiveRole stance_of(config::Role role) {
   switch (role) {
-    case config::Role::leader: return Stance::leader;
-    case config::Role::front: return Stance::front;
-    case config::Role::satellite: return Stance::satellite;
+    case config::Role::leader: return EffectiveRole::leader;
+    case config::Role::front: return EffectiveRole::front;
+    case config::Role::satellite: return EffectiveRole::satellite;
     case config::Role::observer: break;
   }
-  return Stance::observer;
+  return EffectiveRole::observer;
 }
 
 std::string_view to_string(Right right) { return row_of(right).name; }
 
-bool rights_of(Stance stance, Right right) { return row_of(right).cells.at(static_cast<std::size_t>(stance)); }
+bool rights_of(EffectiveRole stance, Right right) { return row_of(right).cells.at(static_cast<std::size_t>(stance)); }
 
 }  // namespace inbox_poller::handlers

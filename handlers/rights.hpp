@@ -10,7 +10,7 @@
 
 namespace inbox_poller::handlers {
 
-enum class Stance {
+enum class EffectiveRole {
   leader,
   stopped,  // a leader that met another consumer, until `resume`
   front,
@@ -18,9 +18,9 @@ enum class Stance {
   standby,    // may lead, and another host does
   satellite,  // the lead is on another host, for ever
 };
-BOOST_DESCRIBE_ENUM(Stance, leader, stopped, front, observer, standby, satellite)
-inline std::string_view to_string(Stance stance) { return schema::name_of(stance); }
-Stance stance_of(config::Role);
+BOOST_DESCRIBE_ENUM(EffectiveRole, leader, stopped, front, observer, standby, satellite)
+inline std::string_view to_string(EffectiveRole stance) { return schema::name_of(stance); }
+EffectiveRole stance_of(config::Role);
 
 enum class Right {
   read_inbox,      // look into the lead's inbox and record what is new there
@@ -50,11 +50,11 @@ inline constexpr int right_count = static_cast<int>(Right::end_here) + 1;
 std::string_view to_string(Right);
 
 /// The table. Total.
-bool rights_of(Stance, Right);
+bool rights_of(EffectiveRole, Right);
 
 /// What we do in a team now. Differs from the configured role after another consumer was met.
-struct Standing {
-  Stance stance = Stance::leader;
+struct Membership {
+  EffectiveRole stance = EffectiveRole::leader;
   std::string reason;  // why it is not as configured; empty when it is
   [[nodiscard]] bool may(Right right) const { return rights_of(stance, right); }
 };

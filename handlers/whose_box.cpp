@@ -17,8 +17,8 @@ BoxOf whose_box(std::string_view box, std::string_view lead, const config::TeamC
   return is_known || names(config.delivery.senders, box) ? BoxOf::somebody : BoxOf::nobody;
 }
 
-bool watches_all(const Standing& standing, const config::TransportFacts& facts) {
-  return standing.stance == Stance::observer && !facts.asks;
+bool watches_all(const Membership& standing, const config::TransportFacts& facts) {
+  return standing.stance == EffectiveRole::observer && !facts.asks;
 }
 
 }  // namespace inbox_poller::handlers

@@ -23,6 +23,6 @@ inline constexpr std::chrono::seconds nobodys_grace{5};
 
 /// True where all mail of a team is recorded, also what workers write to each other: where agents share their mail,
 /// nobody's mail is more the team's than another's.
-bool watches_all(const Standing&, const config::TransportFacts&);
+bool watches_all(const Membership&, const config::TransportFacts&);
 
 }  // namespace inbox_poller::handlers

@@ -33,7 +33,7 @@ PaneOwner owner_of(const schema::Member& member, const std::vector<PaneProcess>&
   return owner;
 }
 
-std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerWorth& worth,
+std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerAuthority& worth,
                                      const WorkerPlace& place, long long living) {
   if (worth.counts() && !force) return std::nullopt;
   const std::string name(member);

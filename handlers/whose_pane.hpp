@@ -35,7 +35,7 @@ PaneOwner owner_of(const schema::Member&, const std::vector<PaneProcess>&, Epoch
 
 /// Why the shutdown of this worker cannot begin: it would not obey (`worth`), or nothing on record may be ended while
 /// it lives as process `living` (0: none is seen). `force`: it is not asked.
-std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerWorth&, const WorkerPlace&,
+std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerAuthority&, const WorkerPlace&,
                                      long long living);
 /// The same for one that lives inside another process, of which nothing can be ended from outside.
 NotTaken only_by_itself(std::string_view member);

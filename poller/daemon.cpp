@@ -22,7 +22,7 @@
 #include "poller/context/message_life.hpp"
 #include "poller/control/known_socket.hpp"
 #include "poller/control/server.hpp"
-#include "poller/exchange/open_exchange.hpp"
+#include "poller/broker/open_broker.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "poller/processes.hpp"
@@ -301,7 +301,7 @@ class Daemon {
   SystemManager manager_;
   Quarantine quarantine_;
   GroupCommit commits_;
-  Services services_;
+  Runtime services_;
   PollLoop loop_;
   Verbs verbs_;
   TaskGroup tasks_;

@@ -8,7 +8,7 @@
 
 #include "poller/cli/box_place.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/exchange/box_copy.hpp"
+#include "poller/broker/box_copy.hpp"
 #include "schema/envelope.hpp"
 #include "schema/operations/printed.hpp"
 
@@ -117,7 +117,7 @@ ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 using Received = Result<std::optional<HandOut>>;
 
-boost::asio::awaitable<void> receive(Operations& operations, Filter filter, milliseconds within,
+boost::asio::awaitable<void> receive(ActorMail& operations, Filter filter, milliseconds within,
                                      std::optional<Received>& into) {
   into.emplace(co_await operations.recv(std::move(filter), within));
 }
@@ -195,7 +195,7 @@ ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto type = options.type.empty() ? std::nullopt : std::optional(options.type);
-  const auto claimed = box.operations->claim(type, options.lease.time.value_or(Operations::default_lease));
+  const auto claimed = box.operations->claim(type, options.lease.time.value_or(ActorMail::default_lease));
   if (claimed && !claimed->has_value()) return show_none(context, operations::BoxTask{}, "no open task");
   return show_task(context, claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
 }
@@ -207,7 +207,7 @@ ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
 }
 
 ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_task(context, box.operations->heartbeat(options.id, options.lease.time.value_or(Operations::default_lease)));
+  return show_task(context, box.operations->heartbeat(options.id, options.lease.time.value_or(ActorMail::default_lease)));
 }
 
 ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "poller/cli/printable.hpp"
-#include "poller/exchange/redis_box.hpp"
+#include "poller/broker/redis_box.hpp"
 #include "poller/mailbox/maildir/maildir_operations.hpp"
 #include "schema/envelope.hpp"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "poller/cli/command.hpp"
-#include "poller/exchange/redis_caller.hpp"
+#include "poller/broker/redis_caller.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
-#include "poller/mailbox/operations.hpp"
+#include "poller/mailbox/actor_mail.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -42,7 +42,7 @@ struct TaskBoard {
   SystemClock clock;
   std::optional<MaildirRoot> root;
   std::optional<RedisCaller> redis;
-  std::unique_ptr<Tasks> tasks;
+  std::unique_ptr<TaskStore> tasks;
 };
 Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 

@@ -7,8 +7,8 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/exchange/access.hpp"
-#include "poller/exchange/redis_connection.hpp"
+#include "poller/broker/access.hpp"
+#include "poller/broker/redis_connection.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/operations/printed.hpp"
 #include "schema/sha256.hpp"

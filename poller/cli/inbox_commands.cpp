@@ -300,7 +300,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
 
 // --- mark-read, clear
 
-using Choose = std::function<Result<std::vector<std::size_t>>(const InboxDocument&)>;
+using RetentionPolicy = std::function<Result<std::vector<std::size_t>>(const InboxDocument&)>;
 using Apply = WriteResult (*)(ArrayInboxes&, const std::string&, const InboxDocument&, std::span<const std::size_t>);
 
 WriteResult mark(ArrayInboxes& mailbox, const std::string& inbox, const InboxDocument& document,
@@ -316,7 +316,7 @@ WriteResult remove(ArrayInboxes& mailbox, const std::string& inbox, const InboxD
 }
 
 /// Reads, chooses and writes until it is done or patience is over; prints how many entries it was.
-ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, std::string_view what) {
+ExitCode change(Context& context, Box& box, const RetentionPolicy& choose, Apply apply, std::string_view what) {
   std::optional<Error> problem;
   std::size_t count = 0;
   const WriteResult result = patiently(box.clock, wait_here, [&]() -> WriteResult {

@@ -86,7 +86,7 @@ TeamSight look_at_team(FileSystem&, const Clock&, const TeamPlace&, const Wait&)
 /// Whether a worker takes answers of ours, as far as that is to be seen without a daemon.
 struct WorkerAnswers {
   std::string name;
-  handlers::AnswerWorth worth;
+  handlers::AnswerAuthority worth;
 };
 std::vector<WorkerAnswers> workers_of(const schema::Roster&, const config::TeamConfig&, WorkerProcesses&);
 

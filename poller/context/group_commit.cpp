@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 /// Lives in the coroutine that waits for it.
 struct GroupCommit::Job {
-  Job(GroupCommit& group, TeamContext& context, Work work, const asio::any_io_executor& executor)
+  Job(GroupCommit& group, TeamState& context, Work work, const asio::any_io_executor& executor)
       : owner(group), unit(context, std::move(work)), done(executor, asio::steady_timer::time_point::max()) {}
   ~Job() { std::erase(owner.waiting_, this); }
   Job(const Job&) = delete;
@@ -26,7 +26,7 @@ struct GroupCommit::Job {
   asio::steady_timer done;
 };
 
-asio::awaitable<Status> GroupCommit::commit(TeamContext& context, Work work) {
+asio::awaitable<Status> GroupCommit::commit(TeamState& context, Work work) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   Job job(*this, context, std::move(work), executor);
   if (waiting_.empty()) asio::post(executor, [this] { flush(); });

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 
 namespace inbox_poller::poller {
 
@@ -19,8 +19,8 @@ class GroupCommit {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  /// As TeamContext::commit(), in company. The work may refer to what the awaiting coroutine keeps.
-  boost::asio::awaitable<Status> commit(TeamContext& context, Work work);
+  /// As TeamState::commit(), in company. The work may refer to what the awaiting coroutine keeps.
+  boost::asio::awaitable<Status> commit(TeamState& context, Work work);
 
   /// How many transactions there were.
   [[nodiscard]] std::uint64_t transactions() const { return transactions_; }

@@ -1,7 +1,7 @@
 #include "poller/context/tx.hpp"
 
 #include "poller/context/message_life.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -16,7 +16,7 @@ struct Following {
 
 }  // namespace
 
-Tx::Tx(TeamContext& context) : team(context), ledger(context.ledger) {}
+Tx::Tx(TeamState& context) : team(context), ledger(context.ledger) {}
 
 void Tx::log(Event event, Fields fields) {
   if (!so_far_) return;

@@ -1,7 +1,7 @@
 // One unit of work of a team: rows, posts, words for the lead, log lines and what memory makes of them. It is committed
 // as a whole or it never began: after a failure the ledger, the log, the metrics and memory are as they were before.
 // commit_together() is the only place outside of the ledger that opens a team's transaction. Two ways lead there:
-// TeamContext::commit() at once and alone, for whoever is waited for; GroupCommit::commit() in company, for batches of
+// TeamState::commit() at once and alone, for whoever is waited for; GroupCommit::commit() in company, for batches of
 // messages and of effects, whose wait for the disk is shared. Everything here lives on the decision thread. Source: docs/adr/0057-one-unit-of-work.md.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace inbox_poller::poller {
 
-class TeamContext;
+class TeamState;
 class Tx;
 
 /// Fills one Tx, inside the transaction. It may run in company, and its writes may be undone: it changes no memory but
@@ -54,7 +54,7 @@ struct LeadNotice {
 
 class Tx {
  public:
-  TeamContext& team;
+  TeamState& team;
   Ledger& ledger;  // of the team: its tables take the rows
 
   /// A line of the log, which leaves after the commit; with a key or a request id also a line of the history.
@@ -77,7 +77,7 @@ class Tx {
 
  private:
   friend struct Unit;
-  explicit Tx(TeamContext& context);
+  explicit Tx(TeamState& context);
   Status fill(const Work&, CommitAs);
   void committed();
 
@@ -88,7 +88,7 @@ class Tx {
 
 /// One member of a group that is committed together.
 struct Unit {
-  Unit(TeamContext& team, Work fill, CommitAs commit_as = CommitAs::decision)
+  Unit(TeamState& team, Work fill, CommitAs commit_as = CommitAs::decision)
       : tx(team), work(std::move(fill)), as(commit_as) {}
 
   Status fill() { return tx.fill(work, as); }

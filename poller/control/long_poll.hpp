@@ -17,7 +17,7 @@ class LongPoll {
   using Span = std::chrono::milliseconds;
 
   /// Until `span` has passed, a day at most; with none it is over at once.
-  LongPoll(Services& services, std::shared_ptr<ControlSession> session, Span span = longest)
+  LongPoll(Runtime& services, std::shared_ptr<ControlSession> session, Span span = longest)
       : clock_(services.clock),
         session_(std::move(session)),
         deadline_(clock_.steady() + std::clamp(span, Span(0), longest)),

@@ -54,7 +54,7 @@ struct Form<Returns (Verbs::*)(Takes...)> : Form<Returns> {
 
 }  // namespace
 
-Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
+Verbs::Verbs(PollLoop& loop, Runtime& services, std::string ledger_path, Reload reload)
     : loop_(loop),
       services_(services),
       ledger_path_(std::move(ledger_path)),
@@ -229,12 +229,12 @@ Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request)
 Error Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
   const auto& standing = team.context().standing;
-  if (standing.stance == handlers::Stance::stopped)
+  if (standing.stance == handlers::EffectiveRole::stopped)
     return Error{"role.not_leader", "we have stopped in team " + name + ": " + standing.reason};
-  const bool is_elsewhere = standing.stance == handlers::Stance::satellite || standing.stance == handlers::Stance::standby;
+  const bool is_elsewhere = standing.stance == handlers::EffectiveRole::satellite || standing.stance == handlers::EffectiveRole::standby;
   const std::string why =
       is_elsewhere ? "team " + name + " is not led from this host: " + what + " is for the host that leads"
-      : standing.stance == handlers::Stance::front
+      : standing.stance == handlers::EffectiveRole::front
           ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";

@@ -48,7 +48,7 @@ class Verbs {
   /// Reads the configuration again; an error "config.refused" carries every problem, one a line.
   using Reload = std::function<Result<ReloadReport>()>;
 
-  Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
+  Verbs(PollLoop& loop, Runtime& services, std::string ledger_path, Reload reload);
 
   /// Names the files that the daemon reads, as absolute paths, for `status`. Decision thread, before the first request.
   void tell_sources(config::Sources sources) { sources_ = std::move(sources); }
@@ -139,7 +139,7 @@ class Verbs {
   [[nodiscard]] std::vector<TeamPtr> all_served(const std::string& wanted = {}) const;
 
   PollLoop& loop_;
-  Services& services_;
+  Runtime& services_;
   const std::string ledger_path_;
   config::Sources sources_ = {};
   const EpochMs started_ms_;

@@ -143,7 +143,7 @@ Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, con
     const auto& taken = std::get<Asks::Taken>(outcomes[i]);
     place = taken_view(name, taken);
     if (!taken.rule_added.empty()) ruled.insert(teams[i]);
-    teams[i]->poke();
+    teams[i]->wake();
   }
   if (!ruled.empty()) reply.answered.emplace();
   for (const auto& team : ruled)

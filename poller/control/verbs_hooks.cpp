@@ -44,7 +44,7 @@ std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_serv
 }
 
 /// How much waits, in a line; empty when nothing does.
-std::string backlog(const TeamContext& context) {
+std::string backlog(const TeamState& context) {
   const auto counts = context.ledger.deliveries().counts(context.name);
   const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
   if (!counts || !rows || counts->queued == 0) return {};
@@ -60,9 +60,9 @@ bool names_subagents(Delivery& delivery) {
 }
 
 /// One event of a lead's session on its way through.
-class Reaction {
+class HookResult {
  public:
-  Reaction(std::shared_ptr<Team> team, const HookEvent& event, const requests::Heard& request,
+  HookResult(std::shared_ptr<Team> team, const HookEvent& event, const requests::Heard& request,
            std::map<std::string, int>& held)
       : team_(std::move(team)),
         delivery_(team_->delivery()),
@@ -116,7 +116,7 @@ class Reaction {
     if (!event) return;
     const bool tells_who = handlers::begins(event_) || delivery_.lead().row().session.empty();
     static_cast<void>(delivery_.lead().report(*event, std::nullopt, tells_who ? &lead_ : nullptr));
-    if (delivery_.lead().state() == LeadState::idle) team_->poke();
+    if (delivery_.lead().state() == LeadState::idle) team_->wake();
   }
 
   /// False where another way, above the hooks, has the lead's messages.
@@ -220,7 +220,7 @@ Result<operations::HookAnswer> Verbs::hook(const requests::Hook& request, Contro
     delivery.hook_offers().client_says(mode_of(request), request.client, request.attended);
     delivery.heard(event, handlers::sign_of(event) != handlers::HookSign::tool || names_subagents(delivery));
   }
-  Reaction reaction(team, event, request, held_stops_);
+  HookResult reaction(team, event, request, held_stops_);
   if (event.name == "PermissionRequest")
     reaction.permission();
   else if (is_leads_own)

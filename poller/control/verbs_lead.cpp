@@ -5,7 +5,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "poller/delivery/waiting_taker.hpp"
+#include "poller/delivery/pending_fetch.hpp"
 #include "poller/pause.hpp"
 #include "schema/hook_event.hpp"
 
@@ -101,7 +101,7 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, reques
     if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::gone)
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
-  team->poke();
+  team->wake();
   co_return operations::Attached{team->context().name, team->context().lead, session->way,
                                  to_string(team->delivery().lead().state()), team->context().config.lead.permissions};
 }
@@ -130,7 +130,7 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, reque
     // What was taken is noted with what is offered instead: one wait for the disk.
     CO_TRY(messages, team->delivery().offer(take, std::exchange(taken, {})));
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
-    std::optional<WaitingTaker> taker;
+    std::optional<PendingFetch> taker;
     if (!waits) taker.emplace(team->delivery(), take);
     co_await team->chat().wait(seen, recv_look);
     if (taker) messages = taker->fetch();
@@ -195,7 +195,7 @@ Result<operations::LeadOfTeam> Verbs::lead(Team& team, const requests::Lead& req
     if (request.for_ms > 0) limit = std::min<milliseconds>(milliseconds(request.for_ms), longest_span);
     const LeadSession session{request.session, {}};
     TRY(team.delivery().lead().report(*event, limit, &session));
-    team.poke();
+    team.wake();
   }
   const auto& settings = team.context().config.lead;
   return operations::LeadOfTeam{lead_view(team), team.context().name, settings.permissions, settings.mcp_tools};

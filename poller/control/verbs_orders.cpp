@@ -65,7 +65,7 @@ asio::awaitable<Result<operations::ShutdownsBegun>> Verbs::shut_down(TeamPtr tea
     if (!request.all) co_return why;
     begun.refused.push_back({member, why.code, why.message});
   }
-  team->poke();
+  team->wake();
   co_return begun;
 }
 
@@ -100,7 +100,7 @@ Result<operations::ModesSent> Verbs::mode(Team& team, const requests::Mode& requ
   if (!mode) return no_such_mode(request.mode);
   TRY(const auto members, members_of(request, team));
   TRY(const auto rows, team.orders().set_mode(members, *mode, request.by));
-  team.poke();
+  team.wake();
   operations::ModesSent modes;
   for (const auto& row : rows) modes.sent.push_back({row.member, row.subject});
   return modes;
@@ -123,7 +123,7 @@ Result<operations::Allowed> Verbs::allow(Team& team, const requests::Allow& requ
                            .answered = {},
                            .role = to_string(team.context().standing.stance)};
   for (const auto& ask : team.asks().judge_again()) view.answered.push_back(ruled_view(team.context().name, ask));
-  team.poke();
+  team.wake();
   return view;
 }
 

@@ -27,7 +27,7 @@ std::vector<TeamPoint> points_of(const requests::Wait& request) {
   return points;
 }
 
-Result<handlers::TeamCounts> counts_of(Team& team, Services& services) {
+Result<handlers::TeamCounts> counts_of(Team& team, Runtime& services) {
   auto& context = team.context();
   handlers::TeamCounts counts;
   const auto now = services.clock.wall_ms();

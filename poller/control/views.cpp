@@ -103,7 +103,7 @@ operations::Member member_view(Team& team, const std::string& name, const Member
   return view;
 }
 
-operations::TaskCounts tasks_view(const Coordination& queue) {
+operations::TaskCounts tasks_view(const TaskEvents& queue) {
   const auto counts = queue.counts();
   if (!counts) return {{}, {}, {}, {}, counts.error().message};
   return {number_of(counts->open), number_of(counts->claimed), number_of(counts->done), number_of(counts->dead), {}};
@@ -248,7 +248,7 @@ operations::Lead lead_view(Team& team) {
   return view;
 }
 
-Result<operations::Team> team_view(Team& team, Services& services) {
+Result<operations::Team> team_view(Team& team, Runtime& services) {
   auto& context = team.context();
   TRY(const auto counts, services.ledger.deliveries().counts(context.name));
   TRY(const auto owed, services.ledger.outbox().owed(context.name));

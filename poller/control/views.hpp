@@ -24,7 +24,7 @@ handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
 operations::OpenAsk open_ask_view(Team&, const handlers::Ask&);
 operations::RuledAsk ruled_view(std::string_view team, const handlers::Ask&);
 operations::GivenRule rule_view(const SessionRule&);
-Result<operations::Team> team_view(Team&, Services&);
+Result<operations::Team> team_view(Team&, Runtime&);
 /// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,
 /// what we wrote, history. Of asks only those of `kind`, unless it is empty.
 Result<operations::Trace> trace_view(Ledger&, const std::string& id, const std::string& kind, int limit);

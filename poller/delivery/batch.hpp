@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/sinks.hpp"
 
 namespace inbox_poller::poller {
@@ -23,7 +23,7 @@ inline std::vector<std::string> keys_of(const std::vector<Offered>& messages) {
   return keys;
 }
 
-inline Fields fields_of(const TeamContext& context, const schema::MessageKey& key, const std::string& from,
+inline Fields fields_of(const TeamState& context, const schema::MessageKey& key, const std::string& from,
                         const std::string& sink) {
   return {{"team", context.name}, {"message_key", key.value}, {"from", from}, {"sink", sink}};
 }

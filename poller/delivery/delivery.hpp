@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/hook_offers.hpp"
 #include "poller/delivery/lead_activity.hpp"
 #include "poller/delivery/leases.hpp"
@@ -40,7 +40,7 @@ struct WaitingFor {
 
 class Delivery {
  public:
-  Delivery(TeamContext& context, FileSystem& files, Panes& panes)
+  Delivery(TeamState& context, FileSystem& files, Panes& panes)
       : context_(context),
         files_(files),
         tmux_(context, panes),
@@ -129,11 +129,11 @@ class Delivery {
   /// Pastes the line that says how to get the messages; they stay queued.
   boost::asio::awaitable<bool> point();
 
-  struct Pasted {
+  struct ScreenEvidence {
     std::string text;  // without its spaces
     std::vector<std::string> keys;
   };
-  TeamContext& context_;
+  TeamState& context_;
   FileSystem& files_;
   TmuxSink tmux_;
   HookOffers hooks_;
@@ -142,7 +142,7 @@ class Delivery {
   SteadyTime serves_since_{};
   std::vector<WaitingFor*> waiting_;
   Leases leases_;
-  Pasted in_terminal_;                      // what waits for the lead's hooks to confirm it
+  ScreenEvidence in_terminal_;                      // what waits for the lead's hooks to confirm it
   std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that says how to get messages
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "handlers/gate.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 
 namespace inbox_poller::poller {
 
@@ -23,7 +23,7 @@ struct LeadSession {
 
 class LeadActivity {
  public:
-  explicit LeadActivity(TeamContext& context) : context_(context) {}
+  explicit LeadActivity(TeamState& context) : context_(context) {}
 
   /// From before a restart. A busy state goes on running out.
   Status restore();
@@ -52,7 +52,7 @@ class LeadActivity {
   [[nodiscard]] bool tells_turns_now() const;
   Status record();
 
-  TeamContext& context_;
+  TeamState& context_;
   LeadState state_ = LeadState::idle;
   LeadRow row_{"idle", 0, 0, {}, {}, {}};
   std::vector<Change> untold_;  // changes of state that are not recorded yet

@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 namespace {
 
 /// How long what a hook printed may stay without any word of its session.
-SteadyTime proof_limit(const TeamContext& context, handlers::HookWay way) {
+SteadyTime proof_limit(const TeamState& context, handlers::HookWay way) {
   const auto& delivery = context.config.delivery;
   // Nothing but the session's own next turn tells that it woke.
   return context.clock.steady() + (way == handlers::HookWay::wait ? delivery.presumed_busy : delivery.busy_limit);

@@ -9,7 +9,7 @@
 
 #include "handlers/hook_proof.hpp"
 #include "handlers/ladder.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/lead_activity.hpp"
 #include "poller/delivery/tmux_sink.hpp"
 
@@ -19,7 +19,7 @@ using handlers::WayState;
 
 class Routes {
  public:
-  Routes(TeamContext& context, const LeadActivity& lead, const TmuxSink& tmux)
+  Routes(TeamState& context, const LeadActivity& lead, const TmuxSink& tmux)
       : context_(context), lead_(lead), tmux_(tmux) {}
 
   /// Somebody is at this way, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
@@ -60,7 +60,7 @@ class Routes {
   }
   [[nodiscard]] WayState state_of(config::Way) const;
 
-  TeamContext& context_;
+  TeamState& context_;
   const LeadActivity& lead_;
   const TmuxSink& tmux_;
   std::map<config::Way, int> attached_;

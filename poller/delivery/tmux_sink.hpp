@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/sinks.hpp"
 #include "poller/panes.hpp"
 
@@ -19,7 +19,7 @@ namespace inbox_poller::poller {
 
 class TmuxSink {
  public:
-  TmuxSink(TeamContext& context, Panes& panes) : context_(context), panes_(panes) {}
+  TmuxSink(TeamState& context, Panes& panes) : context_(context), panes_(panes) {}
 
   /// Why nothing can be pasted at all (no pane is known); empty when it may be tried. `told` is the pane that the
   /// lead's hooks named.
@@ -54,7 +54,7 @@ class TmuxSink {
   /// Success when the composer is empty.
   boost::asio::awaitable<Status> take_back(std::string told);
 
-  TeamContext& context_;
+  TeamState& context_;
   Panes& panes_;
   std::optional<Pane> bound_;  // as it was at the first look
   std::string standing_;       // a paste that may stand in the composer: it was not seen empty since

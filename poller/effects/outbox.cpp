@@ -28,25 +28,25 @@ constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jump
 constexpr int most_rewrites = 20;
 constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - OutboxTable::retry_after_ms;
 
-bool arrived(Put put) { return put == Put::done || put == Put::already; }
+bool arrived(WriteStatus put) { return put == WriteStatus::done || put == WriteStatus::unchanged; }
 
 /// What is wrong with one message is no matter of those behind it; anything else is.
-bool lets_others_pass(Put put) { return arrived(put) || put == Put::refused; }
+bool lets_others_pass(WriteStatus put) { return arrived(put) || put == WriteStatus::refused; }
 
-std::string_view describe(Put put) {
+std::string_view describe(WriteStatus put) {
   switch (put) {
-    case Put::done: return "written";
-    case Put::already: return "was there already";
-    case Put::busy: return "the inbox is in use by somebody else";
-    case Put::blocked: return "something that is not ours to remove blocks the inbox";
-    case Put::gone: return "the inbox is gone";
-    case Put::refused: return "the inbox is not a file we may write";
-    case Put::fault: return "input/output error";
+    case WriteStatus::done: return "written";
+    case WriteStatus::unchanged: return "was there already";
+    case WriteStatus::busy: return "the inbox is in use by somebody else";
+    case WriteStatus::blocked: return "something that is not ours to remove blocks the inbox";
+    case WriteStatus::gone: return "the inbox is gone";
+    case WriteStatus::refused: return "the inbox is not a file we may write";
+    case WriteStatus::fault: return "input/output error";
   }
   std::abort();
 }
 
-Fields fields_of(const TeamContext& context, const OutboxRow& row) {
+Fields fields_of(const TeamState& context, const OutboxRow& row) {
   Fields fields{{"team", context.name}, {"inbox", row.inbox}, {"message_key", row.key.value}};
   if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
   return fields;
@@ -102,7 +102,7 @@ asio::awaitable<void> Outbox::run() {
       std::vector<Attempt> over;
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        const bool again = round < lock_rounds && attempt.result.put == Put::busy;
+        const bool again = round < lock_rounds && attempt.result.put == WriteStatus::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }
       // Before the wait for others: what stands there and is not recorded is written once more if we die.
@@ -164,7 +164,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   if (attempts.empty()) co_return Done{};
   const auto now = context_.clock.wall_ms();
   // What stands in the way of an inbox is told of the first that waits for it; those behind stay as they are.
-  std::map<std::string, PutResult> told;
+  std::map<std::string, WriteReceipt> told;
   const auto waits_behind = [&](const Attempt& attempt) {
     const auto [known, is_new] = told.emplace(attempt.row.inbox, attempt.result);
     return !is_new && known->second.put == attempt.result.put && known->second.detail == attempt.result.detail;
@@ -215,10 +215,10 @@ void Outbox::look(const std::string& inbox, bool exists) {
   std::vector<Watched> still;
   std::vector<std::pair<Watched, Ending>> ended;
   for (auto& one : watched->second) {
-    switch (exists ? mailbox_.fate(inbox, one.row.key) : Fate::consumed) {
-      case Fate::waiting: still.push_back(std::move(one)); break;
-      case Fate::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
-      case Fate::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
+    switch (exists ? mailbox_.fate(inbox, one.row.key) : ReadStatus::consumed) {
+      case ReadStatus::waiting: still.push_back(std::move(one)); break;
+      case ReadStatus::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
+      case ReadStatus::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
     }
   }
   // Not recorded: seen again at the next change of the file, and at the latest after a restart.

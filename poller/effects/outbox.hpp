@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "poller/context/group_commit.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/ledger/found_empty.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
@@ -19,7 +19,7 @@ namespace inbox_poller::poller {
 
 class Outbox {
  public:
-  Outbox(TeamContext& context, Mailbox& mailbox, GroupCommit& commits)
+  Outbox(TeamState& context, Mailbox& mailbox, GroupCommit& commits)
       : context_(context), mailbox_(mailbox), commits_(commits) {}
 
   /// Picks up rows that were written before a restart but not yet looked at again.
@@ -47,7 +47,7 @@ class Outbox {
   };
   struct Attempt {
     OutboxRow row;
-    PutResult result;
+    WriteReceipt result;
   };
 
   Result<std::vector<OutboxRow>> due();
@@ -58,7 +58,7 @@ class Outbox {
   enum class Ending { consumed, overwritten, abandoned, refused };
   Status complete(const std::vector<std::pair<Watched, Ending>>& ended);
 
-  TeamContext& context_;
+  TeamState& context_;
   Mailbox& mailbox_;
   GroupCommit& commits_;
   std::map<std::string, std::vector<Watched>> watched_;  // by inbox

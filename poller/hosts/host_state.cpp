@@ -47,7 +47,7 @@ Status HostState::commit(const Work& work) {
 void HostState::fenced(std::int64_t by) {
   epoch = std::max(epoch, by);
   lease = handlers::refused(lease, now(), true);
-  poke();
+  wake();
 }
 
 }  // namespace inbox_poller::poller

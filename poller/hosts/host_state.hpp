@@ -11,8 +11,8 @@
 
 #include "handlers/hosts.hpp"
 #include "handlers/lease.hpp"
-#include "poller/context/team_context.hpp"
-#include "poller/exchange/exchange.hpp"
+#include "poller/context/team_state.hpp"
+#include "poller/broker/broker.hpp"
 #include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
@@ -55,9 +55,9 @@ struct LateMarks {
 
 class HostState {
  public:
-  explicit HostState(TeamContext& the_context) : context(the_context), settings(the_context.config.hosts) {}
+  explicit HostState(TeamState& the_context) : context(the_context), settings(the_context.config.hosts) {}
 
-  TeamContext& context;
+  TeamState& context;
   const config::HostsSettings settings;
   handlers::Lease lease;
   std::string leader;      // the host that leads, as we heard last; empty: nobody does
@@ -77,7 +77,7 @@ class HostState {
   std::set<long long> under_way;     // letters that are being put, and are not taken back any more
   /// False: a letter for a worker here is not to be filed yet.
   std::function<bool(const HostMailRow&)> may_file = [](const HostMailRow&) { return true; };
-  std::function<void()> poke = [] {};  // the team is to look soon
+  std::function<void()> wake = [] {};  // the team is to look soon
 
   /// One unit of work about letters, with the late marks before it. It is a fact, whoever leads.
   Status commit(const Work& work);

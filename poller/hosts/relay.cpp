@@ -151,8 +151,8 @@ asio::awaitable<bool> Relay::send_stream(std::string stream) {
   }
 }
 
-Result<std::vector<HostLetter>> Relay::letters_of(const std::vector<HostMailRow>& rows) const {
-  std::vector<HostLetter> letters;
+Result<std::vector<Frame>> Relay::letters_of(const std::vector<HostMailRow>& rows) const {
+  std::vector<Frame> letters;
   long long after = 0;
   for (const auto& row : rows) {
     // Not always the one before it here: what was on its way when the others were to be put again was put since.
@@ -265,16 +265,16 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   });
   if (!recorded) co_return ledger_failed(recorded.error());
   // Taken for the lead when the lease was over: whoever leads next is to have them.
-  std::erase_if(*letters, [&](const ArrivedLetter& letter) { return !is_for_us(letter); });
+  std::erase_if(*letters, [&](const ReceivedFrame& letter) { return !is_for_us(letter); });
   arrived();
   state_.work.raise();
   if (auto done = co_await exchange_.acknowledge(*std::move(letters)); !done) co_return failed(done.error());
   co_return true;
 }
 
-bool Relay::is_for_us(const ArrivedLetter& letter) const { return letter.address != lead_address || state_.leading(); }
+bool Relay::is_for_us(const ReceivedFrame& letter) const { return letter.address != lead_address || state_.leading(); }
 
-Status Relay::take(const ArrivedLetter& letter, Tx& tx) {
+Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
   if (!is_for_us(letter)) return Done{};
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
     tx.log(Event::letter_refused, {{"team", state_.context.name},
@@ -295,7 +295,7 @@ Result<bool> Relay::decided_here(const HostMailRow& row) const {
          (ask->state == AskState::approved || ask->state == AskState::denied || ask->state == AskState::expired);
 }
 
-Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& letter, HostMailRow& row) const {
+Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& letter, HostMailRow& row) const {
   using Refusal = std::optional<handlers::Refused>;
   const auto& context = state_.context;
   row.sender = letter.from.substr(0, 200);
@@ -339,7 +339,7 @@ Status Relay::take_up(const HostMailRow& letter) {
                                     state_.context.clock.wall_ms());
 }
 
-Status Relay::keep(const ArrivedLetter& letter, Tx& tx) {
+Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
   auto& table = tx.ledger.host_mail();
   const auto& team = state_.context.name;
   HostMailRow row;

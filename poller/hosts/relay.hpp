@@ -17,7 +17,7 @@ namespace inbox_poller::poller {
 class Relay {
  public:
   /// `decode`: of an entry, as this host's boxes spell them.
-  Relay(HostState& state, Exchange& exchange, std::function<Result<schema::Message>(std::string_view)> decode)
+  Relay(HostState& state, Broker& exchange, std::function<Result<schema::Message>(std::string_view)> decode)
       : state_(state), exchange_(exchange), decode_(std::move(decode)) {}
 
   /// Puts what waits, tells what is to be told. False when the engine is in the way: come back later.
@@ -38,23 +38,23 @@ class Relay {
   boost::asio::awaitable<bool> answer(std::vector<HostMailRow> rows);
   boost::asio::awaitable<bool> tell(std::string host);
   /// Each behind the one before it.
-  Result<std::vector<HostLetter>> letters_of(const std::vector<HostMailRow>&) const;
+  Result<std::vector<Frame>> letters_of(const std::vector<HostMailRow>&) const;
   bool failed(const Error&);
   bool ledger_failed(const Error&);
   /// Not when the lease ended while it was on its way: then it is neither kept nor refused.
-  [[nodiscard]] bool is_for_us(const ArrivedLetter&) const;
-  Status take(const ArrivedLetter&, Tx&);
-  Status take_receipt(const ArrivedLetter&, Tx&);
-  Status keep(const ArrivedLetter&, Tx&);
+  [[nodiscard]] bool is_for_us(const ReceivedFrame&) const;
+  Status take(const ReceivedFrame&, Tx&);
+  Status take_receipt(const ReceivedFrame&, Tx&);
+  Status keep(const ReceivedFrame&, Tx&);
   /// One for the lead came, perhaps again: what was handed over is ours again.
   Status take_up(const HostMailRow& letter);
   Result<bool> decided_here(const HostMailRow&) const;
   /// Why it is refused; what it says is filled in on the way.
-  Result<std::optional<handlers::Refused>> examine(const ArrivedLetter&, HostMailRow&) const;
+  Result<std::optional<handlers::Refused>> examine(const ReceivedFrame&, HostMailRow&) const;
 
   HostState& state_;
   std::pair<std::string, std::int64_t> heard_of_;  // who led last, under which epoch
-  Exchange& exchange_;
+  Broker& exchange_;
   std::function<Result<schema::Message>(std::string_view)> decode_;
   std::optional<SteadyTime> place_seen_;  // none: not since something went wrong
   EpochMs looked_for_unheard_ms_ = 0;

@@ -40,14 +40,14 @@ asio::awaitable<bool> Relay::tell(std::string host) {
       else
         there.push_back(key);
     }
-    HostLetter letter;
+    Frame letter;
     letter.address = host_address(host);
     letter.type = receipt_type;
     letter.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
     letter.at_ms = state_.context.clock.wall_ms();
     letter.key = schema::make_message_key({team, letter.address}, state_.settings.host, std::to_string(letter.at_ms),
                                           letter.entry, 0);
-    std::vector<HostLetter> letters;
+    std::vector<Frame> letters;
     letters.push_back(std::move(letter));
     const auto outcomes = co_await exchange_.put(std::move(letters), 0);
     if (!outcomes) co_return failed(outcomes.error());
@@ -60,7 +60,7 @@ asio::awaitable<bool> Relay::tell(std::string host) {
   }
 }
 
-Status Relay::take_receipt(const ArrivedLetter& letter, Tx& tx) {
+Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
   auto& table = tx.ledger.host_mail();
   const auto& team = state_.context.name;
   if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "poller/mailbox/coordination.hpp"
-#include "poller/mailbox/operations.hpp"
-#include "poller/mailbox/tasks.hpp"
+#include "poller/mailbox/task_events.hpp"
+#include "poller/mailbox/actor_mail.hpp"
+#include "poller/mailbox/task_store.hpp"
 
 namespace inbox_poller::poller {
 
@@ -52,7 +52,7 @@ Error not_held_by(const std::string& actor, const std::string& id, const TaskFil
 Error no_task(const std::string& id, const std::string& place);
 /// Of a task that stands in several places: done is done, a result that came late is no task. None: null.
 const TaskFile* best_of(const std::vector<TaskFile>&, const std::string& id);
-/// What Tasks::whole_id() says.
+/// What TaskStore::whole_id() says.
 Result<std::string> whole_id_among(const std::vector<TaskFile>&, const std::string& beginning, const std::string& place);
 /// "task.not_dead" unless it can be claimed again.
 Status require_dead(const TaskFile&, const std::string& id);
@@ -67,7 +67,7 @@ struct ListedMessage {
   double ts = 0;
 };
 inline constexpr std::size_t most_listed = 100;
-/// What Operations::inbox() answers.
+/// What ActorMail::inbox() answers.
 boost::json::object inbox_answer(const std::string& actor, std::size_t unread, const std::vector<ListedMessage>&,
                                  const TaskCounts&, const std::vector<std::string>& mine);
 

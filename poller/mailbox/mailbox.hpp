@@ -23,9 +23,9 @@
 namespace inbox_poller::poller {
 
 /// What came of a change somebody asked for.
-enum class Put {
+enum class WriteStatus {
   done,     // durable
-  already,  // it was so before
+  unchanged,  // it was so before
   busy,     // somebody else is at it: come back
   blocked,  // by something that does not go by itself: a person must look; `detail` says at what
   gone,     // there is nothing to change: no team, no inbox, no list
@@ -33,24 +33,24 @@ enum class Put {
   fault,    // it cannot be told whether it is done
 };
 
-struct PutResult {
-  Put put = Put::done;
+struct WriteReceipt {
+  WriteStatus put = WriteStatus::done;
   std::string detail;  // for people; empty when there is nothing to say
 };
 
 /// What became of a message of ours, as of the last look into its inbox.
-enum class Fate {
+enum class ReadStatus {
   waiting,   // its owner has not read it
   consumed,  // read, or taken out as its owner takes messages out
   lost,      // gone without having been read
 };
 
 /// As whom somebody looks into a box.
-enum class Reader {
-  owner,      // alone: what is settled as `consume` is consumed
-  beside,     // beside another who consumes it: only what is settled so is consumed, the other takes the rest
-  observer,   // another consumes it: never written to, never locked
-  passer_by,  // it is somebody else's: looked through once, without patience
+enum class Access {
+  exclusive,  // alone: what is settled as `ack` is consumed
+  shared,     // another consumes it, too: only what is settled so is consumed, the other takes the rest
+  observe,    // another consumes it: never written to, never locked
+  peek,       // it is somebody else's: looked through once, without patience
 };
 
 enum class BoxState {
@@ -85,7 +85,7 @@ struct Decoded {
 };
 
 /// What tells that somebody else consumes a box.
-struct Sign {
+struct ConsumerEvidence {
   enum class What {
     flipped,   // new here, and read already: nobody writes a message like that
     swept,     // all that was read has gone at once, as a consumer that deletes leaves it
@@ -109,20 +109,20 @@ struct Batch {
   std::string detail;        // for people; empty when there is nothing to say
   std::vector<Taken> taken;  // in the box's order. With `torn`: what stands whole before the damage; not to be settled
   bool more = false;         // take() again, after settle(), for what follows
-  std::vector<Sign> signs;   // with the first piece of a look
+  std::vector<ConsumerEvidence> signs;   // with the first piece of a look
   BoxSize size;              // likewise
   std::string_view damaged;         // with `torn`: all that is there
   std::uint32_t damaged_looks = 0;  // so many looks in a row found exactly this
 };
 
 /// What becomes of one that was taken and committed.
-enum class Disposal {
-  consume,
-  leave,  // not shown again, and not touched
-  again,  // shown at the next look: it did not fit
+enum class Ack {
+  ack,      // consumed
+  skip,     // not shown again, and not touched
+  requeue,  // shown at the next look: it did not fit
 };
 
-struct Settled : PutResult {
+struct Settled : WriteReceipt {
   std::size_t consumed = 0;  // by this call, whenever they were settled
 };
 
@@ -133,9 +133,9 @@ struct Item {
   bool read = false;
 };
 /// Says which may go, by their indexes, ascending; nothing at all when nothing is to be done now.
-using Choose = std::function<boost::asio::awaitable<std::optional<std::vector<std::size_t>>>(std::span<const Item>,
+using RetentionPolicy = std::function<boost::asio::awaitable<std::optional<std::vector<std::size_t>>>(std::span<const Item>,
                                                                                              std::uint64_t bytes)>;
-struct Trimmed : PutResult {  // `already`: nothing to gain. `busy`: others were at it all the time
+struct Trimmed : WriteReceipt {  // `already`: nothing to gain. `busy`: others were at it all the time
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
 };
@@ -174,10 +174,10 @@ class Mailbox {
   virtual void rely_on_hints(bool) {}
   /// What is new in a box, at most so many. What was not settled
   /// before is shown again.
-  virtual boost::asio::awaitable<Batch> take(std::string box, Reader, std::size_t most) = 0;
+  virtual boost::asio::awaitable<Batch> take(std::string box, Access, std::size_t most) = 0;
   /// Of an open batch that take() gave last, also of an empty one: one disposal for each. After the commit, never
   /// before. Consuming may wait for the last piece; what could not be consumed is tried again at the next look.
-  virtual boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal>) = 0;
+  virtual boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack>) = 0;
   /// Shows everything again that is still unread: the reader stands differently now.
   virtual void rewind(const std::string& box) = 0;
   /// An error for a bad one among good ones: it names the field and what was found.
@@ -187,7 +187,7 @@ class Mailbox {
   /// Whether a message may stand in the box still, or did until a moment ago: its row must not be pruned.
   [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> held(const std::string& box) const = 0;
   /// Takes out what is consumed and may go.
-  virtual boost::asio::awaitable<Trimmed> trim(std::string box, Choose) = 0;
+  virtual boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy) = 0;
   [[nodiscard]] virtual Contention contention() const = 0;
   /// For people: where the box is.
   [[nodiscard]] virtual std::string place_of(const std::string& box) const = 0;
@@ -196,18 +196,18 @@ class Mailbox {
   /// Puts the messages into the inbox, behind what stands there and in this order, once for each key; makes the inbox if
   /// there is none. Followed from then on. One result for each: what is wrong with one is no matter of the others', and
   /// what stands in the way of one stands in the way of all behind it. In few steps where the system can.
-  virtual std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message>) = 0;
-  PutResult post(const std::string& inbox, const schema::Message& message) {
+  virtual std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message>) = 0;
+  WriteReceipt post(const std::string& inbox, const schema::Message& message) {
     return post(inbox, std::span(&message, 1)).front();
   }
   /// Follows a message that an earlier process posted.
   virtual void follow(const std::string& inbox, const schema::MessageKey&) = 0;
   /// Of a message that is followed.
-  [[nodiscard]] virtual Fate fate(const std::string& inbox, const schema::MessageKey&) const = 0;
+  [[nodiscard]] virtual ReadStatus fate(const std::string& inbox, const schema::MessageKey&) const = 0;
   /// Nobody asks for its fate any more.
   virtual void let_go(const std::string& inbox, const schema::MessageKey&) = 0;
   /// Whoever owns the inbox will not read these messages of ours, unless it has. `gone` when nobody can read it.
-  virtual PutResult retract(const std::string& inbox, std::span<const schema::MessageKey>) = 0;
+  virtual WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey>) = 0;
 };
 
 }  // namespace inbox_poller::poller

@@ -60,7 +60,7 @@ ReloadReport differences(const std::vector<config::TeamConfig>& old, const std::
 
 }  // namespace
 
-PollLoop::PollLoop(Services& services, std::vector<config::TeamConfig> configs, SystemManager& manager)
+PollLoop::PollLoop(Runtime& services, std::vector<config::TeamConfig> configs, SystemManager& manager)
     : services_(services),
       configs_(std::move(configs)),
       manager_(manager),
@@ -92,7 +92,7 @@ void PollLoop::stop() {
   stopping_ = true;
   timer_.cancel();
   for (const auto& [name, team] : teams_) {
-    team->poke();
+    team->wake();
     if (team->hosts() != nullptr) team->hosts()->wake();
   }
 }
@@ -120,7 +120,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
 void PollLoop::let_go(const std::string& name) {
   leaving_.insert(name);
   auto& team = *teams_.at(name);
-  team.poke();
+  team.wake();
   if (team.hosts() != nullptr) team.hosts()->wake();
 }
 
@@ -218,8 +218,8 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
 void PollLoop::push(const std::shared_ptr<Team>& team) {
   const std::vector<HostPart> parts = team->hosts() == nullptr
                                           ? std::vector<HostPart>()
-                                          : std::vector<HostPart>{&HostService::keep_lease, &HostService::send,
-                                                                  &HostService::receive};
+                                          : std::vector<HostPart>{&ClusterMember::keep_lease, &ClusterMember::send,
+                                                                  &ClusterMember::receive};
   if (!pushing_.emplace(team->context().name, 2 + static_cast<int>(parts.size())).second) return;
   tasks_.spawn(deliver(team));
   tasks_.spawn(run_errands(team));

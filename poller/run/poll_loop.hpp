@@ -27,7 +27,7 @@ struct ReloadReport {
 
 class PollLoop {
  public:
-  PollLoop(Services& services, std::vector<config::TeamConfig> configs, SystemManager& manager);
+  PollLoop(Runtime& services, std::vector<config::TeamConfig> configs, SystemManager& manager);
 
   /// Serves until stop(), or until every team was polled `polls` times. Throws what a team's task threw.
   boost::asio::awaitable<void> run(std::optional<unsigned> polls);
@@ -53,7 +53,7 @@ class PollLoop {
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
   /// One of the parts of its service between hosts.
-  using HostPart = boost::asio::awaitable<void> (HostService::*)(std::function<bool()>);
+  using HostPart = boost::asio::awaitable<void> (ClusterMember::*)(std::function<bool()>);
   boost::asio::awaitable<void> run_hosts(std::shared_ptr<Team> team, HostPart part);
   [[nodiscard]] bool goes_on(Team& team) const;
   /// Has the team's next poll called early when its inboxes change, if that is wanted and can be.
@@ -67,7 +67,7 @@ class PollLoop {
   /// For what every look at the teams finds again.
   void warn_once(const std::string& text);
 
-  Services& services_;
+  Runtime& services_;
   std::vector<config::TeamConfig> configs_;
   SystemManager& manager_;
   boost::asio::steady_timer timer_;

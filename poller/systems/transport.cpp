@@ -6,10 +6,10 @@
 #include <array>
 #include <cerrno>
 
-#include "poller/exchange/redis_mailbox.hpp"
+#include "poller/broker/redis_mailbox.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
-#include "poller/mailbox/maildir/maildir_coordination.hpp"
+#include "poller/mailbox/maildir/maildir_task_events.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 #include "schema/ids.hpp"
 
@@ -119,7 +119,7 @@ class Maildir final : public MailboxSystem {
     auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
     poller::TaskSettings tasks;
     tasks.max_attempts = config.tasks.max_attempts;
-    return {maildir, maildir, std::make_shared<MaildirCoordination>(files, clock, config.team.folder, tasks)};
+    return {maildir, maildir, std::make_shared<MaildirTaskEvents>(files, clock, config.team.folder, tasks)};
   }
 };
 

@@ -9,17 +9,17 @@
 #include "config/config.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/coordination.hpp"
+#include "poller/mailbox/task_events.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/mailbox/roster_store.hpp"
 
 namespace inbox_poller::poller {
 
 /// One team, open. What is behind the two may be one object.
 struct OpenTeam {
   std::shared_ptr<Mailbox> mailbox;
-  std::shared_ptr<Members> members;
-  std::shared_ptr<Coordination> tasks = {};  // null: nobody needs to keep them in order
+  std::shared_ptr<RosterStore> members;
+  std::shared_ptr<TaskEvents> tasks = {};  // null: nobody needs to keep them in order
 };
 
 /// A mailbox system. Stateless: there is one object for each, for ever.

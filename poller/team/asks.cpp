@@ -257,7 +257,7 @@ std::vector<Asks::Outcome> Asks::answer_all(Ledger& ledger, const std::vector<Wa
 std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) const {
   const auto& [team, request, answer, always] = wanted;
   const bool is_word = handlers::is_verified(request.kind, answer.event);
-  const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerWorth{};
+  const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerAuthority{};
   auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), worth);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
   Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}};

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "handlers/dispatch.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/team/notifier.hpp"
 #include "schema/operations/ask.hpp"
 
@@ -20,7 +20,7 @@ namespace inbox_poller::poller {
 
 class Asks {
  public:
-  Asks(TeamContext& context, Notifier& notifier) : context_(context), notifier_(notifier) {}
+  Asks(TeamState& context, Notifier& notifier) : context_(context), notifier_(notifier) {}
 
   /// Picks up every open ask from the ledger.
   Status restore();
@@ -133,7 +133,7 @@ class Asks {
   std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Ask&, const handlers::Answer&,
                                                             bool always) const;
 
-  TeamContext& context_;
+  TeamState& context_;
   Notifier& notifier_;
   std::map<handlers::AskName, Open> open_;
   std::vector<handlers::Ask> granted_stops_;

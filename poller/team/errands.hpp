@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 
 namespace inbox_poller::poller {
 

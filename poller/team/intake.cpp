@@ -40,12 +40,12 @@ std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRo
 constexpr const char* ignored_ending = "; that counts as absent";
 
 /// Clients say the same up to four times in a row; the same report much later is news.
-constexpr std::chrono::milliseconds one_breath{60'000};
+constexpr std::chrono::milliseconds duplicate_window{60'000};
 
 }  // namespace
 
 boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
-                                            std::vector<Disposal>& disposals) {
+                                            std::vector<Ack>& disposals) {
   Piece piece;
   piece.inbox = inbox;
   if (!batch.taken.empty()) {
@@ -70,8 +70,8 @@ Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
     TRY(const auto known, tx.ledger.messages().known(one.key));
     TRY(known ? met_again(one, tx, piece) : accept(one, tx, piece));
     const bool consumed = handlers::may_mark(context_.standing, piece.ours);
-    const auto disposal = consumed ? Disposal::consume : Disposal::leave;
-    piece.disposals.push_back(piece.stays ? Disposal::again : disposal);
+    const auto disposal = consumed ? Ack::ack : Ack::skip;
+    piece.disposals.push_back(piece.stays ? Ack::requeue : disposal);
   }
   for (const auto& [name, member] : piece.members)
     TRY(tx.ledger.members().put(member));
@@ -152,7 +152,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
   if (const auto* member = last_known(row.sender, piece);
-      member != nullptr && row.received_ms - member->last_seen_ms < one_breath.count()) {
+      member != nullptr && row.received_ms - member->last_seen_ms < duplicate_window.count()) {
     known.last_state = member->state;
     known.last_detail = member->detail;
   }

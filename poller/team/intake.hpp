@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "handlers/intake.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
@@ -19,7 +19,7 @@ namespace inbox_poller::poller {
 
 class Intake {
  public:
-  Intake(TeamContext& context, const Mailbox& mailbox, GroupCommit& commits, Asks& asks, Shutdowns& shutdowns,
+  Intake(TeamState& context, const Mailbox& mailbox, GroupCommit& commits, Asks& asks, Shutdowns& shutdowns,
          Outbox& outbox, Delivery& delivery, handlers::Place place)
       : context_(context),
         mailbox_(mailbox),
@@ -32,7 +32,7 @@ class Intake {
 
   /// Takes in one piece of a look. After success `disposals` has what becomes of each: `again` for those that do not fit
   /// now (the queue for the lead is full).
-  boost::asio::awaitable<Status> take(const std::string& inbox, const Batch&, std::vector<Disposal>& disposals);
+  boost::asio::awaitable<Status> take(const std::string& inbox, const Batch&, std::vector<Ack>& disposals);
 
   /// All of the box was taken in, or there is none: whatever comes into it comes from now on. `left_out`: something of
   /// it was `again`.
@@ -45,7 +45,7 @@ class Intake {
   struct Piece {  // of one transaction
     std::string inbox;
     long long batch = 0;
-    std::vector<Disposal> disposals;
+    std::vector<Ack> disposals;
     std::vector<handlers::AskName> moot;  // nobody waits for them any more
     std::map<std::string, MemberRow> members;  // as this transaction leaves them
     std::string full;                   // why chat was left in the inbox; empty: none was
@@ -78,7 +78,7 @@ class Intake {
   const MemberRow* last_known(const std::string& name, const Piece&) const;
   MemberRow* seen(const MessageRow&, Piece&) const;
 
-  TeamContext& context_;
+  TeamState& context_;
   const Mailbox& mailbox_;
   GroupCommit& commits_;
   Asks& asks_;

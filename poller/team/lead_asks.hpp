@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/team/asks.hpp"
 
 namespace inbox_poller::poller {
@@ -29,7 +29,7 @@ struct LeadVerdict {
 
 class LeadAsks {
  public:
-  LeadAsks(TeamContext& context, Asks& asks) : context_(context), asks_(asks) {}
+  LeadAsks(TeamState& context, Asks& asks) : context_(context), asks_(asks) {}
 
   /// Why nobody could judge this call; empty when it can be.
   [[nodiscard]] static std::optional<Error> problem_of(const LeadCall&);
@@ -57,7 +57,7 @@ class LeadAsks {
   /// Follows the ids under which the call was asked, to the first that does not stand for a withdrawn ask.
   Result<std::optional<handlers::Ask>> look_up(const LeadCall&, std::string& request_id);
 
-  TeamContext& context_;
+  TeamState& context_;
   Asks& asks_;
 };
 

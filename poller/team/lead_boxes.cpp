@@ -24,7 +24,7 @@ const News* find_box(std::span<const News> boxes, const std::string& name) {
 
 }  // namespace
 
-LeadBoxes::LeadBoxes(Services& services, TeamContext& context, Mailbox& mailbox, TeamParts& parts,
+LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts,
                      StandingKeeper& standing, Signal& chat)
     : services_(services),
       context_(context),
@@ -50,7 +50,7 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
-    standing_.heed_no_inbox();
+    standing_.check_lead_inbox();
     intake_.end_look(false);
     co_return;
   }
@@ -75,19 +75,19 @@ asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
   }
 }
 
-asio::awaitable<void> LeadBoxes::look_at_letters(HostService& hosts) {
+asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& hosts) {
   for (const auto& box : hosts.lead_boxes()) static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::lead)));
 }
 
 asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
   for (const auto& box : parts_.worker_boxes.changed(boxes)) {
     for (bool more = true; more;) {
-      const auto batch = co_await mailbox_.take(box, Reader::passer_by, taken_at_once);
+      const auto batch = co_await mailbox_.take(box, Access::peek, taken_at_once);
       more = parts_.worker_boxes.take(box, batch);
       if (!more) break;
-      std::vector<Disposal> seen(batch.taken.size(), Disposal::leave);
+      std::vector<Ack> seen(batch.taken.size(), Ack::skip);
       if (handlers::watches_all(context_.standing, context_.config.team.facts())) {
-        std::vector<Disposal> recorded;
+        std::vector<Ack> recorded;
         const auto taken = co_await between_.take(box, batch, recorded);
         if (!taken) break;  // shown again
       }
@@ -98,9 +98,9 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
   }
 }
 
-Reader LeadBoxes::reader() const {
-  if (context_.may(Right::take)) return Reader::owner;
-  return context_.may(Right::mark_answered) ? Reader::beside : Reader::observer;
+Access LeadBoxes::reader() const {
+  if (context_.may(Right::take)) return Access::exclusive;
+  return context_.may(Right::mark_answered) ? Access::shared : Access::observe;
 }
 
 asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
@@ -114,20 +114,20 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // what was found made us another reader
     if (batch.state != BoxState::open) co_return false;
-    std::vector<Disposal> disposals;
+    std::vector<Ack> disposals;
     const auto taken = co_await intake.take(box, batch, disposals);
     if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
     if (!batch.taken.empty())
       services_.telemetry.tally(context_.name)
           .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
-    const auto has = [&](Disposal one) { return std::find(disposals.begin(), disposals.end(), one) != disposals.end(); };
-    left_out = left_out || has(Disposal::again);
-    if (has(Disposal::consume)) {
+    const auto has = [&](Ack one) { return std::find(disposals.begin(), disposals.end(), one) != disposals.end(); };
+    left_out = left_out || has(Ack::requeue);
+    if (has(Ack::ack)) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();
       co_await asio::post(services_.executor, asio::use_awaitable);
       // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
-      if (as == Reader::beside) co_await parts_.outbox.run();
+      if (as == Access::shared) co_await parts_.outbox.run();
     }
     all = co_await settle(box, std::move(disposals)) && all;
     if (batch.more) continue;
@@ -143,11 +143,11 @@ asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
     co_await set_torn_aside(batch);
   if (batch.state != BoxState::open) co_return false;
   parts_.housekeeping.saw(batch.size);
-  standing_.heed(batch);
+  standing_.observe_consumers(batch);
   co_return context_.may(Right::read_inbox);
 }
 
-asio::awaitable<bool> LeadBoxes::settle(std::string box, std::vector<Disposal> disposals) {
+asio::awaitable<bool> LeadBoxes::settle(std::string box, std::vector<Ack> disposals) {
   const auto settled = co_await mailbox_.settle(box, std::move(disposals));
   // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
   if (!settled.detail.empty() && settle_detail_ != settled.detail)
@@ -157,7 +157,7 @@ asio::awaitable<bool> LeadBoxes::settle(std::string box, std::vector<Disposal> d
   if (settled.consumed > 0)
     services_.telemetry.emit(Event::message_marked,
                              {{"team", context_.name}, {"inbox", box}, {"count", std::to_string(settled.consumed)}});
-  co_return settled.put == Put::done;
+  co_return settled.put == WriteStatus::done;
 }
 
 asio::awaitable<void> LeadBoxes::set_torn_aside(const Batch& batch) {
@@ -172,7 +172,7 @@ asio::awaitable<void> LeadBoxes::set_torn_aside(const Batch& batch) {
     services_.telemetry.emit(Event::daemon_fault,
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
   // The box stays as it is; what stands complete before the damage is taken in. Nothing in it is consumed.
-  std::vector<Disposal> not_settled;
+  std::vector<Ack> not_settled;
   static_cast<void>(co_await intake_.take(context_.lead, batch, not_settled));
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/hosts/host_service.hpp"
+#include "poller/hosts/cluster_member.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/standing_keeper.hpp"
@@ -24,7 +24,7 @@ struct InboxReport {
 class LeadBoxes {
  public:
   /// `chat` is raised for whoever hands over what was taken in.
-  LeadBoxes(Services& services, TeamContext& context, Mailbox& mailbox, TeamParts& parts, StandingKeeper& standing,
+  LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts, StandingKeeper& standing,
             Signal& chat);
 
   /// All boxes of the mailbox, or why it cannot tell.
@@ -32,7 +32,7 @@ class LeadBoxes {
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_aliases(Boxes);
   /// What came for the lead from other hosts.
-  boost::asio::awaitable<void> look_at_letters(HostService&);
+  boost::asio::awaitable<void> look_at_letters(ClusterMember&);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
 
   /// To be called before the boxes are looked at: whoever became another reader is shown everything again.
@@ -47,18 +47,18 @@ class LeadBoxes {
  private:
   Intake& intake_of(const std::string& box, handlers::Place);
   /// As whom we read the lead's inbox.
-  [[nodiscard]] Reader reader() const;
+  [[nodiscard]] Access reader() const;
   /// All that is new in a box of the lead's. False when something was left undone.
   boost::asio::awaitable<bool> take_in(std::string box, Intake& intake);
   /// How the lead's inbox looks at the beginning of a look. False when the look ends here.
   boost::asio::awaitable<bool> begin_look(const Batch&);
-  boost::asio::awaitable<bool> settle(std::string box, std::vector<Disposal>);
+  boost::asio::awaitable<bool> settle(std::string box, std::vector<Ack>);
   boost::asio::awaitable<void> set_torn_aside(const Batch&);
   void report(BoxState, const std::string& detail);
   void tell_worry(const std::string& detail);
 
-  Services& services_;
-  TeamContext& context_;
+  Runtime& services_;
+  TeamState& context_;
   Mailbox& mailbox_;
   TeamParts& parts_;
   StandingKeeper& standing_;

@@ -34,7 +34,7 @@ Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const ha
 
 class AskNotice final : public Errand {
  public:
-  AskNotice(TeamContext& context, handlers::AskName name, bool of_decision)
+  AskNotice(TeamState& context, handlers::AskName name, bool of_decision)
       : context_(context), name_(std::move(name)), of_decision_(of_decision) {}
 
   [[nodiscard]] Program program() const override {
@@ -76,7 +76,7 @@ class AskNotice final : public Errand {
     });
   }
 
-  TeamContext& context_;
+  TeamState& context_;
   handlers::AskName name_;
   bool of_decision_;
   Ask ask_;  // as the program reads it

@@ -2,14 +2,14 @@
 // that was told of is decided. What was told is in the ask's history, so a restart tells nothing twice.
 #pragma once
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/team/errands.hpp"
 
 namespace inbox_poller::poller {
 
 class Notifier {
  public:
-  explicit Notifier(TeamContext& context)
+  explicit Notifier(TeamState& context)
       : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::same) {}
 
   /// Picks up decisions of the last day of which a person, told of the ask, has not heard.
@@ -23,7 +23,7 @@ class Notifier {
  private:
   bool note(const handlers::Ask&, bool of_decision);
 
-  TeamContext& context_;
+  TeamState& context_;
   Errands errands_;
   bool overflow_told_ = false;
 };

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "handlers/orders.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 
 namespace inbox_poller::poller {
 
 class Orders {
  public:
-  explicit Orders(TeamContext& context) : context_(context) {}
+  explicit Orders(TeamState& context) : context_(context) {}
 
   Status restore();
 
@@ -71,7 +71,7 @@ class Orders {
   /// context_.commit(), and rows_ as the ledger has them after it.
   Status commit(const Work& work);
 
-  TeamContext& context_;
+  TeamState& context_;
   std::vector<OrderRow> rows_;
 };
 

@@ -37,7 +37,7 @@ asio::awaitable<void> Pace::wait(config::Duration interval) {
   polled_at_ = Timer::clock_type::now();
 }
 
-void Pace::poke() {
+void Pace::wake() {
   is_poked_ = true;
   is_stirred_ = true;
   timer_.cancel();

@@ -21,7 +21,7 @@ class Pace {
   /// Waits for the interval, or until somebody pokes or hints.
   boost::asio::awaitable<void> wait(config::Duration interval);
   /// Something is to be done now (a person answered, the lead went idle): do not wait for the interval.
-  void poke();
+  void wake();
   /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds
   /// apart.
   void hint();

@@ -2,7 +2,7 @@
 // was looked last: what was decided, what was written and what the worker said since stands in the ledger.
 #pragma once
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/every.hpp"
 #include "poller/ledger/found_empty.hpp"
 
@@ -10,7 +10,7 @@ namespace inbox_poller::poller {
 
 class PlanReminders {
  public:
-  explicit PlanReminders(TeamContext& context) : context_(context) {}
+  explicit PlanReminders(TeamState& context) : context_(context) {}
 
   /// Reminds who is due. Call once a tick.
   void run_due();
@@ -20,7 +20,7 @@ class PlanReminders {
   [[nodiscard]] bool is_silent(const handlers::Ask& approved) const;
   void remind(const handlers::Ask& approved);
 
-  TeamContext& context_;
+  TeamState& context_;
   Every look_{std::chrono::seconds(5)};
   FoundEmpty none_decided_;  // lately
 };

@@ -69,7 +69,7 @@ RosterKeeper::Seen RosterKeeper::do_without() {
 void RosterKeeper::mend(const std::vector<std::string>& leaving) {
   if (!has_roster_ || !members_.roster_is_lost()) return;
   const auto mended = members_.mend_roster(leaving);
-  if (mended.put == Put::done)
+  if (mended.put == WriteStatus::done)
     context_.telemetry.emit(Event::roster_mended, {{"team", context_.name},
                                                    {"path", context_.config.team.team_folder(context_.name)},
                                                    {"reason", report_.detail}});

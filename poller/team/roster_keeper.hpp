@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "poller/context/team_context.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/context/team_state.hpp"
+#include "poller/mailbox/roster_store.hpp"
 
 namespace inbox_poller::poller {
 
@@ -18,7 +18,7 @@ struct RosterReport {
 
 class RosterKeeper {
  public:
-  RosterKeeper(TeamContext& context, Members& members) : context_(context), members_(members) {}
+  RosterKeeper(TeamState& context, RosterStore& members) : context_(context), members_(members) {}
 
   /// What the last process saw is known to the members' files, too.
   Status restore();
@@ -43,8 +43,8 @@ class RosterKeeper {
   /// The file holds nothing: the team is served by what was last seen in it.
   Seen do_without();
 
-  TeamContext& context_;
-  Members& members_;
+  TeamState& context_;
+  RosterStore& members_;
   RosterReport report_;
   std::string problem_;               // that was told
   std::optional<std::size_t> kept_;   // a hash of what the ledger has

@@ -50,30 +50,30 @@ std::string names_of(const std::vector<schema::Task>& tasks) {
   return text;
 }
 
-Fields fields_of(const TeamContext& context, const Shutdown& shutdown) {
+Fields fields_of(const TeamState& context, const Shutdown& shutdown) {
   return {{"team", context.name}, {"request_id", shutdown.request_id}, {"from", shutdown.member}};
 }
 
 /// What stands in the way of a file operation, the kind as its code; nothing when it has done what it should.
-std::optional<Error> hindrance(const std::string& what, const PutResult& result) {
+std::optional<Error> hindrance(const std::string& what, const WriteReceipt& result) {
   const auto told = [&](const std::string& why) {
     return Error{what + " " + why, what + " " + why + (result.detail.empty() ? "" : ": " + result.detail)};
   };
   switch (result.put) {
-    case Put::done:
-    case Put::already:
-    case Put::gone: return std::nullopt;  // also what nobody can read: it ends nobody
-    case Put::busy: return told("is in use by somebody else");
-    case Put::blocked: return told("is blocked by something that is not ours to remove");
-    case Put::refused: return told("is not a file we may change");
-    case Put::fault: return told("cannot be changed");
+    case WriteStatus::done:
+    case WriteStatus::unchanged:
+    case WriteStatus::gone: return std::nullopt;  // also what nobody can read: it ends nobody
+    case WriteStatus::busy: return told("is in use by somebody else");
+    case WriteStatus::blocked: return told("is blocked by something that is not ours to remove");
+    case WriteStatus::refused: return told("is not a file we may change");
+    case WriteStatus::fault: return told("cannot be changed");
   }
   std::abort();
 }
 
 }  // namespace
 
-Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, Panes& panes, Processes& processes)
+Shutdowns::Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, Panes& panes, Processes& processes)
     : context_(context), mailbox_(mailbox), members_(members), panes_(panes), processes_(processes), family_(context, processes) {}
 
 Status Shutdowns::restore() {
@@ -428,7 +428,7 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
       shutdown.tasks += (shutdown.tasks.empty() ? "" : ", ") + names;
     if (auto why = hindrance("the task list", released))
       return stuck(std::move(shutdown), *std::move(why));
-    if (released.put == Put::done) passed_over = std::move(released.detail);
+    if (released.put == WriteStatus::done) passed_over = std::move(released.detail);
   }
   if (settings.remove_members) {
     if (auto why = hindrance("the roster", members_.remove_member(shutdown.member)))

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "handlers/shutdown.hpp"
-#include "poller/context/team_context.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/context/team_state.hpp"
+#include "poller/mailbox/roster_store.hpp"
 #include "poller/panes.hpp"
 #include "poller/team/worker_family.hpp"
 
@@ -24,7 +24,7 @@ class Shutdowns {
   /// Of what another host orders: a hostile leader may invent ids.
   static constexpr std::size_t most_followed = 200;
 
-  Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, Panes& panes, Processes& processes);
+  Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, Panes& panes, Processes& processes);
 
   /// Picks up every open shutdown from the ledger.
   Status restore();
@@ -114,9 +114,9 @@ class Shutdowns {
   /// The leader's words to this worker that stand in its inbox here.
   [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
 
-  TeamContext& context_;
+  TeamState& context_;
   Mailbox& mailbox_;
-  Members& members_;
+  RosterStore& members_;
   Panes& panes_;
   Processes& processes_;
   WorkerFamily family_;

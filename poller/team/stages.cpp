@@ -19,7 +19,7 @@ struct Team::Stage {
   When when;
   asio::awaitable<void> (*run)(Team&, const Look&);  // gives nothing to wait for where there is nothing
 
-  [[nodiscard]] bool is_due(const Look& look, const handlers::Standing& standing) const {
+  [[nodiscard]] bool is_due(const Look& look, const handlers::Membership& standing) const {
     if (when == changed && look.rests) return false;
     if (rights == 0) return true;
     for (auto left = rights; left != 0; left &= left - 1)
@@ -194,12 +194,12 @@ std::optional<Team::Polled> Team::begin(Look& look) {
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
   if (seen != RosterKeeper::Seen::as_before) {
-    standing_.heed_lead_process();
+    standing_.check_lead_process();
     if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
   }
   if (seen == RosterKeeper::Seen::unreadable) return Polled::served;
-  standing_.heed_hosts(retired_);
-  standing_.heed_lead_session();
+  standing_.follow_lease(retired_);
+  standing_.check_lead_session();
   lead_boxes_.follow_standing();
   look.boxes = mailbox().news();
   const bool rests = !all && seen == RosterKeeper::Seen::as_before && look.boxes && mailbox().rests() &&

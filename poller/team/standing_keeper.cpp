@@ -8,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-StandingKeeper::StandingKeeper(TeamContext& context, const Mailbox& mailbox, HostService* hosts, const Asks& asks,
+StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Asks& asks,
                                Delivery& delivery, FileSystem& files, Processes& processes)
     : context_(context),
       mailbox_(mailbox),
@@ -27,24 +27,24 @@ bool StandingKeeper::is_alone() const {
                       [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
-void StandingKeeper::heed(const Batch& batch) {
-  using What = Sign::What;
+void StandingKeeper::observe_consumers(const Batch& batch) {
+  using What = ConsumerEvidence::What;
   watched_.waiting = batch.size.unread;
   watched_.oldest_waiting_ms = batch.size.oldest_unread_ms;
   if (!context_.may(handlers::Right::watch_lead)) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
-    const auto flipped = std::count_if(batch.signs.begin(), batch.signs.end(), [&](const Sign& sign) {
+    const auto flipped = std::count_if(batch.signs.begin(), batch.signs.end(), [&](const ConsumerEvidence& sign) {
       if (sign.what != What::flipped) return false;
       const auto known = context_.ledger.messages().known(sign.key);
       return known && !*known;
     });
     const bool swept = std::any_of(batch.signs.begin(), batch.signs.end(),
-                                   [](const Sign& sign) { return sign.what == What::swept; });
+                                   [](const ConsumerEvidence& sign) { return sign.what == What::swept; });
     if (flipped > 0) foreign_consumer("flipped", static_cast<std::size_t>(flipped));
     if (swept) foreign_consumer("removed", 1);
     return;
   }
-  std::vector<Sign> consumed;
+  std::vector<ConsumerEvidence> consumed;
   for (const auto& sign : batch.signs)
     if (sign.what == What::consumed) consumed.push_back(sign);
   if (consumed.empty()) return;
@@ -70,7 +70,7 @@ void StandingKeeper::heed(const Batch& batch) {
   }));
 }
 
-void StandingKeeper::heed_no_inbox() {
+void StandingKeeper::check_lead_inbox() {
   watched_.waiting = 0;
   watched_.oldest_waiting_ms = 0;
 }
@@ -94,7 +94,7 @@ void StandingKeeper::foreign_consumer(std::string code, std::size_t count) {
   give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
 }
 
-void StandingKeeper::heed_lead_process() {
+void StandingKeeper::check_lead_process() {
   const auto& claim = context_.roster.lead_process;
   if (!claim || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*claim);
@@ -122,7 +122,7 @@ bool StandingKeeper::is_accepted(const std::string& claim) const {
                              [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); });
 }
 
-void StandingKeeper::heed_lead_session() {
+void StandingKeeper::check_lead_session() {
   const bool changed = session_.look(context_.roster.lead_session_id);
   const auto& live = session_.live();
   if (changed) {
@@ -152,7 +152,7 @@ void StandingKeeper::give_way(const std::string& reason) {
   if (const auto stance = handlers::stance_beside(context_.config.team.foreign_consumer)) stand({*stance, reason});
 }
 
-void StandingKeeper::stand(handlers::Standing standing) {
+void StandingKeeper::stand(handlers::Membership standing) {
   const auto old = context_.standing.stance;
   context_.standing = std::move(standing);
   context_.changed(all_areas);  // what is ours to answer, too
@@ -171,7 +171,7 @@ void StandingKeeper::stand(handlers::Standing standing) {
                                                {"reason", context_.standing.reason}});
 }
 
-void StandingKeeper::heed_hosts(bool retired) {
+void StandingKeeper::follow_lease(bool retired) {
   if (hosts_ == nullptr) return;
   const auto stance = context_.standing.stance;
   const bool by_hosts = handlers::follows_hosts(stance);

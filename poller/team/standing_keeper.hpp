@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "poller/context/client_sessions.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
-#include "poller/hosts/host_service.hpp"
+#include "poller/hosts/cluster_member.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
 
@@ -28,19 +28,19 @@ struct Watched {
 class StandingKeeper {
  public:
   /// `hosts`: null where the team has one host.
-  StandingKeeper(TeamContext& context, const Mailbox& mailbox, HostService* hosts, const Asks& asks, Delivery& delivery,
+  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Asks& asks, Delivery& delivery,
                  FileSystem& files, Processes& processes);
 
   /// What the lead or somebody else did with the lead's inbox since the last look.
-  void heed(const Batch&);
+  void observe_consumers(const Batch&);
   /// There is no such inbox.
-  void heed_no_inbox();
+  void check_lead_inbox();
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
-  void heed_lead_process();
+  void check_lead_process();
   /// Likewise one that made the team, going by the file that it keeps of its session; and what that says of its turns.
-  void heed_lead_session();
+  void check_lead_session();
   /// Whether the team is led from this host now. `retired`: nobody serves it any more.
-  void heed_hosts(bool retired);
+  void follow_lease(bool retired);
   /// Back to the configured role after another consumer stopped us. A lead that lives is not heeded any more.
   Status resume();
   /// Another configuration: who lives is looked at anew.
@@ -63,14 +63,14 @@ class StandingKeeper {
   void give_way(const std::string& reason);
   /// A client that leads the team lives, so it reads the lead's inbox. `who` begins a sentence and says what shows it.
   void give_way_to_lead(std::string_view code, const std::string& who);
-  void stand(handlers::Standing);
+  void stand(handlers::Membership);
   /// Whether a person said that we lead beside this client.
   [[nodiscard]] bool is_accepted(const std::string& claim) const;
   [[nodiscard]] std::string inbox_path() const { return mailbox_.place_of(context_.lead); }
 
-  TeamContext& context_;
+  TeamState& context_;
   const Mailbox& mailbox_;
-  HostService* hosts_;
+  ClusterMember* hosts_;
   const Asks& asks_;
   Delivery& delivery_;
   Processes& processes_;

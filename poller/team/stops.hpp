@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 
 class Stops {
  public:
-  Stops(TeamContext& context, Asks& asks, Shutdowns& shutdowns)
+  Stops(TeamState& context, Asks& asks, Shutdowns& shutdowns)
       : context_(context), asks_(asks), shutdowns_(shutdowns) {}
 
   /// Picks up what was granted in the last day and not begun.
@@ -26,7 +26,7 @@ class Stops {
   /// True when there is nothing (more) to begin for it.
   boost::asio::awaitable<bool> begin(handlers::Ask granted);
 
-  TeamContext& context_;
+  TeamState& context_;
   Asks& asks_;
   Shutdowns& shutdowns_;
   std::vector<handlers::Ask> granted_;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::hours told_within{24};  // what was finished longer ago is old news
 constexpr std::size_t most_waiting = 1000;
 
-Result<bool> is_told(const TeamContext& context, const std::string& id) {
+Result<bool> is_told(const TeamState& context, const std::string& id) {
   TRY(const auto history, context.ledger.history().of_request(context.name, id));
   return std::any_of(history.begin(), history.end(),
                      [](const HistoryRow& row) { return row.event == event_name(Event::task_told); });
@@ -19,7 +19,7 @@ Result<bool> is_told(const TeamContext& context, const std::string& id) {
 
 class DoneTask final : public Errand {
  public:
-  DoneTask(TeamContext& context, FinishedTask task) : context_(context), task_(std::move(task)) {}
+  DoneTask(TeamState& context, FinishedTask task) : context_(context), task_(std::move(task)) {}
 
   [[nodiscard]] Program program() const override {
     const auto& tasks = context_.config.tasks;
@@ -46,7 +46,7 @@ class DoneTask final : public Errand {
  private:
   [[nodiscard]] Fields fields() const { return {{"team", context_.name}, {"request_id", task_.id}}; }
 
-  TeamContext& context_;
+  TeamState& context_;
   FinishedTask task_;
 };
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/every.hpp"
-#include "poller/mailbox/coordination.hpp"
+#include "poller/mailbox/task_events.hpp"
 #include "poller/team/errands.hpp"
 
 namespace inbox_poller::poller {
@@ -14,7 +14,7 @@ namespace inbox_poller::poller {
 class TaskKeeper {
  public:
   /// `tasks` may be null: then there is nothing to keep.
-  TaskKeeper(TeamContext& context, Coordination* tasks)
+  TaskKeeper(TeamState& context, TaskEvents* tasks)
       : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::others), tasks_(tasks) {}
 
   /// A step of a poll, when something is due.
@@ -25,9 +25,9 @@ class TaskKeeper {
   void sweep();
   void look_for_finished();
 
-  TeamContext& context_;
+  TeamState& context_;
   Errands errands_;
-  Coordination* tasks_;
+  TaskEvents* tasks_;
   Every look_{std::chrono::seconds(2)};
   std::string trouble_;  // told already
 };

@@ -8,23 +8,23 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-std::unique_ptr<HostService> open_hosts(Services& services, TeamContext& context, const OpenTeam& boxes) {
+std::unique_ptr<ClusterMember> open_hosts(Runtime& services, TeamState& context, const OpenTeam& boxes) {
   if (!context.config.hosts.is_set()) return nullptr;
   auto exchange = services.open_exchange
                       ? services.open_exchange(context.config)
-                      : Result<std::unique_ptr<Exchange>>(Error{"exchange.missing", "this build knows no engine between hosts"});
+                      : Result<std::unique_ptr<Broker>>(Error{"exchange.missing", "this build knows no engine between hosts"});
   if (exchange)
-    return std::make_unique<HostService>(context, boxes.mailbox, boxes.members, *std::move(exchange), "");
-  return std::make_unique<HostService>(context, boxes.mailbox, boxes.members, nullptr, exchange.error().message);
+    return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, *std::move(exchange), "");
+  return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, nullptr, exchange.error().message);
 }
 
 }  // namespace
 
-Team::Team(Services& services, const config::TeamConfig& config, const std::string& name)
+Team::Team(Runtime& services, const config::TeamConfig& config, const std::string& name)
     : Team(services, config, name,
            system_of(config).open(services.files, services.clock, services.pool, config, name, services.state_dir)) {}
 
-Team::Team(Services& services, const config::TeamConfig& config, std::string name, OpenTeam boxes)
+Team::Team(Runtime& services, const config::TeamConfig& config, std::string name, OpenTeam boxes)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       boxes_(std::move(boxes)),
@@ -41,7 +41,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
   between_hosts_.reset(
       new BetweenHosts{{context_, *hosts_, parts_.shutdowns}, {context_, *hosts_, parts_.asks}});
   context_.guard = [this] {
-    return context_.standing.stance == handlers::Stance::leader ? hosts_->may_decide() : Status(Done{});
+    return context_.standing.stance == handlers::EffectiveRole::leader ? hosts_->may_decide() : Status(Done{});
   };
   hosts_->on_news([this] { hint(); });
 }
@@ -79,14 +79,14 @@ bool Team::something_waits() {
   return !none;
 }
 
-void Team::poke() {
-  pace_.poke();
+void Team::wake() {
+  pace_.wake();
   chat_.raise();
 }
 
 Status Team::resume() {
   TRY(standing_.resume());
-  poke();
+  wake();
   return Done{};
 }
 
@@ -95,7 +95,7 @@ void Team::reconfigure(const config::TeamConfig& config) {
   context_.changed(all_areas);
   roster_.read_again();
   standing_.forget_claim();
-  poke();
+  wake();
 }
 
 void Team::retire() {
@@ -103,7 +103,7 @@ void Team::retire() {
   context_.changed(all_areas);
   parts_.delivery.recall();
   if (hosts_) hosts_->wake();
-  poke();
+  wake();
 }
 
 Result<schema::MessageKey> Team::send(const std::string& to, const std::string& text, const std::string& summary,
@@ -133,7 +133,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     tx.then([&] { context_.told[to] = now; });
     return tx.ledger.outbox().enqueue(row);
   }));
-  poke();
+  wake();
   return row.key;
 }
 

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "poller/hosts/host_service.hpp"
+#include "poller/hosts/cluster_member.hpp"
 #include "poller/ledger/found_empty.hpp"
 #include "poller/pause.hpp"
-#include "poller/team/handover.hpp"
-#include "poller/team/host_ends.hpp"
+#include "poller/team/leadership_transfer.hpp"
+#include "poller/team/remote_termination.hpp"
 #include "poller/team/lead_boxes.hpp"
 #include "poller/team/pace.hpp"
 #include "poller/team/roster_keeper.hpp"
@@ -23,9 +23,9 @@ namespace inbox_poller::poller {
 
 class Team {
  public:
-  Team(Services& services, const config::TeamConfig& config, const std::string& name);
+  Team(Runtime& services, const config::TeamConfig& config, const std::string& name);
   /// With these boxes instead of those that the configuration names.
-  Team(Services& services, const config::TeamConfig& config, std::string name, OpenTeam boxes);
+  Team(Runtime& services, const config::TeamConfig& config, std::string name, OpenTeam boxes);
 
   /// Picks up everything that was open before a restart.
   Status restore();
@@ -43,7 +43,7 @@ class Team {
 
   // When the next poll begins: pace.hpp. A poke is also a word for whoever hands over chat.
   boost::asio::awaitable<void> wait() { return pace_.wait(context_.config.team.poll_interval); }
-  void poke();
+  void wake();
   void hint() { pace_.hint(); }
   void hears_changes(bool hears) { pace_.hears_changes(hears); }
 
@@ -65,7 +65,7 @@ class Team {
   /// happens when it is no worker of the team.
   Status heard_of(const std::string& member, const std::string& state, const std::string& task);
 
-  TeamContext& context() { return context_; }
+  TeamState& context() { return context_; }
   Asks& asks() { return parts_.asks; }
   Delivery& delivery() { return parts_.delivery; }
   Shutdowns& shutdowns() { return parts_.shutdowns; }
@@ -73,11 +73,11 @@ class Team {
   WorkerCalls& worker_calls() { return parts_.worker_calls; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return parts_.worker_boxes; }
   [[nodiscard]] const Outbox& outbox() const { return parts_.outbox; }
-  [[nodiscard]] const Housekeeping& housekeeping() const { return parts_.housekeeping; }
+  [[nodiscard]] const Maintenance& housekeeping() const { return parts_.housekeeping; }
   /// The team's task queue; null where its mailbox system has none.
-  [[nodiscard]] const Coordination* tasks() const { return boxes_.tasks.get(); }
+  [[nodiscard]] const TaskEvents* tasks() const { return boxes_.tasks.get(); }
   /// Its service between hosts; null where the team has one host.
-  [[nodiscard]] HostService* hosts() const { return hosts_.get(); }
+  [[nodiscard]] ClusterMember* hosts() const { return hosts_.get(); }
   [[nodiscard]] const Watched& watched() const { return standing_.watched(); }
   [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return standing_.lead_session(); }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
@@ -108,20 +108,20 @@ class Team {
   std::optional<Polled> begin(Look&);
 
   [[nodiscard]] Mailbox& mailbox() const { return hosts_ ? hosts_->mailbox() : *boxes_.mailbox; }
-  [[nodiscard]] Members& members() const { return hosts_ ? hosts_->members() : *boxes_.members; }
+  [[nodiscard]] RosterStore& members() const { return hosts_ ? hosts_->members() : *boxes_.members; }
 
-  Services& services_;
-  TeamContext context_;
+  Runtime& services_;
+  TeamState context_;
   OpenTeam boxes_;
-  std::unique_ptr<HostService> hosts_;  // null where the team has one host
+  std::unique_ptr<ClusterMember> hosts_;  // null where the team has one host
   TeamParts parts_;
   StandingKeeper standing_;
   RosterKeeper roster_;
   Signal chat_;
   LeadBoxes lead_boxes_;
   struct BetweenHosts {
-    HostEnds ends;
-    Handover handover;
+    RemoteTermination ends;
+    LeadershipTransfer handover;
   };
   std::unique_ptr<BetweenHosts> between_hosts_;  // likewise
   Pace pace_;

@@ -3,15 +3,15 @@
 
 #include "poller/changes.hpp"
 #include "poller/context/group_commit.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/exchange/exchange.hpp"
+#include "poller/broker/broker.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/mailbox/roster_store.hpp"
 #include "poller/systems/transport.hpp"
 #include "poller/team/asks.hpp"
-#include "poller/team/housekeeping.hpp"
+#include "poller/team/maintenance.hpp"
 #include "poller/team/notifier.hpp"
 #include "poller/team/orders.hpp"
 #include "poller/team/plan_reminders.hpp"
@@ -25,7 +25,7 @@
 namespace inbox_poller::poller {
 
 /// What all teams share. Outlives every Team.
-struct Services {
+struct Runtime {
   FileSystem& files;
   Ledger& ledger;
   Telemetry& telemetry;
@@ -40,11 +40,11 @@ struct Services {
   Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
   /// The way to other hosts, for a team with [hosts]. An error says why there is none.
-  std::function<Result<std::unique_ptr<Exchange>>(const config::TeamConfig&)> open_exchange = {};
+  std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_exchange = {};
 };
 
 struct TeamParts {
-  TeamParts(Services& services, TeamContext& context, Mailbox& mailbox, Members& members, Coordination* queue)
+  TeamParts(Runtime& services, TeamState& context, Mailbox& mailbox, RosterStore& members, TaskEvents* queue)
       : notifier(context),
         asks(context, notifier),
         outbox(context, mailbox, services.commits),
@@ -75,7 +75,7 @@ struct TeamParts {
   PlanReminders plan_reminders;
   TaskKeeper tasks;
   WorkerBoxes worker_boxes;
-  Housekeeping housekeeping;
+  Maintenance housekeeping;
 };
 
 }  // namespace inbox_poller::poller

@@ -29,13 +29,13 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
   };
   const TaskAssigned assigned = members().assign_task(task, to, is_there);
   switch (assigned.put) {
-    case Put::done: break;
-    case Put::already: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};
-    case Put::gone: return Error{"task.unknown", "there is no task " + task + " on the board of team " + context_.name};
-    case Put::refused: return Error{"task.not_free", assigned.detail};
-    case Put::busy:
-    case Put::blocked:
-    case Put::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
+    case WriteStatus::done: break;
+    case WriteStatus::unchanged: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};
+    case WriteStatus::gone: return Error{"task.unknown", "there is no task " + task + " on the board of team " + context_.name};
+    case WriteStatus::refused: return Error{"task.not_free", assigned.detail};
+    case WriteStatus::busy:
+    case WriteStatus::blocked:
+    case WriteStatus::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
   }
   TRY(context_.commit([&](Tx& tx) {
     tx.log(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});

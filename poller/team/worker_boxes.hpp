@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "handlers/whose_box.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
@@ -28,7 +28,7 @@ struct Phantom {
 
 class WorkerBoxes {
  public:
-  WorkerBoxes(TeamContext& context, const Mailbox& mailbox, Asks& asks, Outbox& outbox)
+  WorkerBoxes(TeamState& context, const Mailbox& mailbox, Asks& asks, Outbox& outbox)
       : context_(context), mailbox_(mailbox), asks_(asks), outbox_(outbox) {}
 
   /// Those that changed since they were last taken in, the lead's and its aliases left out. Call once a poll, with a
@@ -59,7 +59,7 @@ class WorkerBoxes {
   void judge_verdict(const std::string& box, const schema::Payload&, const schema::Message&, const schema::MessageKey&,
                      std::vector<Finding>&) const;
 
-  TeamContext& context_;
+  TeamState& context_;
   const Mailbox& mailbox_;
   Asks& asks_;
   Outbox& outbox_;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "handlers/permission.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/panes.hpp"
 #include "poller/processes.hpp"
 #include "schema/hook_event.hpp"
@@ -29,7 +29,7 @@ std::optional<HookClient> client_of(Processes&, long long hook);
 
 class WorkerCalls {
  public:
-  WorkerCalls(TeamContext& context, Panes& panes, Processes& processes)
+  WorkerCalls(TeamState& context, Panes& panes, Processes& processes)
       : context_(context), panes_(panes), processes_(processes) {}
 
   /// The worker whose session this is; empty when it is none of this team. `pane`: where the hook says it runs.
@@ -44,7 +44,7 @@ class WorkerCalls {
  private:
   boost::asio::awaitable<bool> lives_in(HookClient client, std::string pane);
 
-  TeamContext& context_;
+  TeamState& context_;
   Panes& panes_;
   Processes& processes_;
   std::map<std::string, Pane> seen_panes_;  // by id; each as long as its first process lives

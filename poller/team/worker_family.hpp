@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "handlers/shutdown.hpp"
-#include "poller/context/team_context.hpp"
+#include "poller/context/team_state.hpp"
 #include "poller/processes.hpp"
 
 namespace inbox_poller::poller {
 
 class WorkerFamily {
  public:
-  WorkerFamily(const TeamContext& context, Processes& processes) : context_(context), processes_(processes) {}
+  WorkerFamily(const TeamState& context, Processes& processes) : context_(context), processes_(processes) {}
 
   /// The worker in a pane where nothing names it: the pane's first process, or, when that is a shell, what runs in
   /// front of it and began when the worker joined.
@@ -27,7 +27,7 @@ class WorkerFamily {
   [[nodiscard]] bool has_changed(const std::vector<ProcessRef>& recorded, const std::vector<ProcessRef>& now) const;
 
  private:
-  const TeamContext& context_;
+  const TeamState& context_;
   Processes& processes_;
 };
 

@@ -45,7 +45,7 @@ class Served {
     config::LogSettings log;
     log.file = scratch_.path("log").string();
     telemetry_ = std::move(*Telemetry::open(log));
-    services_.reset(new Services{files_, *ledger_, *telemetry_, clock_, commits_, quarantine_, processes_,
+    services_.reset(new Runtime{files_, *ledger_, *telemetry_, clock_, commits_, quarantine_, processes_,
                                  context_.get_executor(), pool_, "/home/u"});
     team_ = std::make_unique<Team>(*services_, config_, "t");
     if (!team_->restore()) give_up("the team could not be restored");
@@ -85,7 +85,7 @@ class Served {
   boost::asio::io_context context_{1};
   boost::asio::thread_pool pool_{1};
   GroupCommit commits_{*ledger_};
-  std::unique_ptr<Services> services_;
+  std::unique_ptr<Runtime> services_;
   std::unique_ptr<Team> team_;
 };
 

@@ -81,7 +81,7 @@ class Decision {
 
  private:
   config::TeamConfig config_;
-  handlers::Standing standing_;
+  handlers::Membership standing_;
   schema::Roster roster_;
   schema::Message message_;
   schema::MessageKey key_{"0123456789abcdef0123456789abcdef"};

@@ -1,4 +1,4 @@
-// The way between hosts is the same over a Redis and in memory (poller/exchange/exchange.hpp): letters in each sender's
+// The way between hosts is the same over a Redis and in memory (poller/broker/broker.hpp): letters in each sender's
 // order, once for each attempt; one decision an ask; nothing for whoever does not lead any more. What is tested over the
 // one in memory (hosts_test.cpp) is true of the real one as far as this goes.
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "tests/support/memory_exchange.hpp"
-#include "tests/unit/poller/exchange_setting.hpp"
+#include "tests/unit/poller/broker_setting.hpp"
 
 namespace inbox_poller::exchange_conformance {
 
@@ -24,7 +24,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual Loop& loop() = 0;
   /// A process of this host.
-  virtual std::unique_ptr<Exchange> host(const std::string& name) = 0;
+  virtual std::unique_ptr<Broker> host(const std::string& name) = 0;
   /// So long that whoever leads does so no more.
   virtual void lease_ends() = 0;
   /// So long that what this host told of itself is forgotten.
@@ -37,7 +37,7 @@ class Engine {
 class Memory final : public Engine {
  public:
   Loop& loop() override { return loop_; }
-  std::unique_ptr<Exchange> host(const std::string& name) override { return std::make_unique<MemoryExchange>(engine_, name); }
+  std::unique_ptr<Broker> host(const std::string& name) override { return std::make_unique<MemoryBroker>(engine_, name); }
   void lease_ends() override { engine_.advance(seconds(10)); }
   void silence(const std::string&) override { engine_.advance(seconds(15)); }
   void empty() override { engine_.empty(); }
@@ -51,7 +51,7 @@ class Memory final : public Engine {
 class Redis final : public Engine {
  public:
   Loop& loop() override { return hosts_; }
-  std::unique_ptr<Exchange> host(const std::string& name) override { return hosts_.host(name); }
+  std::unique_ptr<Broker> host(const std::string& name) override { return hosts_.host(name); }
   void lease_ends() override { hosts_.call({"DEL", hosts_.keys.of("leader")}); }
   void silence(const std::string& host) override { hosts_.call({"DEL", hosts_.keys.host(host)}); }
   void empty() override {
@@ -74,12 +74,12 @@ void arrive_as_written(Engine& engine) {
   auto& loop = engine.loop();
   auto h1 = engine.host("h1"), h2 = engine.host("h2"), h3 = engine.host("h3");
   CHECK(is(loop.run(h1->put(letters(host_address("h2"), 1, 251), 0)), std::vector(250, What::appended)));
-  std::vector<ArrivedLetter> arrived;
+  std::vector<ReceivedFrame> arrived;
   CHECK(loop.entries(*h3, false).empty());
   REQUIRE(loop.entries(*h2, false, &arrived).size() == 250);
   for (int i = 0; i < 250; ++i) {
-    const HostLetter sent = letter(host_address("h2"), i + 1);
-    const ArrivedLetter& one = arrived[static_cast<std::size_t>(i)];
+    const Frame sent = letter(host_address("h2"), i + 1);
+    const ReceivedFrame& one = arrived[static_cast<std::size_t>(i)];
     REQUIRE(one.host == "h1");
     REQUIRE(std::tie(one.address, one.to, one.from, one.type, one.request, one.entry, one.key.value, one.number, one.after, one.at_ms) ==
             std::tie(sent.address, sent.to, sent.from, sent.type, sent.request, sent.entry, sent.key.value, sent.number, sent.after,
@@ -106,7 +106,7 @@ void not_acknowledged_comes_first(Engine& engine) {
   auto& loop = engine.loop();
   auto h1 = engine.host("h1"), h2 = engine.host("h2");
   REQUIRE(loop.run(h1->put(letters(host_address("h2"), 0, 40), 0)).ok());
-  std::vector<ArrivedLetter> seen;
+  std::vector<ReceivedFrame> seen;
   CHECK(loop.entries(*h2, false, &seen).size() == 40);
   REQUIRE(loop.run(h2->acknowledge({seen.begin(), seen.begin() + 10})).ok());
   REQUIRE(loop.run(h1->put(letters(host_address("h2"), 40, 80), 0)).ok());
@@ -119,11 +119,11 @@ void given_again_when_not_acknowledged(Engine& engine) {
   auto& loop = engine.loop();
   auto h1 = engine.host("h1"), h2 = engine.host("h2");
   REQUIRE(loop.run(h1->put(letters(host_address("h2"), 0, 3), 0)).ok());
-  std::vector<ArrivedLetter> seen;
+  std::vector<ReceivedFrame> seen;
   CHECK(loop.entries(*h2, false, &seen).size() == 3);
   engine.break_next_call();
   CHECK(loop.run(h2->acknowledge(seen)).error().code == "exchange.down");
-  std::vector<ArrivedLetter> again;
+  std::vector<ReceivedFrame> again;
   CHECK(loop.entries(*h2, false, &again).size() == 3);
   REQUIRE(loop.run(h2->acknowledge(again)).ok());
   CHECK(loop.entries(*engine.host("h2"), false).empty());
@@ -198,16 +198,16 @@ void fenced(Engine& engine) {
 void one_answer(Engine& engine) {
   auto& loop = engine.loop();
   auto h2 = engine.host("h2");
-  std::vector<std::unique_ptr<Exchange>> racers;
+  std::vector<std::unique_ptr<Broker>> racers;
   for (int i = 0; i < 64; ++i) racers.push_back(engine.host("h1"));
   const auto epoch = loop.run(racers.front()->elect(0))->epoch;
   CHECK(*loop.run(racers.front()->answered({{"permission", "r1"}})) == std::vector<std::string>{""});
   const auto answer = [&](std::size_t i) {
-    HostLetter one = letter(host_address("h2"), 1);
+    Frame one = letter(host_address("h2"), 1);
     one.entry = "answer " + std::to_string(i);
     one.key.value = "answer-key-" + std::to_string(i);
     one.type = "permission";
-    std::vector<HostLetter> alone{one};
+    std::vector<Frame> alone{one};
     return racers[i]->answer(std::move(alone), epoch);
   };
   std::vector<std::optional<Result<std::vector<AnswerOutcome>>>> outcomes(racers.size());
@@ -242,13 +242,13 @@ void answers_together(Engine& engine) {
   auto& loop = engine.loop();
   auto h1 = engine.host("h1"), h2 = engine.host("h2");
   const auto epoch = loop.run(h1->elect(0))->epoch;
-  std::vector<HostLetter> answers;
+  std::vector<Frame> answers;
   for (int i = 1; i <= 3; ++i) {
     auto& one = answers.emplace_back(letter(host_address("h2"), i));
     one.type = "permission";
     one.request = "r" + std::to_string(i);
   }
-  std::vector<HostLetter> before{answers[1]};
+  std::vector<Frame> before{answers[1]};
   before[0].entry = "what was said first";
   before[0].key.value = "another-key";
   CHECK(loop.run(h1->answer(before, epoch))->front().what == Answer::decided);
@@ -280,8 +280,8 @@ void place_tells(Engine& engine) {
 void hosts_tell(Engine& engine) {
   auto& loop = engine.loop();
   auto h1 = engine.host("h1"), h2 = engine.host("h2");
-  const auto tell = [&](Exchange& host, const std::string& name, const std::string& text) {
-    HostBeat told{name, text};
+  const auto tell = [&](Broker& host, const std::string& name, const std::string& text) {
+    Heartbeat told{name, text};
     REQUIRE(loop.run(host.beat(told)).ok());
   };
   const auto told = [&] {

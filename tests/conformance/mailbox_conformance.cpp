@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "poller/exchange/redis_mailbox.hpp"
-#include "poller/exchange/redis_scripts.hpp"
+#include "poller/broker/redis_mailbox.hpp"
+#include "poller/broker/redis_scripts.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "poller/mailbox/float_seconds.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
@@ -26,10 +26,10 @@
 namespace inbox_poller::mailbox_conformance {
 
 using poller::BoxState;
-using poller::Disposal;
-using poller::Fate;
-using poller::Put;
-using poller::Reader;
+using poller::Ack;
+using poller::ReadStatus;
+using poller::WriteStatus;
+using poller::Access;
 using test::Defect;
 
 namespace {
@@ -89,8 +89,8 @@ class Memory final : public System {
   }
   void remember() override { before_ = mailbox_.box(box); }
   void put_back() override { mailbox_.put_back(box, before_); }
-  void hold(bool held) override { mailbox_.obstruct(box, {held ? Put::busy : Put::done, "held"}); }
-  void block(bool blocked) override { mailbox_.obstruct(box, {blocked ? Put::blocked : Put::done, "in the way"}); }
+  void hold(bool held) override { mailbox_.obstruct(box, {held ? WriteStatus::busy : WriteStatus::done, "held"}); }
+  void block(bool blocked) override { mailbox_.obstruct(box, {blocked ? WriteStatus::blocked : WriteStatus::done, "in the way"}); }
   void look() override { mailbox_.look(box); }
   void other_writes_nonsense() override {
     mailbox_.box(box).push_back({{"nonsense"}, {}, false, "{\"from\": 1}"});
@@ -157,7 +157,7 @@ class Arrays final : public System {
     test::spill(file(), boost::json::serialize(anew));
   }
   void rest() override { at_.settle(); }
-  void look() override { static_cast<void>(test::run_awaitable(mailbox_->take(box, poller::Reader::passer_by, 1))); }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox_->take(box, poller::Access::peek, 1))); }
 
  private:
   std::unique_ptr<poller::ArraysMailbox> make() {
@@ -189,7 +189,7 @@ class Jsonl final : public System {
   std::vector<schema::Message> unread() override {
     // A quiet moment, in which the file is emptied of what has been consumed.
     rest();
-    if (test::run_awaitable(mailbox_->take(box, Reader::owner, 100)).taken.empty())
+    if (test::run_awaitable(mailbox_->take(box, Access::exclusive, 100)).taken.empty())
       static_cast<void>(test::run_awaitable(mailbox_->settle(box, {})));
     std::vector<schema::Message> found;
     std::istringstream lines(std::filesystem::exists(file()) ? test::slurp(file()) : std::string());
@@ -220,7 +220,7 @@ class Jsonl final : public System {
   void look() override {
     rest();
     static_cast<void>(mailbox_->news());
-    static_cast<void>(test::run_awaitable(mailbox_->take(box, Reader::passer_by, 100)));
+    static_cast<void>(test::run_awaitable(mailbox_->take(box, Access::peek, 100)));
   }
   void other_writes_nonsense() override { write("{\"from\": 1}\n"); }
   void other_rewrites() override {}
@@ -310,7 +310,7 @@ class Maildir final : public System {
   void look() override {
     rest();
     static_cast<void>(mailbox_->news());
-    static_cast<void>(test::run_awaitable(mailbox_->take(box, Reader::passer_by, 100)));
+    static_cast<void>(test::run_awaitable(mailbox_->take(box, Access::peek, 100)));
   }
   void other_writes_nonsense() override { write("{\"from\": 1}"); }
   void other_rewrites() override {
@@ -365,35 +365,35 @@ class Looked final : public poller::Mailbox {
     refreshed();
     return to_.news();
   }
-  boost::asio::awaitable<poller::Batch> take(std::string name, Reader reader, std::size_t most) override {
+  boost::asio::awaitable<poller::Batch> take(std::string name, Access reader, std::size_t most) override {
     refreshed();
     return to_.take(std::move(name), reader, most);
   }
-  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<Disposal> all) override {
+  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<Ack> all) override {
     return to_.settle(std::move(name), std::move(all));
   }
   void rewind(const std::string& name) override { to_.rewind(name); }
   [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override { return to_.decode(bytes); }
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& name) const override { return to_.held(name); }
-  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::Choose choose) override {
+  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::RetentionPolicy choose) override {
     return to_.trim(std::move(name), std::move(choose));
   }
   [[nodiscard]] poller::Contention contention() const override { return to_.contention(); }
   [[nodiscard]] std::string place_of(const std::string& name) const override { return to_.place_of(name); }
   using poller::Mailbox::post;
-  std::vector<poller::PutResult> post(const std::string& name, std::span<const schema::Message> messages) override {
-    std::vector<poller::PutResult> results;
+  std::vector<poller::WriteReceipt> post(const std::string& name, std::span<const schema::Message> messages) override {
+    std::vector<poller::WriteReceipt> results;
     told([&] {
       results = to_.post(name, messages);
-      const auto busy = std::find_if(results.begin(), results.end(), [](const auto& one) { return one.put == Put::busy; });
-      return busy == results.end() ? poller::PutResult{} : *busy;
+      const auto busy = std::find_if(results.begin(), results.end(), [](const auto& one) { return one.put == WriteStatus::busy; });
+      return busy == results.end() ? poller::WriteReceipt{} : *busy;
     });
     return results;
   }
   void follow(const std::string& name, const schema::MessageKey& key) override { to_.follow(name, key); }
-  [[nodiscard]] Fate fate(const std::string& name, const schema::MessageKey& key) const override { return to_.fate(name, key); }
+  [[nodiscard]] ReadStatus fate(const std::string& name, const schema::MessageKey& key) const override { return to_.fate(name, key); }
   void let_go(const std::string& name, const schema::MessageKey& key) override { to_.let_go(name, key); }
-  poller::PutResult retract(const std::string& name, std::span<const schema::MessageKey> keys) override {
+  poller::WriteReceipt retract(const std::string& name, std::span<const schema::MessageKey> keys) override {
     return told([&] { return to_.retract(name, keys); });
   }
 
@@ -408,10 +408,10 @@ class Looked final : public poller::Mailbox {
   }
   void refreshed() { static_cast<void>(test::run_awaitable(look(to_))); }
   template <class Call>
-  poller::PutResult told(Call call) {
+  poller::WriteReceipt told(Call call) {
     refreshed();
     auto result = call();
-    for (int i = 0; i < 10000 && result.put == Put::busy; ++i) {
+    for (int i = 0; i < 10000 && result.put == WriteStatus::busy; ++i) {
       static_cast<void>(test::run_awaitable(a_moment()));
       result = call();
     }
@@ -482,7 +482,7 @@ class Redis final : public System {
       call({"RENAME", keys_.of("aside"), stream()});
     }
   }
-  void look() override { static_cast<void>(test::run_awaitable(mailbox().take(box, Reader::passer_by, 100))); }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox().take(box, Access::peek, 100))); }
   void other_writes_nonsense() override { write("{\"from\": 1}"); }
   void other_rewrites() override {
     const auto all = entries();
@@ -555,7 +555,7 @@ std::string posted_is_there(System& system) {
     schema::Message one = message(text, static_cast<int>(10 + text.size() % 50));
     one.summary = "s";
     one.color = "blue";
-    if (system.mailbox().post(box, one).put != Put::done) return "a post was not done";
+    if (system.mailbox().post(box, one).put != WriteStatus::done) return "a post was not done";
     const auto found = system.unread();
     if (found.empty() || !(found.back() == system.carried(one))) return "a message is not there as it was posted";
   }
@@ -565,23 +565,23 @@ std::string posted_is_there(System& system) {
 std::string once_for_each_key(System& system) {
   const auto one = message("one");
   auto& mailbox = system.mailbox();
-  if (mailbox.post(box, one).put != Put::done) return "the first was not done";
-  if (mailbox.post(box, one).put != Put::already) return "the second is not `already`";
+  if (mailbox.post(box, one).put != WriteStatus::done) return "the first was not done";
+  if (mailbox.post(box, one).put != WriteStatus::unchanged) return "the second is not `already`";
   system.reopen();
-  if (system.mailbox().post(box, one).put != Put::already) return "after reopening it is not `already`";
+  if (system.mailbox().post(box, one).put != WriteStatus::unchanged) return "after reopening it is not `already`";
   return need(texts(system) == Texts{"one"}, "it is there more than once");
 }
 
 std::string in_order_behind_what_is_there(System& system) {
   system.other_writes(message("theirs", 9, "worker-2"));
   for (int i = 0; i < 3; ++i)
-    if (system.mailbox().post(box, message("ours " + std::to_string(i), 10 + i)).put != Put::done) return "not done";
+    if (system.mailbox().post(box, message("ours " + std::to_string(i), 10 + i)).put != WriteStatus::done) return "not done";
   return need(texts(system) == Texts{"theirs", "ours 0", "ours 1", "ours 2"}, "another order, or not all");
 }
 
 using Posts = std::vector<schema::Message>;
-std::vector<Put> post(System& system, const Posts& messages) {
-  std::vector<Put> results;
+std::vector<WriteStatus> post(System& system, const Posts& messages) {
+  std::vector<WriteStatus> results;
   for (const auto& one : system.mailbox().post(box, messages)) results.push_back(one.put);
   return results;
 }
@@ -589,17 +589,17 @@ std::vector<Put> post(System& system, const Posts& messages) {
 std::string several_in_order(System& system) {
   system.other_writes(message("theirs", 9, "worker-2"));
   const Posts first{message("one", 10), message("two", 11)};
-  if (post(system, first) != std::vector{Put::done, Put::done}) return "not all are done";
+  if (post(system, first) != std::vector{WriteStatus::done, WriteStatus::done}) return "not all are done";
   system.reopen();  // as after a crash before anybody noted it
   system.rest();    // what two processes write in the same instant has no order
   const Posts more{message("two", 11), message("three", 12), message("three", 12), message("one", 10), message("four", 13)};
-  if (post(system, more) != std::vector{Put::already, Put::done, Put::already, Put::already, Put::done})
+  if (post(system, more) != std::vector{WriteStatus::unchanged, WriteStatus::done, WriteStatus::unchanged, WriteStatus::unchanged, WriteStatus::done})
     return "what is there, or comes twice, is not `already`, or its neighbours are not done";
   if (texts(system) != Texts{"theirs", "one", "two", "three", "four"}) return "another order, or not each of them once";
   system.owner_marks_all();
   system.look();
   for (const auto& one : more)
-    if (system.mailbox().fate(box, key_of(one)) != Fate::consumed) return "not all are followed";
+    if (system.mailbox().fate(box, key_of(one)) != ReadStatus::consumed) return "not all are followed";
   return need(post(system, {}).empty(), "there is a result for nothing");
 }
 
@@ -607,7 +607,7 @@ std::string refused_stops_nobody(System& system) {
   const auto refused = system.refused();
   if (!refused) return {};
   const Posts messages{message("one", 10), *refused, message("two", 11)};
-  if (post(system, messages) != std::vector{Put::done, Put::refused, Put::done})
+  if (post(system, messages) != std::vector{WriteStatus::done, WriteStatus::refused, WriteStatus::done})
     return "what is refused is not told, or it stops its neighbours";
   return need(texts(system) == Texts{"one", "two"}, "not those that are carried, in their order");
 }
@@ -616,10 +616,10 @@ std::string several_held_are_busy(System& system) {
   system.other_writes(message("theirs", 9, "worker-2"));
   system.hold(true);
   const Posts ours{message("one", 10), message("two", 11)};
-  if (post(system, ours) != std::vector{Put::busy, Put::busy}) return "not every one is `busy`";
+  if (post(system, ours) != std::vector{WriteStatus::busy, WriteStatus::busy}) return "not every one is `busy`";
   system.hold(false);
   if (texts(system) != Texts{"theirs"}) return "something was written into a held box";
-  if (post(system, ours) != std::vector{Put::done, Put::done}) return "not done once it was free";
+  if (post(system, ours) != std::vector{WriteStatus::done, WriteStatus::done}) return "not done once it was free";
   return need(texts(system) == Texts{"theirs", "one", "two"}, "another order, or not all, once it was free");
 }
 
@@ -627,10 +627,10 @@ std::string held_is_busy(System& system) {
   system.other_writes(message("theirs", 9, "worker-2"));
   system.hold(true);
   const auto held = system.mailbox().post(box, message("ours"));
-  if (held.put != Put::busy || held.detail.empty()) return "a held box is not `busy`, with a word why";
+  if (held.put != WriteStatus::busy || held.detail.empty()) return "a held box is not `busy`, with a word why";
   if (texts(system) != Texts{"theirs"}) return "something was written into a held box";
   system.hold(false);
-  if (system.mailbox().post(box, message("ours")).put != Put::done) return "not done once it was free";
+  if (system.mailbox().post(box, message("ours")).put != WriteStatus::done) return "not done once it was free";
   return need(texts(system) == Texts{"theirs", "ours"}, "not there once it was free");
 }
 
@@ -638,7 +638,7 @@ std::string blocked_is_said(System& system) {
   system.other_writes(message("theirs", 9, "worker-2"));
   system.block(true);
   const auto stopped = system.mailbox().post(box, message("ours"));
-  if (stopped.put != Put::blocked || stopped.detail.empty()) return "not `blocked`, with a word at what to look";
+  if (stopped.put != WriteStatus::blocked || stopped.detail.empty()) return "not `blocked`, with a word at what to look";
   system.block(false);
   return need(texts(system) == Texts{"theirs"}, "something was written all the same");
 }
@@ -647,10 +647,10 @@ std::string fate_by_marking(System& system) {
   const auto one = message("one");
   static_cast<void>(system.mailbox().post(box, one));
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != Fate::waiting) return "unread, and not `waiting`";
+  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
   system.owner_marks_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == Fate::consumed, "marked, and not `consumed`");
+  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
 }
 
 std::string fate_by_removal(System& system) {
@@ -658,7 +658,7 @@ std::string fate_by_removal(System& system) {
   static_cast<void>(system.mailbox().post(box, one));
   system.owner_removes_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == Fate::consumed, "taken out, and not `consumed`");
+  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "taken out, and not `consumed`");
 }
 
 std::string lost_is_told(System& system) {
@@ -668,10 +668,10 @@ std::string lost_is_told(System& system) {
   static_cast<void>(system.mailbox().post(box, one));
   system.put_back();
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != Fate::lost) return "overwritten, and not `lost`";
-  if (system.mailbox().post(box, one).put != Put::done) return "it could not be posted again";
+  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::lost) return "overwritten, and not `lost`";
+  if (system.mailbox().post(box, one).put != WriteStatus::done) return "it could not be posted again";
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == Fate::waiting, "posted again, and not `waiting`");
+  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::waiting, "posted again, and not `waiting`");
 }
 
 std::string fate_after_reopening(System& system) {
@@ -680,30 +680,30 @@ std::string fate_after_reopening(System& system) {
   system.reopen();
   system.mailbox().follow(box, key_of(one));
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != Fate::waiting) return "unread, and not `waiting`";
+  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
   system.owner_marks_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == Fate::consumed, "marked, and not `consumed`");
+  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
 }
 
 std::string retracted_is_not_read(System& system) {
   const std::vector<schema::MessageKey> ours{key_of(message("ours")), key_of(message("never posted"))};
-  if (system.mailbox().retract(box, ours).put != Put::gone) return "there is no box, and it is not `gone`";
+  if (system.mailbox().retract(box, ours).put != WriteStatus::gone) return "there is no box, and it is not `gone`";
   system.other_writes(message("theirs", 9, "worker-2"));
   static_cast<void>(system.mailbox().post(box, message("ours")));
-  if (system.mailbox().retract(box, ours).put != Put::done) return "not done";
-  if (system.mailbox().retract(box, ours).put != Put::done) return "a second time is no harm";
+  if (system.mailbox().retract(box, ours).put != WriteStatus::done) return "not done";
+  if (system.mailbox().retract(box, ours).put != WriteStatus::done) return "a second time is no harm";
   return need(texts(system) == Texts{"theirs"}, "ours is read still, or theirs no more");
 }
 
-poller::Batch take(System& system, Reader reader = Reader::owner, std::size_t most = 100) {
+poller::Batch take(System& system, Access reader = Access::exclusive, std::size_t most = 100) {
   return test::run_awaitable(system.mailbox().take(box, reader, most));
 }
-poller::Settled settle(System& system, std::vector<Disposal> disposals) {
+poller::Settled settle(System& system, std::vector<Ack> disposals) {
   return test::run_awaitable(system.mailbox().settle(box, std::move(disposals)));
 }
-poller::Settled settle(System& system, const poller::Batch& batch, Disposal disposal) {
-  return settle(system, std::vector<Disposal>(batch.taken.size(), disposal));
+poller::Settled settle(System& system, const poller::Batch& batch, Ack disposal) {
+  return settle(system, std::vector<Ack>(batch.taken.size(), disposal));
 }
 /// Of what was taken; "?" for what is no message.
 Texts texts(System& system, const poller::Batch& batch) {
@@ -723,7 +723,7 @@ std::string taken_once_in_order(System& system) {
   others_write(system, 3);
   const auto batch = take(system);
   if (texts(system, batch) != Texts{"text 0", "text 1", "text 2"}) return "not all, or in another order";
-  if (settle(system, batch, Disposal::consume).consumed != 3) return "not all were consumed";
+  if (settle(system, batch, Ack::ack).consumed != 3) return "not all were consumed";
   if (!take(system).taken.empty()) return "something is shown again";
   return need(texts(system).empty(), "something is unread still");
 }
@@ -741,9 +741,9 @@ std::string not_settled_comes_again(System& system) {
 std::string settling_twice_is_once(System& system) {
   others_write(system, 2);
   const auto batch = take(system);
-  static_cast<void>(settle(system, batch, Disposal::consume));
+  static_cast<void>(settle(system, batch, Ack::ack));
   others_write(system, 1, 2);
-  if (settle(system, {Disposal::consume, Disposal::consume}).consumed != 0) return "a second time consumed something";
+  if (settle(system, {Ack::ack, Ack::ack}).consumed != 0) return "a second time consumed something";
   const auto still = texts(system);
   if (still.empty() || still.back() != "text 2") return "what came later was consumed";
   return need(texts(system, take(system)) == Texts{"text 2"}, "what came later is not all that is new");
@@ -751,25 +751,25 @@ std::string settling_twice_is_once(System& system) {
 
 std::string left_is_not_touched(System& system) {
   others_write(system, 2);
-  const auto batch = take(system, Reader::beside);
-  if (settle(system, batch, Disposal::leave).consumed != 0) return "something left was consumed";
+  const auto batch = take(system, Access::shared);
+  if (settle(system, batch, Ack::skip).consumed != 0) return "something left was consumed";
   if (texts(system).size() != 2) return "something left was consumed";
-  return need(take(system, Reader::beside).taken.empty(), "what was left is shown again");
+  return need(take(system, Access::shared).taken.empty(), "what was left is shown again");
 }
 
 std::string never_for_a_passer_by(System& system) {
   others_write(system, 2);
-  const auto batch = take(system, Reader::passer_by);
-  static_cast<void>(settle(system, batch, Disposal::leave));
+  const auto batch = take(system, Access::peek);
+  static_cast<void>(settle(system, batch, Ack::skip));
   if (texts(system).size() != 2) return "a passer-by consumed something";
-  return need(take(system, Reader::owner).taken.size() == 2, "what was passed by is not new to the owner");
+  return need(take(system, Access::exclusive).taken.size() == 2, "what was passed by is not new to the owner");
 }
 
 std::string what_comes_between_stays(System& system) {
   others_write(system, 1);
   const auto batch = take(system);
   system.other_writes(message("between", 30, "worker-2"));
-  static_cast<void>(settle(system, batch, Disposal::consume));
+  static_cast<void>(settle(system, batch, Ack::ack));
   if (texts(system) != Texts{"between"} && texts(system) != Texts{"text 0", "between"})
     return "what came between was lost, or consumed";
   system.rest();
@@ -813,26 +813,26 @@ std::string bad_hides_nobody(System& system) {
 std::string again_comes_at_the_next_look(System& system) {
   others_write(system, 3);
   static_cast<void>(take(system));
-  static_cast<void>(settle(system, {Disposal::consume, Disposal::again, Disposal::consume}));
+  static_cast<void>(settle(system, {Ack::ack, Ack::requeue, Ack::ack}));
   return need(texts(system, take(system)) == Texts{"text 1"}, "what did not fit is not what is shown again");
 }
 
 std::string rewound(System& system) {
   others_write(system, 2);
-  static_cast<void>(settle(system, take(system, Reader::beside), Disposal::leave));
+  static_cast<void>(settle(system, take(system, Access::shared), Ack::skip));
   system.mailbox().rewind(box);
-  return need(take(system, Reader::owner).taken.size() == 2, "what is unread is not shown again");
+  return need(take(system, Access::exclusive).taken.size() == 2, "what is unread is not shown again");
 }
 
 std::string in_pieces(System& system) {
   others_write(system, 7);
   Texts all;
   for (bool more = true; more;) {
-    const auto batch = take(system, Reader::owner, 3);
+    const auto batch = take(system, Access::exclusive, 3);
     if (batch.taken.size() > 3) return "a piece is too large";
     for (const auto& text : texts(system, batch)) all.push_back(text);
     more = batch.more;
-    static_cast<void>(settle(system, batch, Disposal::consume));
+    static_cast<void>(settle(system, batch, Ack::ack));
   }
   if (all.size() != 7 || all.front() != "text 0" || all.back() != "text 6") return "not all came, or in another order";
   return need(texts(system).empty(), "not all were consumed");
@@ -840,15 +840,15 @@ std::string in_pieces(System& system) {
 
 std::string trims_what_may_go(System& system) {
   others_write(system, 3);
-  static_cast<void>(settle(system, take(system), Disposal::consume));
+  static_cast<void>(settle(system, take(system), Ack::ack));
   others_write(system, 1, 3);
-  poller::Choose first = [](std::span<const poller::Item>,
+  poller::RetentionPolicy first = [](std::span<const poller::Item>,
                             std::uint64_t) -> boost::asio::awaitable<std::optional<std::vector<std::size_t>>> {
     co_return std::vector<std::size_t>{0, 1};
   };
   const auto before = texts(system);
   const auto trimmed = test::run_awaitable(system.mailbox().trim(box, first));
-  if (trimmed.put != Put::done || trimmed.entries != 2) return "not two are gone";
+  if (trimmed.put != WriteStatus::done || trimmed.entries != 2) return "not two are gone";
   return need(texts(system) == before, "something unread went too");
 }
 
@@ -857,7 +857,7 @@ std::string held_is_told(System& system) {
   const auto batch = take(system);
   std::vector<schema::MessageKey> keys;
   for (const auto& one : batch.taken) keys.push_back(one.key);
-  static_cast<void>(settle(system, batch, Disposal::consume));
+  static_cast<void>(settle(system, batch, Ack::ack));
   static_cast<void>(take(system));
   const auto held = system.mailbox().held(box);
   for (const auto& key : keys)
@@ -876,10 +876,10 @@ std::string news_are_told(System& system) {
   others_write(system, 1);
   if (!has_news()) return "a new message is no news";
   system.rest();
-  static_cast<void>(settle(system, take(system), Disposal::consume));
-  static_cast<void>(settle(system, take(system), Disposal::consume));
+  static_cast<void>(settle(system, take(system), Ack::ack));
+  static_cast<void>(settle(system, take(system), Ack::ack));
   system.rest();
-  static_cast<void>(settle(system, take(system), Disposal::consume));
+  static_cast<void>(settle(system, take(system), Ack::ack));
   if (has_news()) return "there is news although nothing changed";
   others_write(system, 1, 1);
   return need(has_news(), "one more message is no news");
@@ -887,23 +887,23 @@ std::string news_are_told(System& system) {
 
 std::string others_are_seen(System& system) {
   others_write(system, 2);
-  static_cast<void>(settle(system, take(system, Reader::observer), Disposal::leave));
+  static_cast<void>(settle(system, take(system, Access::observe), Ack::skip));
   system.owner_marks_all();
-  const auto batch = take(system, Reader::observer);
-  return need(batch.signs.size() == 2 && batch.signs[0].what == poller::Sign::What::consumed,
+  const auto batch = take(system, Access::observe);
+  return need(batch.signs.size() == 2 && batch.signs[0].what == poller::ConsumerEvidence::What::consumed,
               "that somebody consumed them is not told");
 }
 
 std::string taken_back_is_consumed_again(System& system) {
   others_write(system, 3);
   system.remember();
-  static_cast<void>(settle(system, take(system), Disposal::consume));
+  static_cast<void>(settle(system, take(system), Ack::ack));
   system.put_back();
   others_write(system, 1, 3);
   for (const bool held : {true, false, false}) {
     system.hold(held);
     const auto batch = take(system);
-    static_cast<void>(settle(system, batch, Disposal::consume));
+    static_cast<void>(settle(system, batch, Ack::ack));
   }
   return need(texts(system).empty(), "what somebody put back unread stays so");
 }
@@ -912,11 +912,11 @@ std::string shown_and_taken_back_is_consumed_again(System& system) {
   others_write(system, 2);
   const auto shown = take(system);
   system.remember();
-  static_cast<void>(settle(system, shown, Disposal::consume));
+  static_cast<void>(settle(system, shown, Ack::ack));
   others_write(system, 1, 2);
-  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Disposal::consume));
+  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Ack::ack));
   system.put_back();
-  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Disposal::consume));
+  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Ack::ack));
   return need(texts(system).empty(), "what had been shown and was put back unread stays so");
 }
 

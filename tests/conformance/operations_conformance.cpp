@@ -1,4 +1,4 @@
-// What an actor does with mail and tasks is the same wherever they are kept (poller/mailbox/operations.hpp): each case runs
+// What an actor does with mail and tasks is the same wherever they are kept (poller/mailbox/actor_mail.hpp): each case runs
 // over a folder and over a Redis.
 #include <functional>
 #include <memory>

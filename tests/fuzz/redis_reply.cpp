@@ -1,7 +1,7 @@
 // Any bytes from what should be a Redis, in any pieces: what is read is bounded, and the same whatever the pieces; what
 // is no reply stays none. And what INFO may say.
 
-#include "poller/exchange/engine_facts.hpp"
+#include "poller/broker/engine_facts.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/exchange/exchange.hpp"
+#include "poller/broker/broker.hpp"
 
 namespace inbox_poller::test {
 
@@ -20,7 +20,7 @@ namespace inbox_poller::test {
 struct MemoryEngine {
   struct Entry {
     std::string id;
-    poller::HostLetter letter;
+    poller::Frame letter;
     std::string host;
   };
   struct Stream {
@@ -56,7 +56,7 @@ struct MemoryEngine {
   double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
   std::mt19937 random{7};
 
-  static std::string mark_of(const std::string& host, const poller::HostLetter& letter) {
+  static std::string mark_of(const std::string& host, const poller::Frame& letter) {
     return host + "\n" + letter.address + "\n" + letter.key.value + "\n" + std::to_string(letter.attempt);
   }
 
@@ -87,11 +87,11 @@ struct MemoryEngine {
   void advance(std::chrono::milliseconds by) { now += by; }
 };
 
-class MemoryExchange final : public poller::Exchange {
+class MemoryBroker final : public poller::Broker {
  public:
-  MemoryExchange(MemoryEngine& engine, std::string host) : engine_(engine), host_(std::move(host)) {}
+  MemoryBroker(MemoryEngine& engine, std::string host) : engine_(engine), host_(std::move(host)) {}
 
-  boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::HostLetter> letters,
+  boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::Frame> letters,
                                                                       std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
     engine_.on_put();
@@ -111,10 +111,10 @@ class MemoryExchange final : public poller::Exchange {
     co_return outcomes;
   }
 
-  boost::asio::awaitable<Result<std::vector<poller::ArrivedLetter>>> receive(bool as_leader, std::size_t most,
+  boost::asio::awaitable<Result<std::vector<poller::ReceivedFrame>>> receive(bool as_leader, std::size_t most,
                                                                              std::chrono::milliseconds) override {
     if (auto wrong = before()) co_return *wrong;
-    std::vector<poller::ArrivedLetter> letters;
+    std::vector<poller::ReceivedFrame> letters;
     for (auto& [key, stream] : engine_.streams) {
       const auto& [address, writer] = key;
       const bool ours = address == poller::host_address(host_) || (as_leader && address == poller::lead_address);
@@ -140,7 +140,7 @@ class MemoryExchange final : public poller::Exchange {
     co_return letters;
   }
   void wake() override { ++engine_.woken[host_]; }
-  boost::asio::awaitable<Status> acknowledge(std::vector<poller::ArrivedLetter> letters) override {
+  boost::asio::awaitable<Status> acknowledge(std::vector<poller::ReceivedFrame> letters) override {
     if (auto wrong = before()) {
       seen_.clear();  // what stays pending is given again
       co_return *wrong;
@@ -183,7 +183,7 @@ class MemoryExchange final : public poller::Exchange {
     co_return lease();
   }
 
-  boost::asio::awaitable<Result<std::vector<poller::AnswerOutcome>>> answer(std::vector<poller::HostLetter> letters,
+  boost::asio::awaitable<Result<std::vector<poller::AnswerOutcome>>> answer(std::vector<poller::Frame> letters,
                                                                             std::int64_t epoch) override {
     using What = poller::AnswerOutcome::What;
     if (auto wrong = before()) co_return *wrong;
@@ -217,14 +217,14 @@ class MemoryExchange final : public poller::Exchange {
     co_return hosts;
   }
 
-  boost::asio::awaitable<Status> beat(poller::HostBeat beat) override {
+  boost::asio::awaitable<Status> beat(poller::Heartbeat beat) override {
     if (auto wrong = before()) co_return *wrong;
     engine_.beats[beat.host] = {beat.told, engine_.now + std::chrono::seconds(15)};
     co_return Done{};
   }
-  boost::asio::awaitable<Result<std::vector<poller::HostBeat>>> hosts() override {
+  boost::asio::awaitable<Result<std::vector<poller::Heartbeat>>> hosts() override {
     if (auto wrong = before()) co_return *wrong;
-    std::vector<poller::HostBeat> hosts;
+    std::vector<poller::Heartbeat> hosts;
     for (const auto& [host, told] : engine_.beats)
       if (told.second > engine_.now && told.first.size() <= poller::longest_beat)
         hosts.push_back({host, told.first});
@@ -257,7 +257,7 @@ class MemoryExchange final : public poller::Exchange {
   }
   std::optional<Error> after() { return chance(engine_.fails_after); }
 
-  bool append(const poller::HostLetter& letter) {
+  bool append(const poller::Frame& letter) {
     if (!engine_.marks.insert(MemoryEngine::mark_of(host_, letter)).second) return false;
     if (engine_.lost_puts > 0) {
       --engine_.lost_puts;
@@ -266,11 +266,11 @@ class MemoryExchange final : public poller::Exchange {
     engine_.streams[{letter.address, host_}].entries.push_back({std::to_string(engine_.next_id++), letter, host_});
     return true;
   }
-  void give(MemoryEngine::Stream& stream, const MemoryEngine::Entry& one, std::vector<poller::ArrivedLetter>& letters) {
+  void give(MemoryEngine::Stream& stream, const MemoryEngine::Entry& one, std::vector<poller::ReceivedFrame>& letters) {
     stream.pending[one.id] = host_;
     seen_.insert(one.id);
-    poller::ArrivedLetter letter;
-    static_cast<poller::HostLetter&>(letter) = one.letter;
+    poller::ReceivedFrame letter;
+    static_cast<poller::Frame&>(letter) = one.letter;
     letter.host = one.host;
     letter.id = one.id;
     letters.push_back(std::move(letter));

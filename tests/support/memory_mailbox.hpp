@@ -77,10 +77,10 @@ class MemoryMailbox final : public poller::Mailbox {
     }
     return std::span<const poller::News>(news_);
   }
-  boost::asio::awaitable<poller::Batch> take(std::string name, poller::Reader reader, std::size_t most) override {
+  boost::asio::awaitable<poller::Batch> take(std::string name, poller::Access reader, std::size_t most) override {
     poller::Batch batch;
     Look& look = looks_[name];
-    if (look.reader && (*look.reader == poller::Reader::passer_by) != (reader == poller::Reader::passer_by))
+    if (look.reader && (*look.reader == poller::Access::peek) != (reader == poller::Access::peek))
       look = Look();
     look.reader = reader;
     if (!boxes_.contains(name)) co_return batch;
@@ -112,22 +112,22 @@ class MemoryMailbox final : public poller::Mailbox {
     look.seen = flags_of(box);
     co_return batch;
   }
-  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<poller::Disposal> disposals) override {
+  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<poller::Ack> disposals) override {
     poller::Settled told;
     Look& look = looks_[name];
-    const bool may_consume = look.reader != poller::Reader::passer_by;
+    const bool may_consume = look.reader != poller::Access::peek;
     for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
       const auto disposal = disposals[i];
-      if (disposal == poller::Disposal::again && defect_ != Defect::settles_what_must_stay) {
+      if (disposal == poller::Ack::requeue && defect_ != Defect::settles_what_must_stay) {
         if (look.goes_on) look.again.insert(look.shown[i]);
         continue;
       }
       look.settled.insert(look.shown[i]);
-      if (disposal == poller::Disposal::consume || defect_ == Defect::consumes_what_is_left)
+      if (disposal == poller::Ack::ack || defect_ == Defect::consumes_what_is_left)
         look.owed.insert(look.shown[i]);
     }
     const auto obstacle = obstacles_.find(name);
-    const bool held = obstacle != obstacles_.end() && obstacle->second.put != poller::Put::done;
+    const bool held = obstacle != obstacles_.end() && obstacle->second.put != poller::WriteStatus::done;
     if (held) told.put = obstacle->second.put;
     for (Entry& entry : boxes_[name]) {
       if (held || entry.read || !may_consume || !look.owed.contains(entry.key)) continue;
@@ -165,70 +165,70 @@ class MemoryMailbox final : public poller::Mailbox {
       for (const Entry& entry : box->second) keys.insert(entry.key);
     return [keys](const schema::MessageKey& key) { return keys.contains(key); };
   }
-  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::Choose choose) override {
+  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::RetentionPolicy choose) override {
     poller::Trimmed told;
     Box& box = boxes_[name];
     std::vector<poller::Item> items;
     for (const Entry& entry : box) items.push_back({&entry.key, entry.message.text.size(), entry.read});
     auto going = co_await choose(items, items.size());
-    if (!going) co_return poller::Trimmed{{poller::Put::gone, {}}, 0, 0};
+    if (!going) co_return poller::Trimmed{{poller::WriteStatus::gone, {}}, 0, 0};
     if (defect_ == Defect::trims_all)
       for (going->clear(); going->size() < box.size();) going->push_back(going->size());
     for (auto index = going->rbegin(); index != going->rend(); ++index)
       box.erase(box.begin() + static_cast<std::ptrdiff_t>(*index));
     told.entries = going->size();
-    if (going->empty()) told.put = poller::Put::already;
+    if (going->empty()) told.put = poller::WriteStatus::unchanged;
     co_return told;
   }
   [[nodiscard]] poller::Contention contention() const override { return {}; }
   [[nodiscard]] std::string place_of(const std::string& name) const override { return "memory:" + name; }
 
   using poller::Mailbox::post;
-  std::vector<poller::PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override {
-    std::vector<poller::PutResult> results;
+  std::vector<poller::WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override {
+    std::vector<poller::WriteReceipt> results;
     for (const schema::Message& message : messages) {
-      const bool stopped = !results.empty() && results.back().put == poller::Put::refused;
+      const bool stopped = !results.empty() && results.back().put == poller::WriteStatus::refused;
       if (stopped && defect_ == Defect::ends_at_a_refused_one) results.push_back(results.back());
       else results.push_back(post_one(inbox, message));
     }
     ++posts_;
     if (const auto obstacle = obstacles_.find(inbox); obstacle != obstacles_.end() && posts_ >= goes_at_)
-      obstacle->second.put = poller::Put::done;
+      obstacle->second.put = poller::WriteStatus::done;
     if (defect_ == Defect::says_done_for_all)
-      std::fill(results.begin(), results.end(), poller::PutResult{});
+      std::fill(results.begin(), results.end(), poller::WriteReceipt{});
     if (defect_ == Defect::posts_in_another_order && messages.size() > 1)
       std::swap(boxes_[inbox].end()[-1], boxes_[inbox].end()[-2]);
     if (defect_ == Defect::posts_the_first_only && messages.size() > 1) boxes_[inbox].pop_back();
     return results;
   }
-  poller::PutResult post_one(const std::string& inbox, const schema::Message& message) {
-    if (message.text == refused_text) return {poller::Put::refused, "nobody carries it"};
+  poller::WriteReceipt post_one(const std::string& inbox, const schema::Message& message) {
+    if (message.text == refused_text) return {poller::WriteStatus::refused, "nobody carries it"};
     const auto obstacle = obstacles_.find(inbox);
-    const bool stopped = obstacle != obstacles_.end() && obstacle->second.put != poller::Put::done;
+    const bool stopped = obstacle != obstacles_.end() && obstacle->second.put != poller::WriteStatus::done;
     if (stopped && defect_ == Defect::says_done_while_busy) return {};
     if (stopped && defect_ != Defect::writes_while_busy) return obstacle->second;
     Entry entry{key_of(inbox, message), message};
     if (defect_ == Defect::cuts_texts) entry.message.text.resize(std::min(message.text.size(), std::size_t{64} << 10));
     Box& box = boxes_[inbox];
     const bool there = find(box, entry.key) != nullptr;
-    followed_[inbox][entry.key] = poller::Fate::waiting;
-    if (there && defect_ != Defect::posts_twice) return {poller::Put::already, {}};
+    followed_[inbox][entry.key] = poller::ReadStatus::waiting;
+    if (there && defect_ != Defect::posts_twice) return {poller::WriteStatus::unchanged, {}};
     if (defect_ == Defect::replaces_all) box.clear();
     box.insert(defect_ == Defect::puts_in_front ? box.begin() : box.end(), std::move(entry));
     if (stopped) return obstacle->second;
     return {};
   }
   void follow(const std::string& inbox, const schema::MessageKey& key) override {
-    if (defect_ != Defect::follows_nothing) followed_[inbox].try_emplace(key, poller::Fate::waiting);
+    if (defect_ != Defect::follows_nothing) followed_[inbox].try_emplace(key, poller::ReadStatus::waiting);
   }
-  [[nodiscard]] poller::Fate fate(const std::string& inbox, const schema::MessageKey& key) const override {
+  [[nodiscard]] poller::ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override {
     const auto box = followed_.find(inbox);
-    if (box == followed_.end() || !box->second.contains(key)) return poller::Fate::waiting;
+    if (box == followed_.end() || !box->second.contains(key)) return poller::ReadStatus::waiting;
     return box->second.at(key);
   }
   void let_go(const std::string& inbox, const schema::MessageKey& key) override { followed_[inbox].erase(key); }
-  poller::PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override {
-    if (!boxes_.contains(inbox)) return {poller::Put::gone, {}};
+  poller::WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override {
+    if (!boxes_.contains(inbox)) return {poller::WriteStatus::gone, {}};
     if (defect_ == Defect::retracts_nothing) return {};
     for (Entry& entry : boxes_[inbox]) {
       const bool ours = std::find(keys.begin(), keys.end(), entry.key) != keys.end();
@@ -238,12 +238,12 @@ class MemoryMailbox final : public poller::Mailbox {
   }
 
   /// What stands in the way of every post, until it is `done` again.
-  void obstruct(const std::string& inbox, poller::PutResult how) {
+  void obstruct(const std::string& inbox, poller::WriteReceipt how) {
     obstacles_[inbox] = std::move(how);
     goes_at_ = std::numeric_limits<long>::max();
   }
   /// Goes by itself when something was posted once.
-  void obstruct_once(const std::string& inbox, poller::PutResult how) {
+  void obstruct_once(const std::string& inbox, poller::WriteReceipt how) {
     obstacles_[inbox] = std::move(how);
     goes_at_ = posts_ + 1;
   }
@@ -263,8 +263,8 @@ class MemoryMailbox final : public poller::Mailbox {
     for (auto& [key, fate] : followed_[inbox]) {
       const Entry* entry = find(boxes_[inbox], key);
       const bool lost = std::find(lost_.begin(), lost_.end(), key) != lost_.end();
-      fate = entry != nullptr && !entry->read ? poller::Fate::waiting : poller::Fate::consumed;
-      if (entry == nullptr && lost && defect_ != Defect::tells_lost_as_consumed) fate = poller::Fate::lost;
+      fate = entry != nullptr && !entry->read ? poller::ReadStatus::waiting : poller::ReadStatus::consumed;
+      if (entry == nullptr && lost && defect_ != Defect::tells_lost_as_consumed) fate = poller::ReadStatus::lost;
     }
   }
   /// What a new process knows of what was posted: nothing.
@@ -279,7 +279,7 @@ class MemoryMailbox final : public poller::Mailbox {
 
  private:
   struct Look {
-    std::optional<poller::Reader> reader;
+    std::optional<poller::Access> reader;
     std::set<schema::MessageKey> settled;
     std::set<schema::MessageKey> owed;   // to be consumed, however often somebody takes that back
     std::set<schema::MessageKey> again;  // until the look ends
@@ -294,7 +294,7 @@ class MemoryMailbox final : public poller::Mailbox {
       const auto before = look.before.find(entry.key);
       const bool is_news = before != look.before.end() && !before->second && entry.read;
       if (is_news && defect_ != Defect::sees_no_others)
-        batch.signs.push_back({poller::Sign::What::consumed, entry.key, {}});
+        batch.signs.push_back({poller::ConsumerEvidence::What::consumed, entry.key, {}});
       look.before[entry.key] = entry.read;
     }
   }
@@ -318,8 +318,8 @@ class MemoryMailbox final : public poller::Mailbox {
 
   Defect defect_;
   std::map<std::string, Box> boxes_;
-  std::map<std::string, std::map<schema::MessageKey, poller::Fate>> followed_;
-  std::map<std::string, poller::PutResult> obstacles_;
+  std::map<std::string, std::map<schema::MessageKey, poller::ReadStatus>> followed_;
+  std::map<std::string, poller::WriteReceipt> obstacles_;
   long posts_ = 0;
   long goes_at_ = std::numeric_limits<long>::max();  // of posts_: when what obstructs goes
   std::vector<schema::MessageKey> lost_;

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/operations.hpp"
+#include "poller/mailbox/actor_mail.hpp"
 #include "tests/support/patience.hpp"
 
 namespace inbox_poller::poller::testing {
 
-class MemoryOperations : public Operations {
+class MemoryOperations : public ActorMail {
  public:
   explicit MemoryOperations(boost::asio::io_context& loop)
       : loop_(loop) {}

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "poller/exchange/redis_caller.hpp"
+#include "poller/broker/redis_caller.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,9 +4,9 @@
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/exchange/open_exchange.hpp"
-#include "poller/exchange/redis_scripts.hpp"
-#include "poller/exchange/redis_tasks.hpp"
+#include "poller/broker/open_broker.hpp"
+#include "poller/broker/redis_scripts.hpp"
+#include "poller/broker/redis_tasks.hpp"
 
 namespace inbox_poller::poller::cli {
 

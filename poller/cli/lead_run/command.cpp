@@ -1,8 +1,8 @@
-// `lead run`: the command line of LeadHost.
+// `lead run`: the command line of LeadSupervisor.
 #include <algorithm>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/lead_run/host.hpp"
+#include "poller/cli/lead_run/supervisor.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -40,7 +40,7 @@ ExitCode run_lead(Context& context, LeadRunOptions options) {
     const auto lacks = schema::missing_options(options.argv, true).options;
     options.prompts = std::find(lacks.begin(), lacks.end(), "--permission-prompt-tool") == lacks.end();
   }
-  LeadHost host(std::move(options), *socket, context.team, tell);
+  LeadSupervisor host(std::move(options), *socket, context.team, tell);
   const Result<int> code = host.run();
   if (!code) return context.fail(code.error());
   return static_cast<ExitCode>(*code);

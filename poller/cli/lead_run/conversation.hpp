@@ -43,9 +43,9 @@ Batch batch_of(const boost::json::object& answer);
 class Conversation {
  public:
   /// Takes a line, with its newline, that is to be written to the program.
-  using Put = std::function<void(std::string line)>;
+  using WriteStatus = std::function<void(std::string line)>;
 
-  Conversation(const LeadRunOptions& options, MailStream& mail, ToolJudge& judge, Put put, Tell tell)
+  Conversation(const LeadRunOptions& options, MailStream& mail, ToolJudge& judge, WriteStatus put, Tell tell)
       : options_(options), mail_(mail), judge_(judge), put_(std::move(put)), tell_(std::move(tell)) {}
 
   /// A program has been started, or has ended.
@@ -98,7 +98,7 @@ class Conversation {
   const LeadRunOptions& options_;
   MailStream& mail_;
   ToolJudge& judge_;
-  const Put put_;
+  const WriteStatus put_;
   const Tell tell_;
 
   std::string run_;  // of this program: keeps apart the ids that each begins anew

@@ -60,9 +60,9 @@ Letter letter_of(const json::object& arguments) {
 }
 
 /// What is done at once.
-Result<Given> done(Operations& box, std::string_view name, const json::object& arguments) {
+Result<Given> done(ActorMail& box, std::string_view name, const json::object& arguments) {
   const std::string task = text_in(arguments, "task_id");
-  const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", Operations::default_lease.count()));
+  const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", ActorMail::default_lease.count()));
   if (name == "send") return in_answer(box.send(letter_of(arguments)));
   if (name == "post")
     return in_answer("task", box.post(given_text(arguments, "type").value_or("task"), arguments.at("payload")));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "poller/cli/mcp/tools.hpp"
-#include "poller/mailbox/operations.hpp"
+#include "poller/mailbox/actor_mail.hpp"
 
 namespace inbox_poller::poller::cli::mcp {
 
@@ -38,7 +38,7 @@ class Backend {
 /// The tools of everybody and of an actor, over its operations.
 class ActorBackend : public Backend {
  public:
-  ActorBackend(Operations& operations, std::string place) : operations_(operations), place_(std::move(place)) {}
+  ActorBackend(ActorMail& operations, std::string place) : operations_(operations), place_(std::move(place)) {}
 
   bool shows(const Tool& tool) override { return tool.who == Who::everybody || tool.who == Who::actor; }
   [[nodiscard]] std::string instructions() const override;
@@ -48,7 +48,7 @@ class ActorBackend : public Backend {
   [[nodiscard]] std::string whole(const Tool&) const override { return "all of it is below " + place_; }
 
  private:
-  Operations& operations_;
+  ActorMail& operations_;
   std::string place_;
 };
 

@@ -23,7 +23,7 @@ struct LeadPlace {
   std::string team;
 };
 
-class LeadBox : public Operations {
+class LeadBox : public ActorMail {
  public:
   /// The loop has to outlive it.
   LeadBox(boost::asio::io_context& loop, LeadPlace place) : loop_(loop), place_(std::move(place)) {}

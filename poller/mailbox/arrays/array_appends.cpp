@@ -71,9 +71,9 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
   if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
 
   // Of what is known only the last entry is looked at, for its spelling.
-  const KnownEntries& known = this->known(inbox);
+  const PrefixCache& known = this->known(inbox);
   const Head head = recognise(snapshot.bytes, known);
-  const KnownEntries::Border& border = head.entries == known.size() ? known.whole() : known.settled();
+  const PrefixCache::Checkpoint& border = head.entries == known.size() ? known.whole() : known.settled();
   const std::size_t begin = head.entries > 0 ? border.last_begins : 0;
   const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;
   const auto document = InboxDocument::scan(snapshot.bytes.substr(begin), scope(inbox), {begin, from});

@@ -111,7 +111,7 @@ ReadResult ArrayInboxes::read_news(const std::string& inbox, ReadMode mode) {
   return read_as(inbox, mode, &known(inbox));
 }
 
-ReadResult ArrayInboxes::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
+ReadResult ArrayInboxes::read_as(const std::string& inbox, ReadMode mode, const PrefixCache* known) {
   const auto last = last_reads_.extract(inbox);
   all_unchanged_ = false;
   const SteadyTime begun = clock_.steady();
@@ -155,7 +155,7 @@ ReadResult ArrayInboxes::read_as(const std::string& inbox, ReadMode mode, const 
 bool ArrayInboxes::show(ReadResult& reading, std::size_t window) { return show_window(files_, reading, window); }
 
 std::size_t ArrayInboxes::remember(const std::string& inbox, ReadResult& reading, std::size_t window) {
-  KnownEntries& known = known_[inbox];
+  PrefixCache& known = known_[inbox];
   if (window == 0) known.cut(reading.head);
   const auto& entries = reading.document.entries();
   const std::size_t first = reading.head.entries - reading.skipped;  // of those that follow the head
@@ -167,8 +167,8 @@ std::size_t ArrayInboxes::remember(const std::string& inbox, ReadResult& reading
   return last;
 }
 
-const KnownEntries& ArrayInboxes::known(const std::string& inbox) const {
-  static const KnownEntries nothing;
+const PrefixCache& ArrayInboxes::known(const std::string& inbox) const {
+  static const PrefixCache nothing;
   const auto found = known_.find(inbox);
   return found == known_.end() ? nothing : found->second;
 }
@@ -361,7 +361,7 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
   }
   const auto count = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
   const auto rest = InboxDocument::scan(std::move(left), scope(inbox));
-  KnownEntries known;
+  PrefixCache known;
   Head head;
   known.add(head, rest, std::span(rest.entries()).first(std::min(count, rest.entries().size())));
   found->second = std::move(known);

@@ -17,7 +17,7 @@
 #include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "poller/mailbox/arrays/replacement.hpp"
 #include "poller/mailbox/arrays/lock_directory.hpp"
-#include "poller/mailbox/turns.hpp"
+#include "poller/mailbox/scan_rotation.hpp"
 
 namespace inbox_poller::poller {
 
@@ -54,7 +54,7 @@ class ArrayInboxes {
   /// entries of the document are known now.
   std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window);
   /// What remember() covers.
-  [[nodiscard]] const KnownEntries& known(const std::string& inbox) const;
+  [[nodiscard]] const PrefixCache& known(const std::string& inbox) const;
   /// Glances tell of a change, whatever was read last.
   void see_as_changed(const std::string& inbox);
   /// Whoever reads this inbox next has never seen it.
@@ -122,7 +122,7 @@ class ArrayInboxes {
   /// Reads the folder's names anew.
   Status list(const Directory& folder);
   /// `known` null: all of it.
-  ReadResult read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known);
+  ReadResult read_as(const std::string& inbox, ReadMode mode, const PrefixCache* known);
   [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
 
   WriteResult mark_in_place(const Directory& folder, const std::string& inbox, std::span<const InPlaceEdit> edits);
@@ -150,9 +150,9 @@ class ArrayInboxes {
   std::uint64_t size_limit_;  // bytes
   LockDirectory locks_;
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
-  std::map<std::string, KnownEntries> known_;   // by inbox
+  std::map<std::string, PrefixCache> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
-  Turns turns_;                                 // among them
+  ScanRotation turns_;                                 // among them
   std::optional<Directory> inboxes_;            // open from look_by_name() to the glances() of the same poll
   bool rests_ = false;                          // so long: the folder is as it was listed, and was not opened
   std::optional<LastRead> listed_;              // the folder, opened step by step

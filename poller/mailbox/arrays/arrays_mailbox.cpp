@@ -7,7 +7,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-PutResult told(WriteResult result) { return {put_of(result.outcome), std::move(result.detail)}; }
+WriteReceipt told(WriteResult result) { return {put_of(result.outcome), std::move(result.detail)}; }
 
 }  // namespace
 
@@ -30,16 +30,16 @@ ArraysMailbox::ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettin
       roster_(files, clock, settings_.size_limit),
       team_files_(files, clock, settings_.size_limit) {}
 
-std::vector<PutResult> ArraysMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+std::vector<WriteReceipt> ArraysMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   std::vector<ArrayInboxes::Appended> batch;
   for (const schema::Message& message : messages) batch.push_back({encode_entry(message)});
   inboxes_.append(inbox, batch);
-  std::vector<PutResult> results;
+  std::vector<WriteReceipt> results;
   for (auto& [entry, receipt, result] : batch) {
     if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
       all_told_ = false;
       const schema::MessageKey key = receipt.key;
-      posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
+      posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), ReadStatus::waiting});
     }
     results.push_back(told(std::move(result)));
   }
@@ -50,14 +50,14 @@ std::string ArraysMailbox::encode(const schema::Message& message) const { return
 
 void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
   all_told_ = false;
-  posted_[inbox].try_emplace(key, Posted{{key, {}, false}, Fate::waiting});
+  posted_[inbox].try_emplace(key, Posted{{key, {}, false}, ReadStatus::waiting});
 }
 
-Fate ArraysMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+ReadStatus ArraysMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
   const auto box = posted_.find(inbox);
-  if (box == posted_.end()) return Fate::waiting;
+  if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.find(key);
-  return found == box->second.end() ? Fate::waiting : found->second.fate;
+  return found == box->second.end() ? ReadStatus::waiting : found->second.fate;
 }
 
 void ArraysMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
@@ -72,20 +72,20 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   if (found == posted_.end()) return;
   std::optional<EntryIndex> entries;
   if (reading != nullptr) entries.emplace(*reading, inboxes_.known(inbox));
-  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : Fate::consumed;
+  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : ReadStatus::consumed;
 }
 
-PutResult ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+WriteReceipt ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
   inboxes_.see_as_changed(inbox);  // what came into it since the look of this poll was not seen by anybody
-  if (reading.outcome != ReadOutcome::document) return {Put::gone, reading.detail};
+  if (reading.outcome != ReadOutcome::document) return {WriteStatus::gone, reading.detail};
   std::vector<std::size_t> unread;
   const auto& entries = reading.document.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool ours = std::find(keys.begin(), keys.end(), entries[i].key) != keys.end();
     if (ours && entries[i].read != ReadFlag::read) unread.push_back(i);
   }
-  return unread.empty() ? PutResult{} : told(inboxes_.mark_read(inbox, reading.document, unread));
+  return unread.empty() ? WriteReceipt{} : told(inboxes_.mark_read(inbox, reading.document, unread));
 }
 
 bool ArraysMailbox::roster_changed() {
@@ -93,7 +93,7 @@ bool ArraysMailbox::roster_changed() {
   // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
   // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
   // else is left to those who open it.
-  if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= Turns::once_around) {
+  if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= ScanRotation::once_around) {
     const Result<FileStat> team = files_.stat_at(absolute, settings_.team_dir);
     if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;
     trusted_at_ = now;
@@ -112,31 +112,31 @@ Result<schema::Roster> ArraysMailbox::roster() {
   return team.error();
 }
 
-PutResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
+WriteReceipt ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.mend(*team, without) : stopped_by(team.error()));
 }
 
-PutResult ArraysMailbox::add_member(const std::string& name, const std::string& entry) {
+WriteReceipt ArraysMailbox::add_member(const std::string& name, const std::string& entry) {
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.add_member(*team, name, entry) : stopped_by(team.error()));
 }
 
-PutResult ArraysMailbox::remove_member(const std::string& name) {
+WriteReceipt ArraysMailbox::remove_member(const std::string& name) {
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.remove_member(*team, name) : stopped_by(team.error()));
 }
 
 TaskAssigned ArraysMailbox::assign_task(const std::string& task, const std::string& name,
                                         const std::function<bool(const std::string& owner)>& is_there) {
-  if (settings_.tasks_dir.empty()) return {{Put::gone, {}}, {}};
+  if (settings_.tasks_dir.empty()) return {{WriteStatus::gone, {}}, {}};
   const Result<Directory> tasks = open_dir_below(files_, settings_.tasks_dir);
   if (tasks) return team_files_.assign_task(*tasks, task, name, is_there);
   return {told(stopped_by(tasks.error())), {}};
 }
 
 TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
-  if (settings_.tasks_dir.empty()) return {{Put::gone, {}}, {}};
+  if (settings_.tasks_dir.empty()) return {{WriteStatus::gone, {}}, {}};
   const Result<Directory> tasks = open_dir_below(files_, settings_.tasks_dir);
   if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);
   return {told(stopped_by(tasks.error())), {}};

@@ -15,7 +15,7 @@
 #include "poller/mailbox/arrays/other_consumers.hpp"
 #include "poller/mailbox/arrays/roster_file.hpp"
 #include "poller/mailbox/arrays/team_files.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/mailbox/roster_store.hpp"
 
 namespace inbox_poller::poller {
 
@@ -31,7 +31,7 @@ struct ArraysSettings {
 /// As a configuration has it, without a pool.
 ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team);
 
-class ArraysMailbox final : public Mailbox, public Members {
+class ArraysMailbox final : public Mailbox, public RosterStore {
  public:
   ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettings settings);
 
@@ -41,31 +41,31 @@ class ArraysMailbox final : public Mailbox, public Members {
   Result<std::span<const News>> news() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string inbox, Reader reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
+  boost::asio::awaitable<Batch> take(std::string inbox, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Ack> disposals) override;
   void rewind(const std::string& inbox) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::string encode(const schema::Message& message) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& inbox) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string inbox, Choose choose) override;
+  boost::asio::awaitable<Trimmed> trim(std::string inbox, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return inboxes_.contention(); }
   [[nodiscard]] std::string place_of(const std::string& inbox) const override { return inboxes_.path_of(inbox); }
 
   using Mailbox::post;
-  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
+  std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
+  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return roster_.copy(); }
   void remember_roster(RosterCopy copy) override { roster_.remember(std::move(copy)); }
   [[nodiscard]] bool roster_is_lost() const override { return roster_.is_lost(); }
-  PutResult mend_roster(const std::vector<std::string>& without) override;
-  PutResult remove_member(const std::string& name) override;
-  PutResult add_member(const std::string& name, const std::string& entry) override;
+  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
+  WriteReceipt remove_member(const std::string& name) override;
+  WriteReceipt add_member(const std::string& name, const std::string& entry) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
@@ -73,7 +73,7 @@ class ArraysMailbox final : public Mailbox, public Members {
  private:
   struct Posted {
     AppendReceipt receipt;
-    Fate fate = Fate::waiting;
+    ReadStatus fate = ReadStatus::waiting;
   };
   using PostedKeys = std::map<schema::MessageKey, Posted>;
 
@@ -93,7 +93,7 @@ class ArraysMailbox final : public Mailbox, public Members {
     bool leaves_some = false;          // something did not fit, or could not be marked
   };
   struct Box {
-    std::optional<Reader> reader;
+    std::optional<Access> reader;
     KeySet settled;  // of what the known head does not cover
     KeySet owed;     // to be marked: of an owner what the head does not cover, beside another all that is there
     std::optional<Look> look;
@@ -110,13 +110,13 @@ class ArraysMailbox final : public Mailbox, public Members {
   /// Nobody has ever looked into it.
   void forget(const std::string& inbox);
   boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
-  boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, Reader reader);
+  boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, Access reader);
   /// Null when the inbox is gone, and what was in it with it.
   void tell_fates(const std::string& inbox, const ReadResult* reading);
   void note_damage(Box& box, const ReadResult& reading, Batch& batch) const;
   /// What others did with the inbox since the last reading.
   void look_for_others(Box& box, const ReadResult& reading, Batch& batch);
-  void overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Sighting& sighting, Batch& batch);
+  void overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Observation& sighting, Batch& batch);
   /// The next piece.
   void show_some(Box& box, std::size_t most, Batch& batch);
   [[nodiscard]] static bool was_shown(const Box& box, const InboxEntry& entry);
@@ -134,7 +134,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   boost::asio::awaitable<WriteResult> mark_some(const std::string& inbox, const InboxDocument& document,
                                                 std::span<const std::size_t> indexes);
   enum class Round { done, nothing_to_gain, try_again, gave_up };
-  boost::asio::awaitable<Round> trim_once(const std::string& inbox, const Choose& choose, Trimmed& trimmed);
+  boost::asio::awaitable<Round> trim_once(const std::string& inbox, const RetentionPolicy& choose, Trimmed& trimmed);
   Round trimmed(const std::string& inbox, const InboxDocument& document, const std::vector<std::size_t>& leaving,
                 WriteResult result, Trimmed& told);
 

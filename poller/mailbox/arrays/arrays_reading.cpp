@@ -91,10 +91,10 @@ void ArraysMailbox::rewind(const std::string& inbox) {
 
 Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const { return decode_whole_entry(bytes); }
 
-asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std::size_t most) {
+asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Access reader, std::size_t most) {
   const auto known = boxes_.find(inbox);
   // What was seen there in passing is new to its owner, and the other way round.
-  if (known != boxes_.end() && (known->second.reader == Reader::passer_by) != (reader == Reader::passer_by))
+  if (known != boxes_.end() && (known->second.reader == Access::peek) != (reader == Access::peek))
     forget(inbox);
   Batch batch;
   if (auto& box = boxes_[inbox]; box.look && box.look->is_settled && !box.look->is_over) {
@@ -118,15 +118,15 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
   if (batch.state == BoxState::missing || batch.state == BoxState::not_regular) forget(inbox);
   auto& box = boxes_[inbox];
   box.reader = reader;
-  box.unfinished = reader != Reader::passer_by;  // who passes by looks again when something changes
-  if (reader != Reader::passer_by) note_damage(box, reading, batch);
+  box.unfinished = reader != Access::peek;  // who passes by looks again when something changes
+  if (reader != Access::peek) note_damage(box, reading, batch);
   if (batch.state != BoxState::open && batch.state != BoxState::torn) co_return batch;
   batch.size.entries = reading.skipped + reading.document.entries().size();
   batch.size.unread =
       static_cast<std::size_t>(std::count_if(reading.document.entries().begin(), reading.document.entries().end(),
                                              [](const auto& entry) { return entry.read != ReadFlag::read; }));
   batch.size.bytes = reading.windows.empty() ? 0 : reading.windows.back().bytes.end;
-  if (batch.state == BoxState::open && reader != Reader::passer_by) look_for_others(box, reading, batch);
+  if (batch.state == BoxState::open && reader != Access::peek) look_for_others(box, reading, batch);
   box.look = Look{};
   box.look->reading = std::move(reading);
   if (batch.state == BoxState::open) {
@@ -149,9 +149,9 @@ asio::awaitable<ReadResult> ArraysMailbox::read_once(std::string inbox, std::uin
   co_return co_await offload(*settings_.pool, std::move(work));
 }
 
-asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Reader reader) {
-  const bool may_lock = reader == Reader::owner || reader == Reader::beside;
-  const int reads = reader == Reader::passer_by ? 1 : reads_a_look;
+asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Access reader) {
+  const bool may_lock = reader == Access::exclusive || reader == Access::shared;
+  const int reads = reader == Access::peek ? 1 : reads_a_look;
   const auto size = inboxes_.size_of(inbox);
   ReadResult result;
   for (int attempt = 0; attempt < reads; ++attempt) {
@@ -176,15 +176,15 @@ void ArraysMailbox::note_damage(Box& box, const ReadResult& reading, Batch& batc
 
 void ArraysMailbox::look_for_others(Box& box, const ReadResult& reading, Batch& batch) {
   const auto sighting = box.others.look(reading.document, clock_.wall_ms(), {reading.knew, reading.skipped});
-  for (const auto& key : sighting.flipped) batch.signs.push_back({Sign::What::flipped, key, {}});
-  if (sighting.swept) batch.signs.push_back({Sign::What::swept, {}, {}});
-  if (box.reader == Reader::beside) overtaken(box, reading.document, sighting, batch);
+  for (const auto& key : sighting.flipped) batch.signs.push_back({ConsumerEvidence::What::flipped, key, {}});
+  if (sighting.swept) batch.signs.push_back({ConsumerEvidence::What::swept, {}, {}});
+  if (box.reader == Access::shared) overtaken(box, reading.document, sighting, batch);
   for (const auto& one : sighting.consumed)
-    batch.signs.push_back({Sign::What::consumed, one.key, milliseconds(one.waited_ms)});
+    batch.signs.push_back({ConsumerEvidence::What::consumed, one.key, milliseconds(one.waited_ms)});
   batch.size.oldest_unread_ms = box.others.waiting().oldest_ms;
 }
 
-void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Sighting& sighting,
+void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Observation& sighting,
                               Batch& batch) {
   // Old clients read, then lock, mark and write all of it anew. When that leaves our own mark behind and changes
   // nothing else, the lead had something to mark, which it had read as unread: what we marked.
@@ -198,7 +198,7 @@ void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const Oth
     const auto marked = box.marked.find(entry.key.value);
     if (marked == box.marked.end() || entry.in_place) continue;
     const auto since = std::chrono::duration_cast<milliseconds>(now - marked->second);
-    if (!may_have_other_reasons) batch.signs.push_back({Sign::What::consumed, entry.key, since});
+    if (!may_have_other_reasons) batch.signs.push_back({ConsumerEvidence::What::consumed, entry.key, since});
     box.marked.erase(marked);
   }
 }
@@ -208,7 +208,7 @@ bool ArraysMailbox::was_shown(const Box& box, const InboxEntry& entry) {
 }
 
 bool ArraysMailbox::is_owed(const Box& box, const InboxEntry& entry) {
-  const bool by_head = entry.known && box.reader == Reader::owner && !box.look->anew;
+  const bool by_head = entry.known && box.reader == Access::exclusive && !box.look->anew;
   return by_head || box.owed.contains(entry.key);
 }
 
@@ -230,22 +230,22 @@ void ArraysMailbox::show_some(Box& box, std::size_t most, Batch& batch) {
   batch.more = look.next < window.last || look.window + 1 < look.reading.windows.size();
 }
 
-asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Disposal> disposals) {
+asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Ack> disposals) {
   const auto found = boxes_.find(inbox);
   if (found == boxes_.end() || !found->second.look || found->second.look->is_settled) co_return Settled{};
   Box& box = found->second;
   Look& look = *box.look;
-  if (look.is_over) co_return Settled{{Put::busy, {}}, 0};
+  if (look.is_over) co_return Settled{{WriteStatus::busy, {}}, 0};
   InboxDocument& document = look.reading.document;
   look.is_settled = true;
   std::vector<Fingerprint> settled;
   std::vector<Fingerprint> owed;
   for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
-    look.leaves_some = look.leaves_some || disposals[i] == Disposal::again;
-    if (disposals[i] == Disposal::again) continue;
+    look.leaves_some = look.leaves_some || disposals[i] == Ack::requeue;
+    if (disposals[i] == Ack::requeue) continue;
     const InboxEntry& entry = document.entries()[look.shown[i]];
     settled.push_back(fingerprint(entry.key));
-    if (disposals[i] != Disposal::consume) continue;
+    if (disposals[i] != Ack::ack) continue;
     owed.push_back(settled.back());
     if (can_be_marked(document, entry)) look.to_mark.push_back(look.shown[i]);
   }
@@ -258,7 +258,7 @@ asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Di
   WriteResult result = co_await mark(inbox, box);
   if (is_last && result.outcome == WriteOutcome::done && !look.to_replace.empty())
     result = with_marks_of(result, co_await mark_by_replacement(inbox, box));
-  look.leaves_some = look.leaves_some || put_of(result.outcome) != Put::done;
+  look.leaves_some = look.leaves_some || put_of(result.outcome) != WriteStatus::done;
   Settled told{{put_of(result.outcome), result.detail}, result.marked};
   const std::size_t known = inboxes_.remember(inbox, look.reading, look.window);
   if (is_last) {
@@ -277,12 +277,12 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
     const InboxEntry& entry = document.entries()[i];
     if (i >= known && was_shown(box, entry)) settled.push_back(fingerprint(entry.key));
     // What the head covered until somebody took our flag back is owed by itself from now on.
-    if ((i >= known || box.reader == Reader::beside) && is_owed(box, entry))
+    if ((i >= known || box.reader == Access::shared) && is_owed(box, entry))
       owed.push_back(fingerprint(entry.key));
   }
   box.settled = KeySet(std::move(settled));
   // Beside another, what stands in the part that was left out is owed too, should somebody take our flag back.
-  if (box.reader != Reader::beside || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
+  if (box.reader != Access::shared || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
   box.others.leave_to_mailbox(document, known);
   if (box.look->anew) box.rewound = false;
   box.unfinished = box.look->leaves_some;
@@ -291,7 +291,7 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
 
 void ArraysMailbox::note_mark(Box& box, const schema::MessageKey& key) const {
   box.others.marked_by_us(key);
-  if (box.reader == Reader::beside) box.marked[key.value] = clock_.steady();
+  if (box.reader == Access::shared) box.marked[key.value] = clock_.steady();
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
@@ -332,7 +332,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
 /// An owner alone: whoever is beside another wants each flag as soon as it may be set.
 bool ArraysMailbox::may_replace(const Box& box) const {
   const bool has_rested = !box.replaced || clock_.steady() - *box.replaced >= settings_.poll_interval;
-  return box.reader == Reader::owner && !box.is_in_the_way && has_rested;
+  return box.reader == Access::exclusive && !box.is_in_the_way && has_rested;
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbox, Box& box) {
@@ -360,7 +360,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
       result = work();
     if (result.outcome != WriteOutcome::lock_held) break;
   }
-  box.is_in_the_way = put_of(result.outcome) != Put::done;
+  box.is_in_the_way = put_of(result.outcome) != WriteStatus::done;
   if (box.is_in_the_way) co_return result;
   const auto& entries = document.entries();
   const bool stays =  // every byte but the flags is where it was read
@@ -409,19 +409,19 @@ std::function<bool(const schema::MessageKey&)> ArraysMailbox::held(const std::st
   };
 }
 
-asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, Choose choose) {
+asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, RetentionPolicy choose) {
   Trimmed told;
   auto end = Round::try_again;
   for (int round = 0; round < trim_rounds && end == Round::try_again; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(15), milliseconds(50));
     end = co_await trim_once(inbox, choose, told);
   }
-  if (end == Round::try_again) told.put = Put::busy;
-  if (end == Round::nothing_to_gain) told.put = Put::already;
+  if (end == Round::try_again) told.put = WriteStatus::busy;
+  if (end == Round::nothing_to_gain) told.put = WriteStatus::unchanged;
   co_return told;
 }
 
-asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string& inbox, const Choose& choose,
+asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string& inbox, const RetentionPolicy& choose,
                                                                Trimmed& told) {
   // All of it, whatever is known of its head.
   auto read = [this, inbox] { return inboxes_.read(inbox, ReadMode::unlocked); };
@@ -437,7 +437,7 @@ asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string
   for (const auto& entry : document.entries())
     items.push_back({&entry.key, entry.bytes.size(), entry.read == ReadFlag::read});
   const auto leaving = co_await choose(items, document.bytes().size());
-  told.put = Put::gone;
+  told.put = WriteStatus::gone;
   if (!leaving) co_return Round::gave_up;
   if (leaving->empty()) co_return Round::nothing_to_gain;
   auto remove = [this, &inbox, &document, &leaving] { return inboxes_.remove(inbox, document, *leaving); };
@@ -454,9 +454,9 @@ ArraysMailbox::Round ArraysMailbox::trimmed(const std::string& inbox, const Inbo
                                             Trimmed& told) {
   told.put = put_of(result.outcome);
   told.detail = std::move(result.detail);
-  if (told.put == Put::busy) return Round::try_again;  // a peer, at the same moment
-  if (told.put == Put::fault) forget(inbox);           // gone or not: the next reading is a first one
-  if (told.put != Put::done) return Round::gave_up;
+  if (told.put == WriteStatus::busy) return Round::try_again;  // a peer, at the same moment
+  if (told.put == WriteStatus::fault) forget(inbox);           // gone or not: the next reading is a first one
+  if (told.put != WriteStatus::done) return Round::gave_up;
   Box& box = boxes_[inbox];
   const auto now = clock_.steady();
   auto& trimmed = trimmed_[inbox];

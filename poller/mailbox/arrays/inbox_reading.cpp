@@ -41,10 +41,10 @@ Result<std::string> read_range(FileSystem& files, const File& file, std::uint64_
 /// Follows the borders of what is known as long as the bytes agree. `next` gives at most so many of them, in order;
 /// nothing where there are no more.
 template <typename Next>
-Head recognise_by(Next next, std::uint64_t size, const KnownEntries& known) {
+Head recognise_by(Next next, std::uint64_t size, const PrefixCache& known) {
   Head best;
   Head running;
-  for (const KnownEntries::Border* border : {&known.settled(), &known.whole()}) {
+  for (const PrefixCache::Checkpoint* border : {&known.settled(), &known.whole()}) {
     if (border->entries == running.entries) continue;
     if (border->offset > size) break;
     while (running.offset < border->offset) {
@@ -60,7 +60,7 @@ Head recognise_by(Next next, std::uint64_t size, const KnownEntries& known) {
   return best;
 }
 
-Result<Head> recognise_file(FileSystem& files, const File& file, const KnownEntries& known) {
+Result<Head> recognise_file(FileSystem& files, const File& file, const PrefixCache& known) {
   std::optional<Error> fault;
   const auto buffer = std::make_unique_for_overwrite<char[]>(known.size() > 0 ? chunk_size : 0);
   std::uint64_t offset = 0;
@@ -123,7 +123,7 @@ ReadResult read_whole(const InboxSource& source, Snapshot& snapshot) {
   return result;
 }
 
-ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Snapshot& snapshot, std::size_t window) {
+ReadResult read_behind(const InboxSource& source, const PrefixCache& known, Snapshot& snapshot, std::size_t window) {
   FileSystem& files = source.files;
   snapshot = open_snapshot(files, source.clock, source.folder, source.file, source.limit);
   ReadResult result;
@@ -169,7 +169,7 @@ bool show_window(FileSystem& files, ReadResult& reading, std::size_t window) {
   return true;
 }
 
-Head recognise(std::string_view bytes, const KnownEntries& known) {
+Head recognise(std::string_view bytes, const PrefixCache& known) {
   const std::size_t size = bytes.size();
   const auto next = [&](std::uint64_t most) {
     const std::string_view some = bytes.substr(0, static_cast<std::size_t>(most));

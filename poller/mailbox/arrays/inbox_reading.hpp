@@ -27,7 +27,7 @@ ReadResult read_whole(const InboxSource& source, Snapshot& snapshot);
 
 /// What follows the known head. A file that moves or does not parse is read as a whole once more, for those who
 /// salvage.
-ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Snapshot& snapshot,
+ReadResult read_behind(const InboxSource& source, const PrefixCache& known, Snapshot& snapshot,
                        std::size_t window = window_size);
 
 /// Puts the bytes of a window at hand, if the file still has them.
@@ -39,6 +39,6 @@ bool is_blank(const InboxDocument& document);
 std::string describe(const schema::ScanProblem& problem);
 
 /// The longest known beginning that these bytes have.
-Head recognise(std::string_view bytes, const KnownEntries& known);
+Head recognise(std::string_view bytes, const PrefixCache& known);
 
 }  // namespace inbox_poller::poller

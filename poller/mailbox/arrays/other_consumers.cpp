@@ -4,9 +4,9 @@
 
 namespace inbox_poller::poller {
 
-OtherConsumers::Sighting OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognised recognised) {
+OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognised recognised) {
   if (!looked_) recognised.knew = 0;
-  Sighting sighting;
+  Observation sighting;
   std::unordered_map<std::string, Entry> now;
   now.reserve(document.entries().size());
   bool any_read = recognised.left_out > 0;

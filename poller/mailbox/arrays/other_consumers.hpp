@@ -18,7 +18,7 @@ class OtherConsumers {
     schema::MessageKey key;
     EpochMs waited_ms = 0;  // from our first look at it
   };
-  struct Sighting {
+  struct Observation {
     std::vector<Consumed> consumed;           // unread before, and neither there nor unread now, not by us
     std::vector<schema::MessageKey> flipped;  // new here, and read already: nobody writes a message like that
     bool swept = false;                       // every read entry has gone at once: what a consumer that deletes does
@@ -30,7 +30,7 @@ class OtherConsumers {
     std::size_t left_out = 0;
   };
   /// Compares with the reading before.
-  Sighting look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
+  Observation look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
   /// The mailbox knows the first so many entries of the document now, all read, and tells them from new ones.
   void leave_to_mailbox(const InboxDocument&, std::size_t entries);
   /// We have marked these read; their going is no surprise.

@@ -18,21 +18,21 @@ BoxState state_of(ReadOutcome outcome) {
   return BoxState::fault;
 }
 
-Put put_of(WriteOutcome outcome) {
+WriteStatus put_of(WriteOutcome outcome) {
   switch (outcome) {
-    case WriteOutcome::done: return Put::done;
-    case WriteOutcome::already_there: return Put::already;
+    case WriteOutcome::done: return WriteStatus::done;
+    case WriteOutcome::already_there: return WriteStatus::unchanged;
     case WriteOutcome::lock_held:
-    case WriteOutcome::changed: return Put::busy;
-    case WriteOutcome::lock_foreign: return Put::blocked;
-    case WriteOutcome::missing: return Put::gone;
-    case WriteOutcome::refused: return Put::refused;
+    case WriteOutcome::changed: return WriteStatus::busy;
+    case WriteOutcome::lock_foreign: return WriteStatus::blocked;
+    case WriteOutcome::missing: return WriteStatus::gone;
+    case WriteOutcome::refused: return WriteStatus::refused;
     case WriteOutcome::fault: break;
   }
-  return Put::fault;
+  return WriteStatus::fault;
 }
 
-EntryIndex::EntryIndex(const ReadResult& reading, const KnownEntries& known)
+EntryIndex::EntryIndex(const ReadResult& reading, const PrefixCache& known)
     : known_(known), empty_(reading.skipped == 0 && reading.document.entries().empty()) {
   unread_.reserve(reading.document.entries().size());
   for (const InboxEntry& entry : reading.document.entries())
@@ -45,14 +45,14 @@ std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {
   return known_.contains(key, known_.size()) ? std::optional(false) : std::nullopt;
 }
 
-Fate fate_in(const EntryIndex& entries, const AppendReceipt& receipt) {
-  if (const auto unread = entries.is_unread(receipt.key)) return *unread ? Fate::waiting : Fate::consumed;
+ReadStatus fate_in(const EntryIndex& entries, const AppendReceipt& receipt) {
+  if (const auto unread = entries.is_unread(receipt.key)) return *unread ? ReadStatus::waiting : ReadStatus::consumed;
   const bool earlier_still_unread =
       std::any_of(receipt.unread_before.begin(), receipt.unread_before.end(),
                   [&](const schema::MessageKey& key) { return entries.is_unread(key).value_or(false); });
   // An owner that only marks takes nothing out; a person who clears an inbox does, and leaves it empty.
   const bool vanished = receipt.keeps_read && !entries.empty();
-  return earlier_still_unread || vanished ? Fate::lost : Fate::consumed;
+  return earlier_still_unread || vanished ? ReadStatus::lost : ReadStatus::consumed;
 }
 
 }  // namespace inbox_poller::poller

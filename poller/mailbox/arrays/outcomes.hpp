@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/arrays/known_entries.hpp"
+#include "poller/mailbox/arrays/prefix_cache.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
@@ -89,7 +89,7 @@ enum class WriteOutcome {
 };
 
 /// The same, as the port says it.
-Put put_of(WriteOutcome);
+WriteStatus put_of(WriteOutcome);
 
 struct WriteResult {
   WriteOutcome outcome = WriteOutcome::done;
@@ -108,19 +108,19 @@ struct AppendReceipt {
 class EntryIndex {
  public:
   /// `known` is what was known before that reading.
-  EntryIndex(const ReadResult& reading, const KnownEntries& known);
+  EntryIndex(const ReadResult& reading, const PrefixCache& known);
   [[nodiscard]] bool empty() const { return empty_; }
   /// Nothing when there is no such entry.
   [[nodiscard]] std::optional<bool> is_unread(const schema::MessageKey& key) const;
 
  private:
   std::unordered_map<std::string_view, bool> unread_;
-  const KnownEntries& known_;
+  const PrefixCache& known_;
   bool empty_;
 };
 
 /// What became of something we appended, going by a later reading: `consumed` when it is marked read, or gone together
 /// with what stood unread before it; `lost` when it is gone while those are still there: a peer's unlocked write ate it.
-Fate fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
+ReadStatus fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
 
 }  // namespace inbox_poller::poller

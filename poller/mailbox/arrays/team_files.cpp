@@ -47,30 +47,30 @@ TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string
 TaskAssigned TeamFiles::assign_task(const Directory& tasks, const std::string& task, const std::string& name,
                                     const std::function<bool(const std::string& owner)>& is_there) {
   TaskAssigned result;
-  const auto end = [&](const PutResult& how) {
-    static_cast<PutResult&>(result) = how;
+  const auto end = [&](const WriteReceipt& how) {
+    static_cast<WriteReceipt&>(result) = how;
     return std::move(result);
   };
   const std::string file = task + ".json";
-  if (!is_task_file(file)) return end({Put::gone, {}});
+  if (!is_task_file(file)) return end({WriteStatus::gone, {}});
   Snapshot snapshot = take_snapshot(files_, clock_, tasks, file, size_limit_);
-  if (snapshot.outcome == ReadOutcome::missing) return end({Put::gone, {}});
+  if (snapshot.outcome == ReadOutcome::missing) return end({WriteStatus::gone, {}});
   Result<schema::Task> found = schema::decode_task(snapshot.bytes);
   if (snapshot.outcome == ReadOutcome::torn || (!found && !snapshot.settled))
-    return end({Put::busy, "task " + task + " is being written by somebody"});
-  if (snapshot.outcome != ReadOutcome::document) return end({Put::refused, snapshot.detail});
-  if (!found) return end({Put::refused, found.error().message});
+    return end({WriteStatus::busy, "task " + task + " is being written by somebody"});
+  if (snapshot.outcome != ReadOutcome::document) return end({WriteStatus::refused, snapshot.detail});
+  if (!found) return end({WriteStatus::refused, found.error().message});
   result.task = *found;
-  if (PutResult may = may_assign(*found, name, is_there); may.put != Put::done) return end(may);
+  if (WriteReceipt may = may_assign(*found, name, is_there); may.put != WriteStatus::done) return end(may);
   Result<std::string> wanted = schema::assigned(snapshot.bytes, name);
-  if (!wanted) return end({Put::refused, wanted.error().message});
+  if (!wanted) return end({WriteStatus::refused, wanted.error().message});
   std::vector<Held> held;
   held.push_back({file, std::move(snapshot), *std::move(found), *std::move(wanted)});
   std::vector<schema::Task> done;
   const WriteResult how = release(tasks, held, done);
   if (how.outcome != WriteOutcome::done) return end({put_of(how.outcome), how.detail});
   const Status synced = files_.sync_dir(tasks);
-  return synced.ok() ? end({Put::done, how.detail}) : end({Put::fault, synced.error().message});
+  return synced.ok() ? end({WriteStatus::done, how.detail}) : end({WriteStatus::fault, synced.error().message});
 }
 
 Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const std::string& name,

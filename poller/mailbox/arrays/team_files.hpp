@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "poller/mailbox/arrays/replacement.hpp"
-#include "poller/mailbox/members.hpp"
+#include "poller/mailbox/roster_store.hpp"
 
 namespace inbox_poller::poller {
 

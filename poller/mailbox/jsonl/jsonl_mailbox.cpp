@@ -27,7 +27,7 @@ std::string jsonl_file(const std::string& box) { return box + std::string(jsonl_
 
 bool is_missing(const Error& error) { return is_errno(error, ENOENT) || is_errno(error, ENOTDIR); }
 
-PutResult stopped_at(const Error& error) { return {is_missing(error) ? Put::gone : Put::fault, error.message}; }
+WriteReceipt stopped_at(const Error& error) { return {is_missing(error) ? WriteStatus::gone : WriteStatus::fault, error.message}; }
 
 std::string seconds_text(EpochMs moment) {
   std::string text = std::to_string(moment / 1000) + "." + std::to_string(1000 + moment % 1000).substr(1);
@@ -97,7 +97,7 @@ LinePost::KeyOf JsonlMailbox::key_in(const std::string& inbox) const {
 }
 
 bool JsonlMailbox::is_as_listed() {
-  if (!turns_.are_taken() || !listed_ || clock_.steady() - opened_ >= Turns::once_around) return false;
+  if (!turns_.are_taken() || !listed_ || clock_.steady() - opened_ >= ScanRotation::once_around) return false;
   const auto now = files_.stat_at(absolute, boxes_path());
   return now && *listed_ == version_of(*now);
 }
@@ -154,7 +154,7 @@ Result<std::span<const News>> JsonlMailbox::news() {
   return std::span<const News>(news_);
 }
 
-asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::size_t most) {
+asio::awaitable<Batch> JsonlMailbox::take(std::string name, Access reader, std::size_t most) {
   Batch batch;
   all_told_ = false;
   if (posts_.follows(jsonl_file(name))) {
@@ -179,7 +179,7 @@ asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::
   co_return batch;
 }
 
-asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Disposal> disposals) {
+asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Ack> disposals) {
   all_told_ = false;
   const auto folder = open_boxes();
   const auto known = boxes_.find(name);
@@ -204,21 +204,21 @@ std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::str
   };
 }
 
-asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, Choose) {
+asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, RetentionPolicy) {
   Trimmed nothing;  // what is consumed has gone
-  nothing.put = Put::already;
+  nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
 
-std::vector<PutResult> JsonlMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
-  std::vector<PutResult> results(messages.size());
+std::vector<WriteReceipt> JsonlMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  std::vector<WriteReceipt> results(messages.size());
   all_told_ = false;
-  const auto all = [&](const PutResult& result) {
+  const auto all = [&](const WriteReceipt& result) {
     std::ranges::fill(results, result);
     return results;
   };
   if (!schema::is_valid_name(inbox) || inbox == settings_.lead)
-    return all({Put::refused, "'" + inbox + "' is not a worker's name that we write to (A-Z a-z 0-9 _ -, at most 64)"});
+    return all({WriteStatus::refused, "'" + inbox + "' is not a worker's name that we write to (A-Z a-z 0-9 _ -, at most 64)"});
   const auto folder = open_boxes();
   if (!folder) return all(stopped_at(folder.error()));
   std::vector<LinePost::Line> lines;
@@ -227,7 +227,7 @@ std::vector<PutResult> JsonlMailbox::post(const std::string& inbox, std::span<co
     const schema::Message& message = messages[i];
     auto line = encode_jsonl(message, inbox, generation_);
     if (!line) {
-      results[i] = {Put::refused, line.error().message};
+      results[i] = {WriteStatus::refused, line.error().message};
     } else if (auto kept = keep_request(message, inbox); !kept.ok()) {
       std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), stopped_at(kept.error()));
       break;
@@ -281,7 +281,7 @@ void JsonlMailbox::follow(const std::string& inbox, const schema::MessageKey& ke
   posts_.follow(jsonl_file(inbox), key);
 }
 
-Fate JsonlMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+ReadStatus JsonlMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
   return posts_.fate(jsonl_file(inbox), key);
 }
 
@@ -289,7 +289,7 @@ void JsonlMailbox::let_go(const std::string& inbox, const schema::MessageKey& ke
   posts_.let_go(jsonl_file(inbox), key);
 }
 
-PutResult JsonlMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+WriteReceipt JsonlMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   all_told_ = false;
   const auto folder = open_boxes();
   if (!folder) return stopped_at(folder.error());
@@ -378,12 +378,12 @@ void JsonlMailbox::hear_senders(const Directory& folder) {
   }
 }
 
-PutResult JsonlMailbox::mend_roster(const std::vector<std::string>&) {
-  return {Put::gone, "the roster of a JSONL team is its program's own"};
+WriteReceipt JsonlMailbox::mend_roster(const std::vector<std::string>&) {
+  return {WriteStatus::gone, "the roster of a JSONL team is its program's own"};
 }
 
-PutResult JsonlMailbox::remove_member(const std::string& name) {
-  return {Put::gone, name + " stays in the roster: its program keeps that in memory and writes it over"};
+WriteReceipt JsonlMailbox::remove_member(const std::string& name) {
+  return {WriteStatus::gone, name + " stays in the roster: its program keeps that in memory and writes it over"};
 }
 
 TasksReleased JsonlMailbox::release_tasks(const std::string& name, const std::string&) {
@@ -393,10 +393,10 @@ TasksReleased JsonlMailbox::release_tasks(const std::string& name, const std::st
   if (!names) return {stopped_at(names.error()), {}};
   for (const std::string& file : *names) {
     if (!is_jsonl_task(file)) continue;
-    const PutResult one = release_task(*tasks, file, name, result.tasks);
-    if (one.put == Put::done) continue;
+    const WriteReceipt one = release_task(*tasks, file, name, result.tasks);
+    if (one.put == WriteStatus::done) continue;
     result.detail += (result.detail.empty() ? "" : "; ") + one.detail;
-    if (one.put != Put::refused) result.put = one.put;  // what is no task is passed over
+    if (one.put != WriteStatus::refused) result.put = one.put;  // what is no task is passed over
   }
   std::sort(result.tasks.begin(), result.tasks.end(), [](const auto& a, const auto& b) {
     return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);
@@ -404,22 +404,22 @@ TasksReleased JsonlMailbox::release_tasks(const std::string& name, const std::st
   return result;
 }
 
-PutResult JsonlMailbox::release_task(const Directory& tasks, const std::string& file, const std::string& name,
+WriteReceipt JsonlMailbox::release_task(const Directory& tasks, const std::string& file, const std::string& name,
                                      std::vector<schema::Task>& released) {
   const auto open = files_.open_read(tasks, file);
-  if (!open) return is_missing(open.error()) ? PutResult{} : PutResult{Put::refused, open.error().message};
+  if (!open) return is_missing(open.error()) ? WriteReceipt{} : WriteReceipt{WriteStatus::refused, open.error().message};
   const auto bytes = read_all(files_, *open);
   if (!bytes) return stopped_at(bytes.error());
   const bool rests = clock_.system_ms() * 1'000'000 - open->stat.mtime_ns >= task_rests_ns;
-  const PutResult busy{Put::busy, open->path + " is being written"};
+  const WriteReceipt busy{WriteStatus::busy, open->path + " is being written"};
   auto task = decode_jsonl_task(*bytes);
-  if (!task) return rests ? PutResult{Put::refused, open->path + ": " + task.error().message} : busy;
+  if (!task) return rests ? WriteReceipt{WriteStatus::refused, open->path + ": " + task.error().message} : busy;
   if (!task->is_unfinished() || task->owner != name) return {};
   if (!rests) return busy;
   const auto wanted = released_jsonl(*bytes);
-  if (!wanted) return {Put::refused, open->path + ": " + wanted.error().message};
-  const PutResult put = replace_task(tasks, *open, file, *wanted);
-  if (put.put == Put::done) released.push_back(*std::move(task));
+  if (!wanted) return {WriteStatus::refused, open->path + ": " + wanted.error().message};
+  const WriteReceipt put = replace_task(tasks, *open, file, *wanted);
+  if (put.put == WriteStatus::done) released.push_back(*std::move(task));
   return put;
 }
 
@@ -434,15 +434,15 @@ TaskAssigned JsonlMailbox::assign_task(const std::string& id, const std::string&
   if (!bytes) return {stopped_at(bytes.error()), {}};
   const bool rests = clock_.system_ms() * 1'000'000 - open->stat.mtime_ns >= task_rests_ns;
   const auto task = decode_jsonl_task(*bytes);
-  if (!task && rests) return {{Put::refused, open->path + ": " + task.error().message}, {}};
-  if (!task || !rests) return {{Put::busy, open->path + " is being written"}, {}};
-  if (PutResult may = may_assign(*task, name, is_there); may.put != Put::done) return {may, *task};
+  if (!task && rests) return {{WriteStatus::refused, open->path + ": " + task.error().message}, {}};
+  if (!task || !rests) return {{WriteStatus::busy, open->path + " is being written"}, {}};
+  if (WriteReceipt may = may_assign(*task, name, is_there); may.put != WriteStatus::done) return {may, *task};
   const auto wanted = assigned_jsonl(*bytes, name);
-  if (!wanted) return {{Put::refused, open->path + ": " + wanted.error().message}, *task};
+  if (!wanted) return {{WriteStatus::refused, open->path + ": " + wanted.error().message}, *task};
   return {replace_task(*tasks, *open, file, *wanted), *task};
 }
 
-PutResult JsonlMailbox::replace_task(const Directory& tasks, const File& read, const std::string& file,
+WriteReceipt JsonlMailbox::replace_task(const Directory& tasks, const File& read, const std::string& file,
                                      const std::string& wanted) {
   const std::string fresh = "." + file + ".inbox-poller";
   static_cast<void>(files_.unlink_at(tasks, fresh));
@@ -454,7 +454,7 @@ PutResult JsonlMailbox::replace_task(const Directory& tasks, const File& read, c
   if (!done.ok() || !same) static_cast<void>(files_.unlink_at(tasks, fresh));
   if (done.ok() && same) done = files_.sync_dir(tasks);
   if (!done.ok()) return stopped_at(done.error());
-  if (!same) return {Put::busy, read.path + " is being written"};
+  if (!same) return {WriteStatus::busy, read.path + " is being written"};
   return {};
 }
 

@@ -15,8 +15,8 @@
 #include "poller/mailbox/jsonl/line.hpp"
 #include "poller/mailbox/jsonl/line_box.hpp"
 #include "poller/mailbox/jsonl/line_post.hpp"
-#include "poller/mailbox/members.hpp"
-#include "poller/mailbox/turns.hpp"
+#include "poller/mailbox/roster_store.hpp"
+#include "poller/mailbox/scan_rotation.hpp"
 
 namespace inbox_poller::poller {
 
@@ -32,7 +32,7 @@ struct JsonlSettings {
   std::chrono::milliseconds poll_interval{500};
 };
 
-class JsonlMailbox final : public Mailbox, public Members {
+class JsonlMailbox final : public Mailbox, public RosterStore {
  public:
   JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
                std::unique_ptr<FileWatch> watch = make_file_watch());
@@ -40,29 +40,29 @@ class JsonlMailbox final : public Mailbox, public Members {
   Result<std::span<const News>> news() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string box, Reader reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal> disposals) override;
+  boost::asio::awaitable<Batch> take(std::string box, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, Choose choose) override;
+  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return contention_; }
   [[nodiscard]] std::string place_of(const std::string& box) const override;
 
   using Mailbox::post;
-  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
+  std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
+  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
   void remember_roster(RosterCopy copy) override { copy_ = std::move(copy); }
   [[nodiscard]] bool roster_is_lost() const override { return false; }
-  PutResult mend_roster(const std::vector<std::string>& without) override;
-  PutResult remove_member(const std::string& name) override;
+  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
+  WriteReceipt remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
@@ -87,9 +87,9 @@ class JsonlMailbox final : public Mailbox, public Members {
   [[nodiscard]] std::vector<std::string> anybody();
   [[nodiscard]] bool is_as_heard();
   void hear_senders(const Directory& folder);
-  PutResult release_task(const Directory& tasks, const std::string& file, const std::string& name,
+  WriteReceipt release_task(const Directory& tasks, const std::string& file, const std::string& name,
                          std::vector<schema::Task>& released);
-  PutResult replace_task(const Directory& tasks, const File& read, const std::string& file, const std::string& wanted);
+  WriteReceipt replace_task(const Directory& tasks, const File& read, const std::string& file, const std::string& wanted);
 
   FileSystem& files_;
   const Clock& clock_;
@@ -102,7 +102,7 @@ class JsonlMailbox final : public Mailbox, public Members {
   std::vector<News> news_;  // of all that are listed, and of those in which lines of ours are followed
   std::optional<FileVersion> listed_;  // the folder, as it was when nothing in it was followed; later it looks otherwise
   SteadyTime opened_{};                // step by step
-  Turns turns_;                        // of the boxes, while
+  ScanRotation turns_;                        // of the boxes, while
   bool all_told_ = false;              // in the news was no change, and nothing was asked for since that might make one
   bool rests_ = false;
   JsonlGeneration generation_ = JsonlGeneration::g1;

@@ -114,7 +114,7 @@ Status LineBox::recognise(const Directory& folder, const File& file) {
   return Done{};
 }
 
-Status LineBox::begin_anew(const File& file, Reader reader, Batch& batch) {
+Status LineBox::begin_anew(const File& file, Access reader, Batch& batch) {
   Source& source = in_place();
   if (!source.held.empty()) {
     BoxRecord& record = team_.records.of(box_);
@@ -124,10 +124,10 @@ Status LineBox::begin_anew(const File& file, Reader reader, Batch& batch) {
     if (auto saved = team_.records.save(true); !saved) return record = before, saved;
   }
   const EpochMs now = team_.clock.wall_ms();
-  if (reader == Reader::owner && !source.held.empty()) batch.signs.push_back({Sign::What::swept, {}, {}});
+  if (reader == Access::exclusive && !source.held.empty()) batch.signs.push_back({ConsumerEvidence::What::swept, {}, {}});
   for (const auto& [key, since] : source.held)
-    if (reader != Reader::owner)
-      batch.signs.push_back({Sign::What::consumed, key, milliseconds(std::max<EpochMs>(0, now - since))});
+    if (reader != Access::exclusive)
+      batch.signs.push_back({ConsumerEvidence::What::consumed, key, milliseconds(std::max<EpochMs>(0, now - since))});
   source = Source{};
   source.name = file_;
   source.inode = file.fd.get() >= 0 ? file.stat.ino : 0;
@@ -136,12 +136,12 @@ Status LineBox::begin_anew(const File& file, Reader reader, Batch& batch) {
   return Done{};
 }
 
-Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most, const Waits& waits) {
+Batch LineBox::take(const Directory& folder, Access reader, std::size_t most, const Waits& waits) {
   Batch batch;
   shown_.clear();
   std::string room = read_.empty() ? std::string() : std::move(read_.front());  // its memory is used again
   read_.clear();
-  if (reader_ == Reader::passer_by && reader != Reader::passer_by) rewind();  // what others saw is new to this one
+  if (reader_ == Access::peek && reader != Access::peek) rewind();  // what others saw is new to this one
   reader_ = reader;
   all_shown_ = one_waits_ = false;
   auto file = open_in_place(folder, batch);
@@ -178,7 +178,7 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most, co
     }
   }
   file = Error{"io.closed", ""};  // nobody else has it open now, as far as it is ours
-  if (reader == Reader::owner) end_last_line(folder, in_place(), batch);
+  if (reader == Access::exclusive) end_last_line(folder, in_place(), batch);
   all_shown_ = !batch.more && !one_waits_ && batch.state == BoxState::open;
   for (const auto& source : sources_) {
     batch.size.entries += source.held.size();
@@ -186,7 +186,7 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most, co
     for (const auto& [key, since] : source.held)
       if (batch.size.oldest_unread_ms == 0 || since < batch.size.oldest_unread_ms) batch.size.oldest_unread_ms = since;
   }
-  batch.size.unread = reader == Reader::owner ? batch.taken.size() : batch.size.entries;
+  batch.size.unread = reader == Access::exclusive ? batch.taken.size() : batch.size.entries;
   if (batch.size.unread == 0) batch.size.oldest_unread_ms = 0;
   if (!no_lease_.empty() && batch.detail.empty())
     batch.detail = "there is no lease on it (" + no_lease_ + "), so it is exchanged when it is big instead of emptied";
@@ -273,19 +273,19 @@ void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batc
   batch.more = batch.more || ended;
 }
 
-Settled LineBox::settle(const Directory& folder, const std::vector<Disposal>& disposals) {
+Settled LineBox::settle(const Directory& folder, const std::vector<Ack>& disposals) {
   Settled result;
   if (sources_.empty() || disposals.size() != shown_.size() || shown_to_.size() != sources_.size()) return result;
   std::vector<std::uint64_t> again(sources_.size(), UINT64_MAX);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     Source& source = sources_[shown_[i].source];
-    if (disposals[i] == Disposal::again) {
+    if (disposals[i] == Ack::requeue) {
       again[shown_[i].source] = std::min(again[shown_[i].source], shown_[i].begin);
       continue;
     }
     source.settled.insert(shown_[i].begin);
-    if (disposals[i] == Disposal::leave) source.must_stay = true;
-    if (disposals[i] == Disposal::consume) ++result.consumed;
+    if (disposals[i] == Ack::skip) source.must_stay = true;
+    if (disposals[i] == Ack::ack) ++result.consumed;
   }
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     Source& source = sources_[i];
@@ -300,7 +300,7 @@ Settled LineBox::settle(const Directory& folder, const std::vector<Disposal>& di
   const std::size_t shown = shown_.size();
   shown_.clear();
   shown_to_.clear();  // settled once
-  if (reader_ != Reader::owner) return result;
+  if (reader_ != Access::exclusive) return result;
   owes_emptying_ = may_be_emptied();
   // In a quiet moment, or before it becomes big: each emptying costs two writes to the disk.
   if (owes_emptying_ && all_shown_ && (shown == 0 || in_place().size >= big_enough)) empty(folder, result);

@@ -34,8 +34,8 @@ class LineBox {
   [[nodiscard]] bool has_news(const Directory& folder, const std::string& below = "") const;
   /// A line that `waits` is not shown yet, nor is what stands behind it.
   using Waits = std::function<bool(std::string_view line)>;
-  Batch take(const Directory& folder, Reader reader, std::size_t most, const Waits& waits = {});
-  Settled settle(const Directory& folder, const std::vector<Disposal>& disposals);
+  Batch take(const Directory& folder, Access reader, std::size_t most, const Waits& waits = {});
+  Settled settle(const Directory& folder, const std::vector<Ack>& disposals);
   void rewind();
   [[nodiscard]] bool holds(const schema::MessageKey& key) const;
   /// Why the file cannot be emptied in place; empty while nothing is known against it.
@@ -67,7 +67,7 @@ class LineBox {
   /// The first look of this process: which generation it is, and what was put aside.
   Status recognise(const Directory& folder, const File& file);
   /// Somebody else emptied it, or put another file in its place.
-  Status begin_anew(const File& file, Reader reader, Batch& batch);
+  Status begin_anew(const File& file, Access reader, Batch& batch);
   [[nodiscard]] Result<bool> is_as_read(const Source& source, const File& file) const;
   /// Into `room`, whose memory is used again.
   void read_lines(std::size_t source, const File& file, std::size_t most, const Waits& waits, std::string room, Batch& batch);
@@ -88,7 +88,7 @@ class LineBox {
   std::vector<Shown> shown_;
   std::vector<std::uint64_t> shown_to_;         // of each source; empty when there is nothing to settle
   std::vector<std::string_view> read_from_;     // of each source, what stands from its offset on
-  Reader reader_ = Reader::passer_by;
+  Access reader_ = Access::peek;
   bool all_shown_ = false;
   bool one_waits_ = false;        // of what was not shown
   std::uint64_t quiet_size_ = 0;  // a file that ends in the middle of a line, when it was looked at last

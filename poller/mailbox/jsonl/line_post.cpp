@@ -26,9 +26,9 @@ void each_line(std::string_view bytes, Visit visit) {
   }
 }
 
-PutResult stopped_here(const Error& error) {
-  if (error.code == code::not_regular || error.code == code::untrusted) return {Put::refused, error.message};
-  return {is_errno(error, ENOENT) ? Put::gone : Put::fault, error.message};
+WriteReceipt stopped_here(const Error& error) {
+  if (error.code == code::not_regular || error.code == code::untrusted) return {WriteStatus::refused, error.message};
+  return {is_errno(error, ENOENT) ? WriteStatus::gone : WriteStatus::fault, error.message};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ class LinePost::Hold {
   Hold(LinePost& post, const Directory& folder, const std::string& file, Box& box) : post_(post), box_(box) {
     auto peers = peer_lock(post.files_, folder, file.substr(0, file.rfind('.')));
     if (!peers) {
-      result_ = {Put::busy, "a peer holds the lock of " + folder.path + "/" + file};
+      result_ = {WriteStatus::busy, "a peer holds the lock of " + folder.path + "/" + file};
       return;
     }
     peers_ = *std::move(peers);
@@ -51,12 +51,12 @@ class LinePost::Hold {
     file_ = *std::move(opened);
     const auto granted = post.files_.set_lease(file_, Lease::write);
     if (!granted) {
-      result_ = {Put::refused, granted.error().message};
+      result_ = {WriteStatus::refused, granted.error().message};
       return;
     }
     ++(*granted ? post.contention_.acquired : post.contention_.refused);
     if (!*granted) {
-      result_ = {Put::busy, file_.path + " is open elsewhere"};
+      result_ = {WriteStatus::busy, file_.path + " is open elsewhere"};
       return;
     }
     held_ = true;
@@ -76,8 +76,8 @@ class LinePost::Hold {
 
   [[nodiscard]] bool held() const { return held_; }
   /// There are no leases for this file.
-  [[nodiscard]] bool impossible() const { return result_.put == Put::refused && file_.fd.get() >= 0; }
-  [[nodiscard]] const PutResult& result() const { return result_; }
+  [[nodiscard]] bool impossible() const { return result_.put == WriteStatus::refused && file_.fd.get() >= 0; }
+  [[nodiscard]] const WriteReceipt& result() const { return result_; }
   [[nodiscard]] const File& file() const { return file_; }
   /// The file's end, from `begins` on.
   Result<std::string> read() {
@@ -94,7 +94,7 @@ class LinePost::Hold {
   Box& box_;
   std::optional<File> peers_;  // their own lock, where they have one
   File file_;
-  PutResult result_;
+  WriteReceipt result_;
   std::uint64_t begins_ = 0;
   bool held_ = false;
 };
@@ -113,14 +113,14 @@ LinePost::Box& LinePost::watched(const std::string& path, const std::string& fil
 }
 
 void LinePost::post(const Directory& folder, const std::string& file, std::span<Line> lines) {
-  const auto all = [&](const PutResult& result) {
+  const auto all = [&](const WriteReceipt& result) {
     for (Line& one : lines) one.result = result;
   };
   const auto exists = files_.stat_at(folder, file);
   if (!exists && is_errno(exists.error(), ENOENT)) {
     const auto made = files_.create_exclusive(folder, file, 0600);
     if (!made)
-      return all(is_errno(made.error(), EEXIST) ? PutResult{Put::busy, made.error().message} : stopped_here(made.error()));
+      return all(is_errno(made.error(), EEXIST) ? WriteReceipt{WriteStatus::busy, made.error().message} : stopped_here(made.error()));
     if (const auto synced = files_.sync_dir(folder); !synced.ok()) return all(stopped_here(synced.error()));
   }
   const bool first = !posted_.contains(file);
@@ -128,26 +128,26 @@ void LinePost::post(const Directory& folder, const std::string& file, std::span<
   if (!first) judge(folder, file, posted_[file]);
   Box& box = watched(folder.path + "/" + file, file);
   if (first) box.events.clear();
-  if (const PutResult stopped = post_behind(folder, file, box, lines); stopped.put != Put::done) {
+  if (const WriteReceipt stopped = post_behind(folder, file, box, lines); stopped.put != WriteStatus::done) {
     if (box.lines.empty()) posted_.erase(file);
     return all(stopped);
   }
-  PutResult written;
+  WriteReceipt written;
   if (const auto open = files_.open_update(folder, file); open)
     if (const auto synced = files_.sync(*open); !synced.ok()) written = stopped_here(synced.error());
   for (Line& one : lines)
-    if (one.result.put == Put::done) one.result = written;
+    if (one.result.put == WriteStatus::done) one.result = written;
 }
 
-PutResult LinePost::post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines) {
+WriteReceipt LinePost::post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines) {
   std::vector<Posted> posted;
   std::string fresh;
   const auto add = [&](Line& one, std::uint64_t end) {
-    posted.push_back({one.line, end + fresh.size(), Fate::waiting, box.watched >= 0});
-    one.result.put = Put::done;
+    posted.push_back({one.line, end + fresh.size(), ReadStatus::waiting, box.watched >= 0});
+    one.result.put = WriteStatus::done;
     fresh += one.line;
   };
-  PutResult result;
+  WriteReceipt result;
   {
     Hold hold(*this, folder, file, box);
     if (!hold.held() && !hold.impossible()) return hold.result();
@@ -165,8 +165,8 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
     for (Line& one : lines) {
       const std::string_view text = std::string_view(one.line).substr(0, one.line.size() - 1);
       if (const auto found = there.find(text); found != there.end()) {
-        posted.push_back({one.line, found->second, Fate::waiting, box.watched >= 0});
-        one.result.put = Put::already;
+        posted.push_back({one.line, found->second, ReadStatus::waiting, box.watched >= 0});
+        one.result.put = WriteStatus::unchanged;
         continue;
       }
       if (hold.held() && one.line.starts_with(torn))
@@ -185,19 +185,19 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
       if (!fresh.empty()) result = append(folder, file, fresh);
     }
   }
-  if (result.put != Put::done) return result;
+  if (result.put != WriteStatus::done) return result;
   for (std::size_t i = 0; i < lines.size(); ++i) box.lines.insert_or_assign(lines[i].key, std::move(posted[i]));
   return result;
 }
 
-PutResult LinePost::append(const Directory& folder, const std::string& file, const std::string& lines) {
+WriteReceipt LinePost::append(const Directory& folder, const std::string& file, const std::string& lines) {
   const auto open = files_.open_append(folder, file);
   if (!open) return stopped_here(open.error());
   const auto written = files_.append(*open, lines);
-  return written.ok() ? PutResult{} : stopped_here(written.error());
+  return written.ok() ? WriteReceipt{} : stopped_here(written.error());
 }
 
-PutResult LinePost::write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end) {
+WriteReceipt LinePost::write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end) {
   Status written = end < file.stat.size ? files_.truncate(file, end) : Status(Done{});
   if (written.ok()) written = files_.write_at(file, lines, at);
   if (written.ok()) return {};
@@ -207,21 +207,21 @@ PutResult LinePost::write(const File& file, const std::string& lines, std::uint6
 }
 
 void LinePost::follow(const std::string& file, const schema::MessageKey& key) {
-  posted_[file].lines.try_emplace(key, Posted{{}, 0, Fate::waiting, false});
+  posted_[file].lines.try_emplace(key, Posted{{}, 0, ReadStatus::waiting, false});
 }
 
-Fate LinePost::fate(const std::string& file, const schema::MessageKey& key) const {
+ReadStatus LinePost::fate(const std::string& file, const schema::MessageKey& key) const {
   const auto box = posted_.find(file);
-  if (box == posted_.end()) return Fate::waiting;
+  if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.lines.find(key);
-  return found == box->second.lines.end() ? Fate::waiting : found->second.fate;
+  return found == box->second.lines.end() ? ReadStatus::waiting : found->second.fate;
 }
 
 void LinePost::let_go(const std::string& file, const schema::MessageKey& key) {
   const auto box = posted_.find(file);
   if (box == posted_.end()) return;
   const auto found = box->second.lines.find(key);
-  if (found != box->second.lines.end() && found->second.fate != Fate::lost) rewritten_.erase({file, key});
+  if (found != box->second.lines.end() && found->second.fate != ReadStatus::lost) rewritten_.erase({file, key});
   box->second.lines.erase(key);
   if (!box->second.lines.empty()) return;
   if (box->second.watched >= 0) watch_->forget(box->second.watched);
@@ -237,7 +237,7 @@ std::vector<std::string> LinePost::files() const {
 bool LinePost::decided(const std::string& file) const {
   const auto box = posted_.find(file);
   return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(),
-                                             [](const auto& one) { return one.second.fate != Fate::waiting; });
+                                             [](const auto& one) { return one.second.fate != ReadStatus::waiting; });
 }
 
 void LinePost::look(
@@ -247,7 +247,7 @@ void LinePost::look(
   for (auto& [file, box] : posted_) {
     const KeyOf key_of = [&, &name = file](std::string_view line) { return key_in(name, line); };
     const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
-                                     [](const auto& one) { return one.second.line.empty() && one.second.fate == Fate::waiting; });
+                                     [](const auto& one) { return one.second.line.empty() && one.second.fate == ReadStatus::waiting; });
     if (strange && clock_.steady() >= box.not_before) {
       box.not_before = clock_.steady() + ask_lease_again;
       static_cast<void>(watched(folder.path + "/" + file, file));
@@ -255,7 +255,7 @@ void LinePost::look(
       const bool is_open = hold.held() || hold.impossible();
       const auto bytes = is_open ? hold.read() : Result<std::string>(std::string());
       if (hold.held() && bytes) look_closer(hold.file(), box, *bytes);
-      if ((is_open && bytes) || hold.result().put == Put::gone) find(file, box, *bytes, key_of, hold.held());
+      if ((is_open && bytes) || hold.result().put == WriteStatus::gone) find(file, box, *bytes, key_of, hold.held());
     }
     judge(folder, file, box);
   }
@@ -271,8 +271,8 @@ void LinePost::find(const std::string& file, Box& box, std::string_view bytes, c
     known->second.proven = held && box.watched >= 0;
   });
   for (auto& [key, one] : box.lines)
-    if (one.line.empty() && one.fate == Fate::waiting)
-      one.fate = rewritten_.emplace(file, key).second ? Fate::lost : Fate::consumed;
+    if (one.line.empty() && one.fate == ReadStatus::waiting)
+      one.fate = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
 }
 
 void LinePost::judge(const Directory& folder, const std::string& file, Box& box) {
@@ -280,16 +280,16 @@ void LinePost::judge(const Directory& folder, const std::string& file, Box& box)
   const std::uint64_t size = now ? now->size : 0;
   bool doubtful = false;
   for (auto& [key, one] : box.lines) {
-    if (one.fate != Fate::waiting || one.line.empty()) continue;
+    if (one.fate != ReadStatus::waiting || one.line.empty()) continue;
     const bool as_long = one.begin + one.line.size() <= size;
     if (!one.proven) {
-      if (!as_long) one.fate = rewritten_.emplace(file, key).second ? Fate::lost : Fate::consumed;
+      if (!as_long) one.fate = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
       continue;
     }
     switch (proof_of(box.events, as_long)) {
       case Proof::waiting: break;
-      case Proof::read: one.fate = Fate::consumed; break;
-      case Proof::destroyed: one.fate = Fate::lost; break;
+      case Proof::read: one.fate = ReadStatus::consumed; break;
+      case Proof::destroyed: one.fate = ReadStatus::lost; break;
       case Proof::doubtful: doubtful = true; break;
     }
   }
@@ -299,7 +299,7 @@ void LinePost::judge(const Directory& folder, const std::string& file, Box& box)
   Hold hold(*this, folder, file, box);
   if (hold.held()) {
     if (const auto bytes = hold.read()) look_closer(hold.file(), box, *bytes);
-  } else if (hold.result().put == Put::gone) {
+  } else if (hold.result().put == WriteStatus::gone) {
     look_closer({}, box, {});
   }
 }
@@ -308,23 +308,23 @@ void LinePost::look_closer(const File& file, Box& box, std::string_view bytes) {
   const std::uint64_t begins = file.stat.size - bytes.size();
   const bool was_read = std::find(box.events.begin(), box.events.end(), FileEvent::What::read) != box.events.end();
   for (auto& [key, one] : box.lines) {
-    if (one.fate != Fate::waiting || !one.proven) continue;
+    if (one.fate != ReadStatus::waiting || !one.proven) continue;
     const bool there = one.begin >= begins && one.begin < file.stat.size &&
                        bytes.substr(static_cast<std::size_t>(one.begin - begins)).starts_with(one.line);
-    if (proof_of(box.events, there) == Proof::read || (there && was_read)) one.fate = Fate::consumed;
-    else if (!there && one.begin >= begins) one.fate = Fate::lost;
+    if (proof_of(box.events, there) == Proof::read || (there && was_read)) one.fate = ReadStatus::consumed;
+    else if (!there && one.begin >= begins) one.fate = ReadStatus::lost;
   }
   box.events.clear();
 }
 
-PutResult LinePost::retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
+WriteReceipt LinePost::retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                             const KeyOf& key_of) {
   const bool first = !posted_.contains(file);
   Box& box = posted_[file];
-  PutResult result;
+  WriteReceipt result;
   {
     Hold hold(*this, folder, file, box);
-    result = hold.impossible() ? PutResult{Put::gone, hold.result().detail} : hold.result();
+    result = hold.impossible() ? WriteReceipt{WriteStatus::gone, hold.result().detail} : hold.result();
     const auto bytes = hold.held() ? hold.read() : Result<std::string>(std::string());
     if (!bytes) result = stopped_here(bytes.error());
     if (bytes) each_line(*bytes, [&](std::size_t at, std::string_view line) {

@@ -27,7 +27,7 @@ class LinePost {
   struct Line {
     schema::MessageKey key;
     std::string line;
-    PutResult result{};
+    WriteReceipt result{};
   };
   /// Puts the lines behind what stands in the file, with one write; makes the file if there is none. `already` when the
   /// very line stands there.
@@ -35,7 +35,7 @@ class LinePost {
   /// A line that an earlier process wrote. Its fate is that of a line of which nothing is known but whether it stands
   /// there: when it does not, it is lost once, and after that believed to be read.
   void follow(const std::string& file, const schema::MessageKey& key);
-  [[nodiscard]] Fate fate(const std::string& file, const schema::MessageKey& key) const;
+  [[nodiscard]] ReadStatus fate(const std::string& file, const schema::MessageKey& key) const;
   void let_go(const std::string& file, const schema::MessageKey& key);
   /// True when fates of lines in this file are asked for: nobody else of ours may read it then.
   [[nodiscard]] bool follows(const std::string& file) const { return posted_.contains(file); }
@@ -48,14 +48,14 @@ class LinePost {
   /// True when the fate of one of them is known, and nobody has let it go yet.
   [[nodiscard]] bool decided(const std::string& file) const;
   /// Makes these lines say nothing, where they still stand.
-  PutResult retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
+  WriteReceipt retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                     const KeyOf& key_of);
 
  private:
   struct Posted {
     std::string line;         // empty: of an earlier process, not found yet
     std::uint64_t begin = 0;  // where it stands
-    Fate fate = Fate::waiting;
+    ReadStatus fate = ReadStatus::waiting;
     bool proven = true;       // somebody would have told us that it was read
   };
   struct Box {
@@ -73,11 +73,11 @@ class LinePost {
   void look_closer(const File& file, Box& box, std::string_view bytes);
   void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of, bool held);
   /// Of an inbox whose file is there: what stands in the way of all of them, or nothing.
-  PutResult post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
+  WriteReceipt post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
   /// Where the kernel assures nothing.
-  PutResult append(const Directory& folder, const std::string& file, const std::string& lines);
+  WriteReceipt append(const Directory& folder, const std::string& file, const std::string& lines);
   /// At `at`, in a file of which what stands before `end` is to be kept whatever happens.
-  PutResult write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end);
+  WriteReceipt write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end);
 
   FileSystem& files_;
   const Clock& clock_;

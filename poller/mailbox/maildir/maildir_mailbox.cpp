@@ -25,11 +25,11 @@ constexpr std::size_t most_bad_bytes = 64 << 10;
 
 bool is_gone(const Error& error) { return is_errno(error, ENOENT) || error.code == "root.missing"; }
 
-PutResult why_not(const Error& error) {
-  if (is_gone(error)) return {Put::gone, error.message};
+WriteReceipt why_not(const Error& error) {
+  if (is_gone(error)) return {WriteStatus::gone, error.message};
   const bool in_the_way = error.code == code::untrusted || is_errno(error, ENOTDIR) || is_errno(error, ELOOP) ||
                           is_errno(error, EACCES) || is_errno(error, EPERM);
-  return {in_the_way ? Put::blocked : Put::fault, error.message};
+  return {in_the_way ? WriteStatus::blocked : WriteStatus::fault, error.message};
 }
 
 }  // namespace
@@ -103,10 +103,10 @@ bool MaildirMailbox::look_at(Folder& folder, const Result<FileStat>& now) {
 bool MaildirMailbox::may_wait(const Folder& folder) const {
   if (!settings_.writes || folder.name == settings_.lead) return false;
   const auto lead = boxes_.find(settings_.lead);
-  if (lead != boxes_.end() && lead->second.reader == Reader::observer) return false;
+  if (lead != boxes_.end() && lead->second.reader == Access::observe) return false;
   const auto out = outgoing_.find(folder.name);
   return out == outgoing_.end() ||
-         std::ranges::none_of(out->second.followed, [](const auto& one) { return one.second == Fate::waiting; });
+         std::ranges::none_of(out->second.followed, [](const auto& one) { return one.second == ReadStatus::waiting; });
 }
 
 bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
@@ -149,12 +149,12 @@ Result<std::span<const News>> MaildirMailbox::news() {
   return std::span<const News>(news_);
 }
 
-asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std::size_t most) {
+asio::awaitable<Batch> MaildirMailbox::take(std::string name, Access reader, std::size_t most) {
   Batch batch;
   all_told_ = false;
   Box& one = box(name);
   if (Settled before; !one.goes_on) co_await see_off(one, before);
-  if ((one.reader == Reader::passer_by) != (reader == Reader::passer_by)) {
+  if ((one.reader == Access::peek) != (reader == Access::peek)) {
     one.settled.clear();
     one.known.clear();
     one.goes_on = false;
@@ -185,7 +185,7 @@ asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std
   }
   if (!batch.more) show_bad(name, one, most, batch);
   one.goes_on = batch.more;
-  if (reader == Reader::passer_by) look_after(name, one);
+  if (reader == Access::peek) look_after(name, one);
   co_return batch;
 }
 
@@ -202,10 +202,10 @@ void MaildirMailbox::begin_look(Box& one, Batch& batch) {
   const auto now_ms = root_.clock().wall_ms();
   std::set<std::string_view> there;
   for (const Mail& mail : one.mail.in_order()) there.insert(mail.name);
-  const bool watches = one.reader == Reader::observer || one.reader == Reader::beside;
+  const bool watches = one.reader == Access::observe || one.reader == Access::shared;
   for (const auto& [file, known] : one.known)
     if (watches && !there.contains(file))
-      batch.signs.push_back({Sign::What::consumed, known.key,
+      batch.signs.push_back({ConsumerEvidence::What::consumed, known.key,
                              std::chrono::duration_cast<std::chrono::milliseconds>(now - known.since)});
   const auto& bad = one.mail.unreadable();
   std::erase_if(one.known, [&](const auto& known) { return !there.contains(known.first); });
@@ -222,7 +222,7 @@ void MaildirMailbox::begin_look(Box& one, Batch& batch) {
 }
 
 void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, Batch& batch) {
-  const bool owns = one.reader == Reader::owner || one.reader == Reader::beside;
+  const bool owns = one.reader == Access::exclusive || one.reader == Access::shared;
   Result<NewMail::Open> open = one.mail.open(mail, owns);
   if (!open) {  // taken, offered by another process of this actor, or gone bad since it was met
     one.left_out = true;
@@ -243,7 +243,7 @@ void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, B
 void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t most, Batch& batch) {
   for (const auto& [file, reason] : one.mail.unreadable()) {
     one.left_out = true;  // looked at again: it may have been mended
-    const bool due = one.bad_looks[file] >= settings_.torn_looks && one.reader != Reader::passer_by;
+    const bool due = one.bad_looks[file] >= settings_.torn_looks && one.reader != Access::peek;
     if (!due || one.bad_told.contains(file) || one.shown.size() >= most) continue;
     const auto folder = root_.folder(name + "/new");
     const auto opened = folder ? root_.files().open_read(*folder, file) : Result<File>(folder.error());
@@ -258,7 +258,7 @@ void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t mos
   }
 }
 
-asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Disposal> disposals) {
+asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Ack> disposals) {
   Settled result;
   const auto found = boxes_.find(name);
   if (found == boxes_.end()) co_return result;
@@ -271,10 +271,10 @@ asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Di
     if (auto ready = one.mail.leaving()) leaving = *std::move(ready);
   for (std::size_t i = 0; i < std::min(disposals.size(), one.shown.size()); ++i) {
     Shown& shown = one.shown[i];
-    if (disposals[i] == Disposal::again) {
+    if (disposals[i] == Ack::requeue) {
       one.again.insert(shown.mail.name);
       one.left_out = true;
-    } else if (disposals[i] == Disposal::leave || !shown.open) {
+    } else if (disposals[i] == Ack::skip || !shown.open) {
       (shown.is_bad ? one.bad_told : one.settled).insert(shown.mail.name);
     } else {
       all = consume(one, shown, leaving.get(), result) && all;
@@ -300,7 +300,7 @@ asio::awaitable<void> MaildirMailbox::see_off(Box& one, Settled& result) {
   result.consumed += leaving->left();
   if (!leaving->problem()) co_return;
   one.left_out = true;  // met again at the next look, as one that the ledger knows
-  result.put = Put::fault;
+  result.put = WriteStatus::fault;
   result.detail = leaving->problem()->message;
 }
 
@@ -312,7 +312,7 @@ bool MaildirMailbox::consume(Box& one, Shown& shown, Leaving* leaving, Settled& 
   else
     taken = one.mail.take(shown.mail, *shown.open, Durable::no);
   if (!taken) {
-    result.put = Put::fault;
+    result.put = WriteStatus::fault;
     result.detail = taken.error().message;
     return false;
   }
@@ -342,9 +342,9 @@ std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& n
   return [keys](const MessageKey& key) { return keys->contains(key); };
 }
 
-asio::awaitable<Trimmed> MaildirMailbox::trim(std::string, Choose) {
+asio::awaitable<Trimmed> MaildirMailbox::trim(std::string, RetentionPolicy) {
   Trimmed nothing;  // what is consumed stands in cur/, which is the agents' own
-  nothing.put = Put::already;
+  nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
 
@@ -358,30 +358,30 @@ std::set<std::string> MaildirMailbox::ids_in(const std::string& actor, std::init
   return ids;
 }
 
-std::vector<PutResult> MaildirMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
-  std::vector<PutResult> results;
+std::vector<WriteReceipt> MaildirMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  std::vector<WriteReceipt> results;
   all_told_ = false;
   const auto may_go_on = [&] {
-    const Put last = results.empty() ? Put::done : results.back().put;
-    return last == Put::done || last == Put::already || last == Put::refused;
+    const WriteStatus last = results.empty() ? WriteStatus::done : results.back().put;
+    return last == WriteStatus::done || last == WriteStatus::unchanged || last == WriteStatus::refused;
   };
   for (const schema::Message& message : messages)
     results.push_back(may_go_on() ? post_one(inbox, message) : results.back());
   return results;
 }
 
-PutResult MaildirMailbox::post_one(const std::string& inbox, const schema::Message& message) {
+WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Message& message) {
   if (!is_actor_name(inbox) || inbox == settings_.lead)
-    return {Put::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
+    return {WriteStatus::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
   const MessageKey key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
   const auto letter = letter_of(message, inbox, key.value);
-  if (!letter) return {Put::refused, letter.error().message};
+  if (!letter) return {WriteStatus::refused, letter.error().message};
   Outgoing& out = outgoing_[inbox];
   // Nobody else writes our ids: what stood there when we came is all that there can be. In the order in which it moves.
   if (!out.written) out.written = ids_in(inbox, {"/new", "/processing", "/expired", "/dead", "/cur"});
   if (out.written->contains(key.value)) {
-    out.followed.try_emplace(key, Fate::waiting);
-    return {Put::already, {}};
+    out.followed.try_emplace(key, ReadStatus::waiting);
+    return {WriteStatus::unchanged, {}};
   }
   const auto folder = root_.made_folder(inbox + "/new");
   if (!folder) return why_not(folder.error());
@@ -389,20 +389,20 @@ PutResult MaildirMailbox::post_one(const std::string& inbox, const schema::Messa
   name.id = key.value;
   if (Status put = root_.put(*folder, name.name(), *letter); !put.ok()) return why_not(put.error());
   out.written->insert(key.value);
-  out.followed[key] = Fate::waiting;
+  out.followed[key] = ReadStatus::waiting;
   return {};
 }
 
 void MaildirMailbox::follow(const std::string& inbox, const MessageKey& key) {
   all_told_ = false;
-  outgoing_[inbox].followed.try_emplace(key, Fate::waiting);
+  outgoing_[inbox].followed.try_emplace(key, ReadStatus::waiting);
 }
 
-Fate MaildirMailbox::fate(const std::string& inbox, const MessageKey& key) const {
+ReadStatus MaildirMailbox::fate(const std::string& inbox, const MessageKey& key) const {
   const auto out = outgoing_.find(inbox);
-  if (out == outgoing_.end()) return Fate::waiting;
+  if (out == outgoing_.end()) return ReadStatus::waiting;
   const auto followed = out->second.followed.find(key);
-  return followed == out->second.followed.end() ? Fate::waiting : followed->second;
+  return followed == out->second.followed.end() ? ReadStatus::waiting : followed->second;
 }
 
 void MaildirMailbox::let_go(const std::string& inbox, const MessageKey& key) {
@@ -422,18 +422,18 @@ void MaildirMailbox::look_after(const std::string& name, const Box& one) {
   for (const Mail& mail : one.mail.in_order()) unread.insert(mail.id);
   std::optional<std::set<std::string>> taken;
   for (auto& [key, fate] : out.followed) {
-    if (fate != Fate::waiting || unread.contains(key.value)) continue;
+    if (fate != ReadStatus::waiting || unread.contains(key.value)) continue;
     if (!taken) taken = ids_in(name, {"/processing", "/expired", "/dead", "/cur"});
     const bool was_read = taken->contains(key.value);
     if (!was_read && out.rewritten.contains(key.value)) out.deletes = true;
-    fate = was_read || out.deletes ? Fate::consumed : Fate::lost;
-    if (fate != Fate::lost) continue;
+    fate = was_read || out.deletes ? ReadStatus::consumed : ReadStatus::lost;
+    if (fate != ReadStatus::lost) continue;
     out.rewritten.insert(key.value);
     if (out.written) out.written->erase(key.value);
   }
 }
 
-PutResult MaildirMailbox::retract(const std::string& inbox, std::span<const MessageKey> keys) {
+WriteReceipt MaildirMailbox::retract(const std::string& inbox, std::span<const MessageKey> keys) {
   const auto folder = root_.folder(inbox + "/new");
   const auto names = folder ? root_.files().list(*folder) : Result<std::vector<std::string>>(folder.error());
   if (!names) return why_not(names.error());

@@ -14,8 +14,8 @@
 
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/mailbox/maildir/new_mail.hpp"
-#include "poller/mailbox/members.hpp"
-#include "poller/mailbox/turns.hpp"
+#include "poller/mailbox/roster_store.hpp"
+#include "poller/mailbox/scan_rotation.hpp"
 
 namespace inbox_poller::poller {
 
@@ -30,42 +30,42 @@ struct MaildirSettings {
   std::chrono::milliseconds poll_interval{500};
 };
 
-class MaildirMailbox final : public Mailbox, public Members {
+class MaildirMailbox final : public Mailbox, public RosterStore {
  public:
   MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings);
 
   Result<std::span<const News>> news() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string box, Reader reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal> disposals) override;
+  boost::asio::awaitable<Batch> take(std::string box, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, Choose choose) override;
+  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return {}; }
   [[nodiscard]] std::string place_of(const std::string& box) const override;
 
   using Mailbox::post;
-  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
+  std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
+  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
   void remember_roster(RosterCopy) override {}
   [[nodiscard]] bool roster_is_lost() const override { return false; }
-  PutResult mend_roster(const std::vector<std::string>& without) override;
-  PutResult remove_member(const std::string& name) override;
+  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
+  WriteReceipt remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
 
  private:
-  PutResult post_one(const std::string& inbox, const schema::Message& message);
+  WriteReceipt post_one(const std::string& inbox, const schema::Message& message);
   /// A folder as it was seen, and since when it looks so. What came within one tick of the file system's clock changes
   /// nothing that could be seen: only a look some time after that has seen all.
   struct Seen {
@@ -88,7 +88,7 @@ class MaildirMailbox final : public Mailbox, public Members {
     Box(const MaildirRoot& root, const std::string& name, std::size_t keep, boost::asio::thread_pool* pool)
         : mail(root, name, keep, pool) {}
     NewMail mail;
-    Reader reader = Reader::passer_by;
+    Access reader = Access::peek;
     Seen seen;
     SteadyTime looked{};     // when the look began
     bool just_looked = false;  // for the roster, in this poll: take() need not do it again
@@ -106,7 +106,7 @@ class MaildirMailbox final : public Mailbox, public Members {
     std::map<schema::MessageKey, SteadyTime> taken;  // by us, lately
   };
   struct Outgoing {  // what we wrote to an actor
-    std::map<schema::MessageKey, Fate> followed;
+    std::map<schema::MessageKey, ReadStatus> followed;
     std::optional<std::set<std::string>> written;  // ids that must not be written again; none: not looked for yet
     std::set<std::string> rewritten;               // vanished once without a trace
     bool deletes = false;                          // its owner leaves no trace of what it has read
@@ -157,7 +157,7 @@ class MaildirMailbox final : public Mailbox, public Members {
   Seen root_seen_;                       // and in it, when it was seen:
   std::vector<Folder> folders_;          // but those of the queue
   std::optional<Status> around_;         // what look_around() gave, from roster_changed() to the news() of the same poll
-  Turns turns_;                          // of the folders, while
+  ScanRotation turns_;                          // of the folders, while
   bool all_told_ = false;                // in the news was no change, and nothing was seen or asked for since that is one
   bool rests_ = false;
   bool tidied_ = false;

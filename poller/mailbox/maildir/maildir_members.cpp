@@ -69,23 +69,23 @@ Result<schema::Roster> MaildirMailbox::roster() {
   return *roster_;
 }
 
-PutResult MaildirMailbox::mend_roster(const std::vector<std::string>&) {
-  return {Put::gone, "a maildir has no roster: whoever has a folder is there"};
+WriteReceipt MaildirMailbox::mend_roster(const std::vector<std::string>&) {
+  return {WriteStatus::gone, "a maildir has no roster: whoever has a folder is there"};
 }
 
-PutResult MaildirMailbox::remove_member(const std::string& name) {
-  return {Put::gone, name + " is there as long as its folder is: that is its own"};
+WriteReceipt MaildirMailbox::remove_member(const std::string& name) {
+  return {WriteStatus::gone, name + " is there as long as its folder is: that is its own"};
 }
 
 TasksReleased MaildirMailbox::release_tasks(const std::string&, const std::string&) {
   TasksReleased nothing;  // a lease that runs out gives back what is held
-  nothing.put = Put::gone;
+  nothing.put = WriteStatus::gone;
   return nothing;
 }
 
 TaskAssigned MaildirMailbox::assign_task(const std::string&, const std::string&,
                                          const std::function<bool(const std::string& owner)>&) {
-  return {{Put::refused, "the tasks of a maildir are claimed by whoever wants them: inbox-poller box claim"}, {}};
+  return {{WriteStatus::refused, "the tasks of a maildir are claimed by whoever wants them: inbox-poller box claim"}, {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -15,7 +15,7 @@
 #include "poller/folder_watch.hpp"
 #include "poller/mailbox/maildir/new_mail.hpp"
 #include "poller/mailbox/maildir/task_queue.hpp"
-#include "poller/mailbox/operations.hpp"
+#include "poller/mailbox/actor_mail.hpp"
 
 namespace inbox_poller::poller {
 

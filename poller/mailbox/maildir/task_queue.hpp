@@ -19,7 +19,7 @@
 
 namespace inbox_poller::poller {
 
-class TaskQueue final : public Tasks {
+class TaskQueue final : public TaskStore {
  public:
   TaskQueue(const MaildirRoot& root, TaskSettings settings)
       : root_(root), settings_(settings), done_(root, "tasks/done") {}

@@ -11,10 +11,10 @@ using inbox_poller::test::Contains;
 
 namespace {
 
-const AnswerWorth refused = worth_of(WorkerProcess::with_key, true);
+const AnswerAuthority refused = worth_of(WorkerProcess::with_key, true);
 const std::string list_files = permission_ask("Bash", R"({"command":"ls"})");
 
-AskView known_as(const AnswerWorth& worth) {
+AskView known_as(const AnswerAuthority& worth) {
   AskView known;
   known.worth = worth;
   return known;

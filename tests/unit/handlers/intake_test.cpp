@@ -10,9 +10,9 @@ using What = Reception::What;
 
 namespace {
 
-constexpr Stance beside[] = {Stance::front, Stance::observer, Stance::stopped};
+constexpr EffectiveRole beside[] = {EffectiveRole::front, EffectiveRole::observer, EffectiveRole::stopped};
 
-Standing as(Stance stance) { return {stance, {}}; }
+Membership as(EffectiveRole stance) { return {stance, {}}; }
 
 Reception chat(const Team& team, const Arrival& arrival) { return receive(ToLead{}, arrival, team.view()); }
 
@@ -21,7 +21,7 @@ WorkerStatus report(bool to_lead, bool in_digest = false, bool went_wrong = fals
   return status;
 }
 
-const AnswerWorth refused{Answers::verified, "its process has a key"};
+const AnswerAuthority refused{Answers::verified, "its process has a key"};
 
 }  // namespace
 
@@ -35,14 +35,14 @@ TEST_CASE("whoever leads alone takes chat and reports, and nobody else does") {
     CHECK(chat(team, {"w1"}).lane == Lane::none);
     CHECK(receive(report(true), {"w1"}, team.view()).what == What::left);
   }
-  team.standing.stance = Stance::front;
+  team.standing.stance = EffectiveRole::front;
   CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role front)");
 }
 
 TEST_CASE("what is refused is set aside by who leads alone, and left by everybody else") {
   const Refused refused{"sender.stranger", "nobody knows him"};
-  CHECK(receive(refused, as(Stance::leader)).what == What::accepted);
-  CHECK(receive(refused, as(Stance::leader)).reason == "nobody knows him");
+  CHECK(receive(refused, as(EffectiveRole::leader)).what == What::accepted);
+  CHECK(receive(refused, as(EffectiveRole::leader)).reason == "nobody knows him");
   for (const auto stance : beside) CHECK(receive(refused, as(stance)).what == What::left);
 }
 
@@ -50,10 +50,10 @@ TEST_CASE("beside another lead an ask is ours when a rule answered it and the le
   Asked asked;
   for (const bool was_read : {false, true}) {
     asked.request.state = AskState::pending;
-    CHECK(first_met(asked, was_read, as(Stance::leader)) == FirstMet::ours);
+    CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
     for (const auto stance : beside) CHECK(first_met(asked, was_read, as(stance)) == FirstMet::open_for_lead);
     asked.request.state = AskState::approved;
-    CHECK(first_met(asked, was_read, as(Stance::leader)) == FirstMet::ours);
+    CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
     for (const auto stance : beside)
       CHECK(first_met(asked, was_read, as(stance)) == (was_read ? FirstMet::left : FirstMet::ours));
   }
@@ -106,51 +106,51 @@ TEST_CASE("a report never stays out: where the queue is full it is recorded and 
 }
 
 TEST_CASE("an ask that comes again is answered again by the one who answered it") {
-  CHECK(repeated(as(Stance::leader), false, {}) == Repeat::answered);
-  CHECK(repeated(as(Stance::leader), false, refused) == Repeat::told);
-  CHECK(repeated(as(Stance::front), true, {}) == Repeat::answered);
-  CHECK(repeated(as(Stance::front), false, {}) == Repeat::left);
-  CHECK(repeated(as(Stance::front), true, refused) == Repeat::left);
-  CHECK(repeated(as(Stance::observer), true, {}) == Repeat::left);
+  CHECK(repeated(as(EffectiveRole::leader), false, {}) == Repeat::answered);
+  CHECK(repeated(as(EffectiveRole::leader), false, refused) == Repeat::told);
+  CHECK(repeated(as(EffectiveRole::front), true, {}) == Repeat::answered);
+  CHECK(repeated(as(EffectiveRole::front), false, {}) == Repeat::left);
+  CHECK(repeated(as(EffectiveRole::front), true, refused) == Repeat::left);
+  CHECK(repeated(as(EffectiveRole::observer), true, {}) == Repeat::left);
 }
 
 TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ours to answer, and no plan") {
   const auto status = report(false);
   Ask open;
   open.asker = "w1";
-  CHECK(is_moot(open, status, "w1", as(Stance::leader)));
-  CHECK_FALSE(is_moot(open, status, "w2", as(Stance::leader)));
+  CHECK(is_moot(open, status, "w1", as(EffectiveRole::leader)));
+  CHECK_FALSE(is_moot(open, status, "w2", as(EffectiveRole::leader)));
   auto assigned = status;
   assigned.state = "assigned";
-  CHECK_FALSE(is_moot(open, assigned, "w1", as(Stance::leader)));
+  CHECK_FALSE(is_moot(open, assigned, "w1", as(EffectiveRole::leader)));
   open.deadline_ms = 1;
-  CHECK_FALSE(is_moot(open, status, "w1", as(Stance::leader)));
-  CHECK(is_moot(open, status, "w1", as(Stance::front)));
+  CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::leader)));
+  CHECK(is_moot(open, status, "w1", as(EffectiveRole::front)));
   open.kind = AskKind::plan;
-  CHECK_FALSE(is_moot(open, status, "w1", as(Stance::front)));
+  CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::front)));
 }
 
 TEST_CASE("what was left to another lead and not read is taken over by a leader, once") {
   const Met left{true, true, false};
-  CHECK(met_again(as(Stance::leader), left) == Again::taken_over);
-  CHECK(met_again(as(Stance::leader), {true, false, false}) == Again::nothing);  // it went into the queue then
-  CHECK(met_again(as(Stance::leader), {false, true, false}) == Again::nothing);  // it was never left
+  CHECK(met_again(as(EffectiveRole::leader), left) == Again::taken_over);
+  CHECK(met_again(as(EffectiveRole::leader), {true, false, false}) == Again::nothing);  // it went into the queue then
+  CHECK(met_again(as(EffectiveRole::leader), {false, true, false}) == Again::nothing);  // it was never left
   for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);
 }
 
 TEST_CASE("a front finds the asks that its rules answered, and none that it left") {
-  CHECK(met_again(as(Stance::front), {false, false, true}) == Again::ours_to_mark);
-  CHECK(met_again(as(Stance::front), {true, false, true}) == Again::nothing);
-  CHECK(met_again(as(Stance::front), {false, false, false}) == Again::nothing);
-  CHECK(met_again(as(Stance::observer), {false, false, true}) == Again::nothing);
+  CHECK(met_again(as(EffectiveRole::front), {false, false, true}) == Again::ours_to_mark);
+  CHECK(met_again(as(EffectiveRole::front), {true, false, true}) == Again::nothing);
+  CHECK(met_again(as(EffectiveRole::front), {false, false, false}) == Again::nothing);
+  CHECK(met_again(as(EffectiveRole::observer), {false, false, true}) == Again::nothing);
 }
 
 TEST_CASE("a leader marks all it took, a front what a rule answered, nobody else anything") {
   for (const bool by_rule : {false, true}) {
-    CHECK(may_mark(as(Stance::leader), by_rule));
-    CHECK(may_mark(as(Stance::front), by_rule) == by_rule);
-    CHECK_FALSE(may_mark(as(Stance::observer), by_rule));
-    CHECK_FALSE(may_mark(as(Stance::stopped), by_rule));
+    CHECK(may_mark(as(EffectiveRole::leader), by_rule));
+    CHECK(may_mark(as(EffectiveRole::front), by_rule) == by_rule);
+    CHECK_FALSE(may_mark(as(EffectiveRole::observer), by_rule));
+    CHECK_FALSE(may_mark(as(EffectiveRole::stopped), by_rule));
   }
 }
 

@@ -11,8 +11,8 @@
 namespace inbox_poller::handlers::rights_test {
 namespace {
 
-constexpr Stance stances[] = {Stance::leader, Stance::stopped, Stance::front, Stance::observer,
-                               Stance::standby, Stance::satellite};
+constexpr EffectiveRole stances[] = {EffectiveRole::leader, EffectiveRole::stopped, EffectiveRole::front, EffectiveRole::observer,
+                               EffectiveRole::standby, EffectiveRole::satellite};
 
 constexpr const char* drawn = R"(
 right            leader  stopped  front  observer  standby  satellite
@@ -99,7 +99,7 @@ TEST_CASE("an observer writes nothing, whatever it is called") {
   for (const auto right : {Right::take, Right::mark_answered, Right::answer_by_rule, Right::answer,
                            Right::answer_by_time, Right::decide_wish, Right::tell_lead, Right::write, Right::order,
                            Right::shut_down, Right::mend_roster, Right::compact, Right::set_torn_aside})
-    CHECK_FALSE(rights_of(Stance::observer, right));
+    CHECK_FALSE(rights_of(EffectiveRole::observer, right));
 }
 
 TEST_CASE("each configured role has the rights of its name") {

@@ -16,7 +16,7 @@ inline constexpr EpochMs noon = 1'790'000'000'000;  // 2026-09-21T14:13:20.000Z
 
 struct Team {
   config::TeamConfig config;
-  Standing standing;
+  Membership standing;
   schema::Roster roster;
   std::string name = "falcon";
   std::string lead = "team-lead";

@@ -25,9 +25,9 @@ TEST_CASE("all mail is recorded only by an observer, and only where agents ask f
   config::TransportFacts asks, shares;
   asks.asks = true;
   shares.asks = false;
-  CHECK(watches_all({Stance::observer, {}}, shares));
-  CHECK_FALSE(watches_all({Stance::observer, {}}, asks));
-  CHECK_FALSE(watches_all({Stance::leader, {}}, shares));
+  CHECK(watches_all({EffectiveRole::observer, {}}, shares));
+  CHECK_FALSE(watches_all({EffectiveRole::observer, {}}, asks));
+  CHECK_FALSE(watches_all({EffectiveRole::leader, {}}, shares));
 }
 
 }  // namespace inbox_poller::handlers::whose_box_test

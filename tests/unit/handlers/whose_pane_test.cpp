@@ -21,7 +21,7 @@ schema::Member worker(std::string pane = "%7", std::string backend = "tmux") {
 }
 
 const ProcessRef shell{10, "a"}, client{11, "b"};
-const AnswerWorth verified{Answers::verified, "its process has a key"};
+const AnswerAuthority verified{Answers::verified, "its process has a key"};
 
 }  // namespace
 

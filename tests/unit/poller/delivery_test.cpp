@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-#include "poller/delivery/waiting_taker.hpp"
+#include "poller/delivery/pending_fetch.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
 namespace inbox_poller::delivery_test {
@@ -207,7 +207,7 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
 TEST_CASE("what arrives is lent by the commit that accepts it, to the first who waits for it") {
   World world;
   Delivery& delivery = world.team->delivery();
-  WaitingTaker first(delivery, World::by_hand()), second(delivery, World::by_hand());
+  PendingFetch first(delivery, World::by_hand()), second(delivery, World::by_hand());
   world.write_lead({World::entry("w1", "one"), World::entry("w1", "two")});
   const auto before = world.services->commits.transactions();
   world.poll();
@@ -242,7 +242,7 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
     take.way = config::Way::stdin_stream;
     take.even_busy = true;
   }
-  WaitingTaker taker(delivery, take);
+  PendingFetch taker(delivery, take);
   world.write_lead({World::entry("w1", "one")});
   world.poll();
   CHECK(taker.fetch().empty());
@@ -252,7 +252,7 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
 TEST_CASE("what was lent by a commit that failed is lent by nobody") {
   World world;
   Delivery& delivery = world.team->delivery();
-  WaitingTaker taker(delivery, World::by_hand());
+  PendingFetch taker(delivery, World::by_hand());
   world.write_lead({World::entry("w1", "one")});
   world.poll();
   const auto one = taker.fetch();

@@ -65,7 +65,7 @@ TEST_CASE("the names of states, events and kinds are what they always were") {
   CHECK(all<Transcript>() == "has given lacks silent");
   CHECK(all<Proof>() == "open proven back");
   CHECK(all<WorkerState>() == "idle busy waiting failed silent gone");
-  CHECK(all<Stance>() == "leader stopped front observer standby satellite");
+  CHECK(all<EffectiveRole>() == "leader stopped front observer standby satellite");
   CHECK(all<Answers>() == "count verified presumed verified");
 }
 

@@ -15,8 +15,8 @@ namespace {
 struct Group {
   World world;
   GroupCommit& commits = *world.commits;
-  TeamContext one{"one", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
-  TeamContext two{"two", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
+  TeamState one{"one", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
+  TeamState two{"two", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
   std::map<std::string, Status> ended;  // by team, in the order of commits
   std::vector<std::string> applied;
 
@@ -27,7 +27,7 @@ struct Group {
     return row;
   }
 
-  boost::asio::awaitable<void> put(TeamContext& team, std::function<Status()> then) {
+  boost::asio::awaitable<void> put(TeamState& team, std::function<Status()> then) {
     Work work = [&](Tx& tx) {
       tx.keep(tx.ledger.members().put(member(team.name)));
       tx.then([&] { applied.push_back(team.name); });
@@ -38,7 +38,7 @@ struct Group {
   }
 
   void start(
-      TeamContext& team, std::function<Status()> then = [] { return Status(Done{}); }, std::string* thrown = nullptr) {
+      TeamState& team, std::function<Status()> then = [] { return Status(Done{}); }, std::string* thrown = nullptr) {
     boost::asio::co_spawn(world.context, put(team, std::move(then)), [thrown](std::exception_ptr problem) {
       if (!problem) return;
       try {

@@ -22,8 +22,8 @@ std::vector<std::string> told(HostWorld& world) {
 }
 
 /// What a host with this password could write, whatever its program does.
-void forge(HostsWorld& world, const std::string& host, const HostLetter& letter) {
-  test::MemoryExchange exchange(world.engine, host);
+void forge(HostsWorld& world, const std::string& host, const Frame& letter) {
+  test::MemoryBroker exchange(world.engine, host);
   const auto put = test::run_awaitable(exchange.put({letter}, 0));
   REQUIRE(put);
   REQUIRE(put->front().what == PutOutcome::What::appended);
@@ -35,8 +35,8 @@ TEST_CASE("an ask on a satellite is judged by the leader, and its answer stands 
   HostsWorld world;
   world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
   world.go_on();
-  CHECK(world.h1.team->context().standing.stance == handlers::Stance::leader);
-  CHECK(world.h2.team->context().standing.stance == handlers::Stance::satellite);
+  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+  CHECK(world.h2.team->context().standing.stance == handlers::EffectiveRole::satellite);
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("request_id").as_string() == "perm-1");
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -158,7 +158,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   HostWorld h4{world.engine, "h4", {"w9"}};
   world.go_on(2);
   const auto first = world.engine.epoch;
-  REQUIRE(world.h1.team->context().standing.stance == handlers::Stance::leader);
+  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
   // It took the ask in, and is stopped before it answers.
   world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
   world.go_on(2);
@@ -168,7 +168,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   h4.clock.advance(11s);
   world.all = {&h4, &world.h2};
   world.go_on();
-  CHECK(h4.team->context().standing.stance == handlers::Stance::leader);
+  CHECK(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
   CHECK(world.engine.epoch > first);
   // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
   handlers::Answer no;
@@ -196,14 +196,14 @@ TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for wh
   HostsWorld world;
   CHECK(world.engine.woken["h1"] == 0);
   world.go_on();
-  REQUIRE(world.h1.team->context().standing.stance == handlers::Stance::leader);
+  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
   const auto begun = world.engine.woken["h1"];
   CHECK(begun > 0);
   world.go_on();
   CHECK(world.engine.woken["h1"] == begun);
   world.engine.down = true;
   world.go_on(20);
-  REQUIRE(world.h1.team->context().standing.stance == handlers::Stance::standby);
+  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
   CHECK(world.engine.woken["h1"] > begun);
 }
 
@@ -293,7 +293,7 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
   CHECK(world.h2.all_read());  // ours, in the ledger
   world.advance(10s);
   world.go_on(2);
-  CHECK(world.h1.team->context().standing.stance == handlers::Stance::standby);
+  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
   world.engine.down = false;
   world.advance(5s);
   world.go_on(6);
@@ -404,7 +404,7 @@ TEST_CASE("a host that tells it refused what it was never sent is not believed, 
   REQUIRE(waiting->size() == 1);
   world.engine.down = false;
   world.go_on(2);
-  HostLetter receipt;
+  Frame receipt;
   receipt.address = "@h1";
   receipt.type = "receipt";
   receipt.key = schema::make_message_key({"t", "@h1"}, "h2", "", "x", 0);
@@ -420,7 +420,7 @@ TEST_CASE("whoever guesses what somebody elsewhere is about to write does not us
   const auto honest = World::entry("w3", "done", 1);
   const auto decoded = boost::json::parse(honest).as_object();
   const std::string at(decoded.at("timestamp").as_string());
-  HostLetter guess;
+  Frame guess;
   guess.address = std::string(lead_address);
   guess.to = "team-lead";
   guess.from = "w5";
@@ -465,7 +465,7 @@ TEST_CASE("of what one host sends to be refused, 16 MiB are kept whole, and of t
   world.go_on(2);
   const std::string much(std::size_t{4} << 20, 'x');
   for (int n = 1; n <= 6; ++n) {
-    HostLetter letter;
+    Frame letter;
     letter.address = std::string(lead_address);
     letter.to = "team-lead";
     letter.entry = World::entry("w1", much + std::to_string(n), n);  // no member of that host
@@ -501,7 +501,7 @@ TEST_CASE("a letter comes after all that was put before it, also when some of th
   world.engine.on_put = [&, is_first = true]() mutable {  // the engine's data were others meanwhile
     if (!std::exchange(is_first, false)) return;
     REQUIRE(table.put_all_again("t", false, 1));
-    REQUIRE(world.h2.team->hosts()->mailbox().post("w1", third).put == Put::done);
+    REQUIRE(world.h2.team->hosts()->mailbox().post("w1", third).put == WriteStatus::done);
   };
   world.engine.lost_puts = 1;
   world.h2.send();
@@ -524,17 +524,17 @@ TEST_CASE("what is being put is not taken back any more") {
   auto& mailbox = world.h1.team->hosts()->mailbox();
   auto& table = world.h1.ledger->host_mail();
   const auto post = [&] {
-    REQUIRE(mailbox.post("w3", message).put == Put::done);
+    REQUIRE(mailbox.post("w3", message).put == WriteStatus::done);
     return table.latest({}, 1)->front().key;
   };
   const auto state_of = [&](const schema::MessageKey& key) { return (*table.sent("t", "w3", key))->state; };
   const auto first = post();
-  REQUIRE(mailbox.retract("w3", std::vector{first}).put == Put::done);
+  REQUIRE(mailbox.retract("w3", std::vector{first}).put == WriteStatus::done);
   CHECK(state_of(first) == HostMailState::refused);
 
   message.text = "stop now";
   const auto second = post();
-  world.engine.on_put = [&] { REQUIRE(mailbox.retract("w3", std::vector{second}).put == Put::done); };
+  world.engine.on_put = [&] { REQUIRE(mailbox.retract("w3", std::vector{second}).put == WriteStatus::done); };
   world.h1.send();
   CHECK(state_of(second) == HostMailState::put);
 }
@@ -616,7 +616,7 @@ struct Followed : HostsWorld {
     engine.cut_off = {"h1"};
     advance(11s);
     go_on(4);
-    REQUIRE(h4.team->context().standing.stance == handlers::Stance::leader);
+    REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
     engine.cut_off.clear();
   }
   void later(int seconds) {
@@ -629,7 +629,7 @@ struct Followed : HostsWorld {
     engine.cut_off = {"h4"};
     advance(11s);
     go_on(4);
-    REQUIRE(h1.team->context().standing.stance == handlers::Stance::leader);
+    REQUIRE(h1.team->context().standing.stance == handlers::EffectiveRole::leader);
     engine.cut_off.clear();
   }
   static void say(HostWorld& world, const std::string& id, handlers::AskEvent event) {
@@ -649,7 +649,7 @@ struct Followed : HostsWorld {
 TEST_CASE("what a followed leader had from its own workers and from others is settled by the next one, once") {
   Followed world;
   world.later(20);
-  CHECK(world.h1.team->context().standing.stance == handlers::Stance::standby);
+  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
   CHECK(world.h1.team->asks().shown().empty());
   CHECK(world.h4.team->asks().shown().size() == 2);
   auto at_h4 = told(world.h4);
@@ -684,7 +684,7 @@ TEST_CASE("mail for the next leader does not overtake what the one before has an
   world.advance(11s);
   world.all = {&h4};
   world.go_on(4);
-  REQUIRE(h4.team->context().standing.stance == handlers::Stance::leader);
+  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
   world.h2.add("team-lead", World::entry("w3", "second", 2));
   world.engine.broken_calls = 1;  // so it does not hear who leads before it puts the second one
   world.h2.step();
@@ -746,10 +746,10 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
   world.engine.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(4);
-  REQUIRE(h4.team->context().standing.stance == handlers::Stance::leader);
+  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
   world.engine.cut_off.clear();
   world.go_on(4);
-  REQUIRE(world.h1.team->context().standing.stance == handlers::Stance::standby);
+  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
   world.h1.hold("w1", false);
   for (int i = 0; i < 8; ++i) {
     world.advance(2s);
@@ -773,7 +773,7 @@ TEST_CASE("an ask that has its answer is not asked of the next leader, though th
   world.engine.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(6);
-  REQUIRE(h4.team->context().standing.stance == handlers::Stance::leader);
+  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
   CHECK(h4.team->asks().open().empty());
   REQUIRE(h4.inbox("w9").size() == 1);
   CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");
@@ -873,7 +873,7 @@ TEST_CASE("boxes on several hosts rest when those here do and nothing is heard o
     CHECK_FALSE(rests());
   }
   SECTION("one goes elsewhere") {
-    REQUIRE(boxes.post("w3", {"team-lead", "hello", "", "2026-02-07T15:20:46.348Z", "", "x"}).put == Put::done);
+    REQUIRE(boxes.post("w3", {"team-lead", "hello", "", "2026-02-07T15:20:46.348Z", "", "x"}).put == WriteStatus::done);
     CHECK_FALSE(rests());
     rests();
     CHECK(rests());

@@ -39,8 +39,8 @@ struct HostWorld : FileWorld {
     spill(scratch.path("teams/t/config.json"),
           json::serialize(json::object{
               {"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", list}}));
-    services->open_exchange = [this](const config::TeamConfig&) -> Result<std::unique_ptr<Exchange>> {
-      return std::unique_ptr<Exchange>(std::make_unique<MemoryExchange>(engine, host));
+    services->open_exchange = [this](const config::TeamConfig&) -> Result<std::unique_ptr<Broker>> {
+      return std::unique_ptr<Broker>(std::make_unique<MemoryBroker>(engine, host));
     };
     again();
   }

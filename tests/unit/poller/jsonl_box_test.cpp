@@ -10,9 +10,9 @@
 namespace inbox_poller::jsonl_box_test {
 
 using poller::BoxState;
-using poller::Disposal;
-using poller::Reader;
-using poller::Sign;
+using poller::Ack;
+using poller::Access;
+using poller::ConsumerEvidence;
 
 namespace {
 
@@ -54,13 +54,13 @@ struct BoxSetting {
     ::close(fd);
   }
   /// Takes what is new and commits it; does not settle.
-  poller::Batch take(Reader reader = Reader::owner, std::size_t most = 100) {
+  poller::Batch take(Access reader = Access::exclusive, std::size_t most = 100) {
     poller::Batch batch = box->take(folder(), reader, most);
     for (const auto& one : batch.taken)
       if (ledger.insert(one.key.value).second) accepted.emplace_back(one.bytes);
     return batch;
   }
-  poller::Batch look(Reader reader = Reader::owner, Disposal disposal = Disposal::consume) {
+  poller::Batch look(Access reader = Access::exclusive, Ack disposal = Ack::ack) {
     clock.advance(std::chrono::milliseconds(500));
     poller::Batch batch = take(reader);
     static_cast<void>(box->settle(folder(), std::vector(batch.taken.size(), disposal)));
@@ -125,10 +125,10 @@ TEST_CASE("what is not settled is shown again, what does not fit at the next loo
   at.write("one\ntwo\nthree\n");
   CHECK(texts(at.take()).size() == 3);
   CHECK(texts(at.take()).size() == 3);
-  static_cast<void>(at.box->settle(at.folder(), {Disposal::consume, Disposal::again, Disposal::consume}));
+  static_cast<void>(at.box->settle(at.folder(), {Ack::ack, Ack::requeue, Ack::ack}));
   CHECK(at.has_news());
   CHECK(texts(at.take()) == Texts{"two"});
-  static_cast<void>(at.box->settle(at.folder(), {Disposal::leave}));
+  static_cast<void>(at.box->settle(at.folder(), {Ack::skip}));
   at.drain();
   CHECK(at.bytes() == "one\ntwo\nthree\n");
   at.box->rewind();
@@ -142,9 +142,9 @@ TEST_CASE("so many at a time, and the rest behind them") {
   at.write(all);
   std::size_t pieces = 0;
   for (bool more = true; more; ++pieces) {
-    const auto batch = at.take(Reader::owner, 10);
+    const auto batch = at.take(Access::exclusive, 10);
     more = batch.more;
-    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Disposal::consume)));
+    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
   }
   CHECK(pieces == 3);
   CHECK(at.accepted.size() == 25);
@@ -160,9 +160,9 @@ TEST_CASE("lines that lie across the end of a read are whole, and none is left o
   REQUIRE(all.size() > std::size_t{5} << 18);  // several reads
   at.write(all);
   for (bool more = true; more;) {
-    const auto batch = at.take(Reader::owner, 700);
+    const auto batch = at.take(Access::exclusive, 700);
     more = batch.more;
-    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Disposal::consume)));
+    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
   }
   CHECK(at.accepted == lines);
 }
@@ -276,32 +276,32 @@ TEST_CASE("every call that fails costs a look and nothing else") {
 TEST_CASE("another consumer is told by signs, and what comes after it is new") {
   BoxSetting at;
   at.write("one\ntwo\n");
-  static_cast<void>(at.look(Reader::observer, Disposal::leave));
+  static_cast<void>(at.look(Access::observe, Ack::skip));
   at.clock.advance(std::chrono::milliseconds(700));
   std::filesystem::resize_file(at.file(), 0);
   at.write("one\n");
-  const auto batch = at.look(Reader::observer, Disposal::leave);
+  const auto batch = at.look(Access::observe, Ack::skip);
   REQUIRE(batch.signs.size() == 2);
-  CHECK(batch.signs[0].what == Sign::What::consumed);
+  CHECK(batch.signs[0].what == ConsumerEvidence::What::consumed);
   CHECK(batch.signs[0].waited == std::chrono::milliseconds(1200));
   CHECK(texts(batch) == Texts{"one"});
   CHECK(at.accepted == Texts{"one", "two", "one"});
   std::filesystem::remove(at.file());  // as the third generation empties
-  CHECK(at.take(Reader::observer).signs.size() == 1);
+  CHECK(at.take(Access::observe).signs.size() == 1);
   at.write("one\n");
   CHECK(texts(at.look()) == Texts{"one"});
   CHECK(at.accepted.size() == 4);
   std::filesystem::resize_file(at.file(), 0);
   const auto swept = at.look();
   REQUIRE(swept.signs.size() == 1);
-  CHECK(swept.signs[0].what == Sign::What::swept);
+  CHECK(swept.signs[0].what == ConsumerEvidence::What::swept);
 }
 
 TEST_CASE("an observer and whoever reads beside a lead never change the file") {
-  for (const Reader reader : {Reader::observer, Reader::beside, Reader::passer_by}) {
+  for (const Access reader : {Access::observe, Access::shared, Access::peek}) {
     BoxSetting at;
     at.write("one\ntorn");
-    for (int i = 0; i < 5; ++i) static_cast<void>(at.look(reader, Disposal::consume));
+    for (int i = 0; i < 5; ++i) static_cast<void>(at.look(reader, Ack::ack));
     CHECK(at.bytes() == "one\ntorn");
     CHECK(at.names() == Texts{"lead.jsonl"});
   }

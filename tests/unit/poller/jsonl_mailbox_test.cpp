@@ -12,11 +12,11 @@
 
 namespace inbox_poller::jsonl_mailbox_test {
 
-using poller::Disposal;
-using poller::Fate;
+using poller::Ack;
+using poller::ReadStatus;
 using poller::JsonlGeneration;
-using poller::Put;
-using poller::Reader;
+using poller::WriteStatus;
+using poller::Access;
 
 namespace {
 
@@ -47,11 +47,11 @@ struct JsonlSetting {
   }
   void put(const std::string& name, const std::string& bytes) const { test::spill(scratch.path(folder + "/" + name), bytes); }
   [[nodiscard]] std::string get(const std::string& name) const { return test::slurp(scratch.path(folder + "/" + name)); }
-  std::vector<std::string> look(const std::string& box = "lead", Reader reader = Reader::owner) {
+  std::vector<std::string> look(const std::string& box = "lead", Access reader = Access::exclusive) {
     auto batch = test::run_awaitable(mailbox->take(box, reader, 100));
     std::vector<std::string> texts;
     for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
-    static_cast<void>(test::run_awaitable(mailbox->settle(box, std::vector(batch.taken.size(), Disposal::consume))));
+    static_cast<void>(test::run_awaitable(mailbox->settle(box, std::vector(batch.taken.size(), Ack::ack))));
     return texts;
   }
   static schema::Message message(const std::string& text) { return {"lead", text, "", "2026-02-07T15:20:46.348Z", "", "an-id"}; }
@@ -129,27 +129,27 @@ TEST_CASE("an empty or torn roster is no news, also for the next process; none a
   at.mailbox->remember_roster(copy);
   CHECK(at.mailbox->roster()->find("bob") != nullptr);
   CHECK_FALSE(at.mailbox->roster_is_lost());
-  CHECK(at.mailbox->mend_roster({}).put == Put::gone);
-  CHECK(at.mailbox->remove_member("bob").put == Put::gone);
+  CHECK(at.mailbox->mend_roster({}).put == WriteStatus::gone);
+  CHECK(at.mailbox->remove_member("bob").put == WriteStatus::gone);
   std::filesystem::remove(at.scratch.path(".team/config.json"));
   CHECK(at.mailbox->roster().error().code == "roster.missing");
 }
 
 TEST_CASE("lines are written only to a worker's name, in its generation, and what cannot be said is refused in words") {
   JsonlSetting at;
-  for (const std::string name : {"lead", "../../evil", "foo bar", ""}) CHECK(at.mailbox->post(name, at.message("x")).put == Put::refused);
+  for (const std::string name : {"lead", "../../evil", "foo bar", ""}) CHECK(at.mailbox->post(name, at.message("x")).put == WriteStatus::refused);
   const auto mode = at.mailbox->post("bob", at.message(schema::encode(schema::ModeSetRequest{"plan", "lead"})));
-  CHECK(mode.put == Put::refused);
+  CHECK(mode.put == WriteStatus::refused);
   CHECK(mode.detail.find("mode_set_request") != std::string::npos);
-  CHECK(at.mailbox->post("bob", at.message("hi")).put == Put::done);
+  CHECK(at.mailbox->post("bob", at.message("hi")).put == WriteStatus::done);
   CHECK_FALSE(at.news()["bob"]);
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::waiting);
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::waiting);
   CHECK(at.get("inbox/bob.jsonl") == "{\"type\": \"message\", \"from\": \"lead\", \"content\": \"hi\", \"timestamp\": 1770477646.348}\n");
   CHECK(at.news()["bob"]);
-  CHECK(at.look("bob", Reader::passer_by).empty());  // nobody of us reads there
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::consumed);
+  CHECK(at.look("bob", Access::peek).empty());  // nobody of us reads there
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::consumed);
   at.mailbox->let_go("bob", at.key("hi"));
-  CHECK(at.look("bob", Reader::passer_by) == std::vector<std::string>{"hi"});
+  CHECK(at.look("bob", Access::peek) == std::vector<std::string>{"hi"});
 }
 
 TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written elsewhere, and no line is new again") {
@@ -161,14 +161,14 @@ TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written el
   at.put("inbox/lead.jsonl", line + line);
   const auto keys = [&] {
     std::vector<schema::MessageKey> found;
-    for (const auto& one : test::run_awaitable(at.mailbox->take("lead", Reader::owner, 100)).taken) found.push_back(one.key);
+    for (const auto& one : test::run_awaitable(at.mailbox->take("lead", Access::exclusive, 100)).taken) found.push_back(one.key);
     return found;
   };
   const auto before = keys();
   unsigned met = 0;
   for (unsigned nth = 1; nth < 10; ++nth) {
     at.files.set({test::Call::stat_at, nth, EIO});
-    const auto batch = test::run_awaitable(at.mailbox->take("lead", Reader::owner, 100));
+    const auto batch = test::run_awaitable(at.mailbox->take("lead", Access::exclusive, 100));
     at.files.set({test::Call::stat_at, nth, EIO});
     const auto message = at.message("for bob");
     const auto written = at.mailbox->post("bob", std::span(&message, 1));
@@ -183,12 +183,12 @@ TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written el
 
 TEST_CASE("an inbox that its owner empties by taking it away is news still, while a line of ours was in it") {
   JsonlSetting at(".mailboxes", {"bob"});
-  REQUIRE(at.mailbox->post("bob", at.message("hi")).put == Put::done);
+  REQUIRE(at.mailbox->post("bob", at.message("hi")).put == WriteStatus::done);
   CHECK_FALSE(at.news()["bob"]);
   static_cast<void>(at.get("bob.jsonl"));
   std::filesystem::remove(at.scratch.path(".mailboxes/bob.jsonl"));
   CHECK(at.news()["bob"]);
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::consumed);
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::consumed);
   at.mailbox->let_go("bob", at.key("hi"));
   CHECK(at.news().empty());
 }
@@ -196,12 +196,12 @@ TEST_CASE("an inbox that its owner empties by taking it away is news still, whil
 TEST_CASE("a request to shut down that was never read is taken back, also by another process") {
   JsonlSetting at;
   const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", at.message("").timestamp});
-  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == Put::done);
+  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == WriteStatus::done);
   at.reopen();
   at.mailbox->follow("bob", at.key(stop));
   at.news();
-  CHECK(at.mailbox->fate("bob", at.key(stop)) == Fate::waiting);
-  CHECK(at.mailbox->retract("bob", std::vector{at.key(stop)}).put == Put::done);
+  CHECK(at.mailbox->fate("bob", at.key(stop)) == ReadStatus::waiting);
+  CHECK(at.mailbox->retract("bob", std::vector{at.key(stop)}).put == WriteStatus::done);
   CHECK(at.get("inbox/bob.jsonl").find("shutdown_request") == std::string::npos);
 }
 
@@ -209,12 +209,12 @@ TEST_CASE("in the second generation the record of a request stands before the re
   JsonlSetting at;
   std::filesystem::create_directory(at.scratch.path(".team/requests"));
   const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", "t"});
-  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == Put::done);
+  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == WriteStatus::done);
   const std::string record = at.get("requests/1a2b3c4d.json");
   CHECK(record.starts_with(R"({"request_id": "1a2b3c4d", "kind": "shutdown", "from": "lead", "to": "bob", "status": "pending", "created_at": )"));
   at.put("requests/00000001.json", "{\n  \"request_id\": \"00000001\",\n  \"plan\": \"p\",\n  \"created_at\": 1771234567.123456,\n  \"status\": \"pending\"\n}");
   const std::string no = schema::encode(schema::PlanApprovalResponse{"00000001", false, "too big", "t", ""});
-  REQUIRE(at.mailbox->post("bob", at.message(no)).put == Put::done);
+  REQUIRE(at.mailbox->post("bob", at.message(no)).put == WriteStatus::done);
   const std::string plan = at.get("requests/00000001.json");
   CHECK(plan.find("1771234567.123456") != std::string::npos);
   CHECK(plan.find(R"("status": "rejected")") != std::string::npos);
@@ -231,10 +231,10 @@ TEST_CASE("tasks of a worker that has gone are given back, and nobody else's") {
   task("task_4.json", R"({"id": 4, "subject": "Free", "status": "pending", "owner": null})");
   task("task_5.json", "no task");
   task("notes.json", R"({"status": "in_progress", "owner": "bob"})");
-  CHECK(at.mailbox->release_tasks("bob", "bob").put == Put::busy);  // they may be in the middle of being written
+  CHECK(at.mailbox->release_tasks("bob", "bob").put == WriteStatus::busy);  // they may be in the middle of being written
   at.clock.advance(std::chrono::seconds(1));
   const auto released = at.mailbox->release_tasks("bob", "bob");
-  CHECK(released.put == Put::done);
+  CHECK(released.put == WriteStatus::done);
   CHECK(released.detail.find("task_5.json") != std::string::npos);
   REQUIRE(released.tasks.size() == 1);
   CHECK(released.tasks[0].id == "2");
@@ -297,7 +297,7 @@ struct RestingLines : JsonlSetting {
     return R"({"type": "message", "from": "bob", "content": ")" + text + R"(", "timestamp": 1.5})" "\n";
   }
   std::vector<std::string> look_as_team(const std::string& box) {
-    return look(box, box == "lead" ? Reader::owner : Reader::passer_by);
+    return look(box, box == "lead" ? Access::exclusive : Access::peek);
   }
   /// What a poll does with the news: everything that came.
   std::vector<std::string> see_to_news() {
@@ -383,10 +383,10 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
     CHECK_FALSE(at.rests());
   }
   SECTION("a line of ours is followed") {
-    for (const auto* name : {"bob", "h"}) REQUIRE(at.mailbox->post(name, at.message("ours")).put == Put::done);
+    for (const auto* name : {"bob", "h"}) REQUIRE(at.mailbox->post(name, at.message("ours")).put == WriteStatus::done);
     CHECK_FALSE(at.rests());
     for (int poll = 0; poll < 4; ++poll) at.see_to_news();
-    CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::waiting);
+    CHECK(at.mailbox->fate("bob", at.key("ours")) == ReadStatus::waiting);
     for (const auto* name : {"inbox/bob.jsonl", "inbox/h.jsonl"}) {
       CHECK_FALSE(at.get(name).empty());
       std::filesystem::resize_file(at.scratch.path(at.folder + "/" + name), 0);
@@ -394,7 +394,7 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
     auto told = at.news();  // both, whosever turn it is
     CHECK(told["bob"]);
     CHECK(told["h"]);
-    CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::consumed);
+    CHECK(at.mailbox->fate("bob", at.key("ours")) == ReadStatus::consumed);
     at.mailbox->let_go("bob", at.key("ours"));
     at.mailbox->let_go("h", schema::make_message_key({"team", "h"}, "lead", at.message("").timestamp, "ours", 0));
     for (int poll = 0; poll < 12; ++poll) at.see_to_news();

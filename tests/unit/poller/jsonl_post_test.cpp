@@ -10,9 +10,9 @@
 
 namespace inbox_poller::jsonl_post_test {
 
-using poller::Fate;
+using poller::ReadStatus;
 using poller::Proof;
-using poller::Put;
+using poller::WriteStatus;
 using What = poller::FileEvent::What;
 
 namespace {
@@ -34,12 +34,12 @@ struct PostSetting {
   [[nodiscard]] std::string bytes() const { return test::slurp(file()); }
   static schema::MessageKey key(const std::string& line) { return {line + "-key"}; }
   static std::optional<schema::MessageKey> key_of(std::string_view line) { return key(std::string(line)); }
-  poller::PutResult post(const std::string& line) {
+  poller::WriteReceipt post(const std::string& line) {
     poller::LinePost::Line one{key(line), line + "\n"};
     lines->post(folder(), name, std::span(&one, 1));
     return one.result;
   }
-  Fate fate(const std::string& line) {
+  ReadStatus fate(const std::string& line) {
     clock.advance(std::chrono::seconds(1));
     lines->look(folder(), [](const std::string&, std::string_view one) { return key_of(one); });
     return lines->fate(name, key(line));
@@ -74,37 +74,37 @@ TEST_CASE("what was done with the file tells what became of a line") {
 
 TEST_CASE("a line waits until its owner has read it, whether or not the file is emptied yet") {
   PostSetting at;
-  CHECK(at.post("one").put == Put::done);
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.post("one").put == WriteStatus::done);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   CHECK(at.reads() == "one\n");
-  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("a line that was written between the reading and the emptying is lost, and can be written again") {
   PostSetting at;
   at.other_writes("theirs\n");
   at.reads();
-  CHECK(at.post("one").put == Put::done);
+  CHECK(at.post("one").put == WriteStatus::done);
   at.empties();
-  CHECK(at.fate("one") == Fate::lost);
-  CHECK(at.post("one").put == Put::done);
+  CHECK(at.fate("one") == ReadStatus::lost);
+  CHECK(at.post("one").put == WriteStatus::done);
   CHECK(at.bytes() == "one\n");
   at.reads();
   at.empties();
-  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("lines of others behind ours, and readers after them, leave no doubt while ours stands there") {
   PostSetting at;
   at.post("one");
   at.other_writes("theirs\n");
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   at.other_writes("theirs\n");
   at.other_writes("theirs\n");
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   at.other_writes("theirs\n");
   at.reads();
-  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("what cannot be told counts as lost") {
@@ -114,22 +114,22 @@ TEST_CASE("what cannot be told counts as lost") {
   at.empties();
   at.other_writes("a line that is long enough\n");
   at.reads();
-  CHECK(at.fate("one") == Fate::lost);
+  CHECK(at.fate("one") == ReadStatus::lost);
   at.post("two");
   std::filesystem::remove(at.file());
-  CHECK(at.fate("two") == Fate::lost);
+  CHECK(at.fate("two") == ReadStatus::lost);
 }
 
 TEST_CASE("our own looks are no proof, and each line has its own fate") {
   PostSetting at;
   at.post("one");
   at.post("two");
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   at.reads();
   at.post("three");
-  CHECK(at.fate("one") == Fate::consumed);
-  CHECK(at.fate("two") == Fate::consumed);
-  CHECK(at.fate("three") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.fate("two") == ReadStatus::consumed);
+  CHECK(at.fate("three") == ReadStatus::waiting);
 }
 
 TEST_CASE("a file that somebody has open is busy, and nothing is written") {
@@ -137,20 +137,20 @@ TEST_CASE("a file that somebody has open is busy, and nothing is written") {
   at.other_writes("theirs\n");
   const int reader = ::open(at.file().c_str(), O_RDONLY);
   const auto held = at.post("one");
-  CHECK(held.put == Put::busy);
+  CHECK(held.put == WriteStatus::busy);
   CHECK_FALSE(held.detail.empty());
   CHECK(at.bytes() == "theirs\n");
   ::close(reader);
-  CHECK(at.post("one").put == Put::done);
+  CHECK(at.post("one").put == WriteStatus::done);
 }
 
 TEST_CASE("the same line twice is there once, and a torn line of a dead writer stays apart") {
   PostSetting at;
   at.other_writes("{\"torn");
-  CHECK(at.post("one").put == Put::done);
-  CHECK(at.post("one").put == Put::already);
+  CHECK(at.post("one").put == WriteStatus::done);
+  CHECK(at.post("one").put == WriteStatus::unchanged);
   at.lines = at.make();
-  CHECK(at.post("one").put == Put::already);
+  CHECK(at.post("one").put == WriteStatus::unchanged);
   CHECK(at.bytes() == "{\"torn\none\n");
 }
 
@@ -158,8 +158,8 @@ TEST_CASE("what a power cut left of a line of ours becomes that line, what it le
   const auto behind = [](const std::string& left) {
     PostSetting at;
     at.other_writes("theirs\n" + left);
-    CHECK(at.post("one").put == Put::done);
-    CHECK(at.fate("one") == Fate::waiting);
+    CHECK(at.post("one").put == WriteStatus::done);
+    CHECK(at.fate("one") == ReadStatus::waiting);
     return at.bytes();
   };
   const std::string zeroes(4, '\0');
@@ -189,40 +189,40 @@ TEST_CASE("a line of an earlier process is found again; one that is gone is lost
   at.post("two");
   at.lines = at.make();
   at.lines->follow(at.name, at.key("one"));
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   at.reads();
-  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("one") == ReadStatus::consumed);
   at.empties();
   at.lines = at.make();
   at.lines->follow(at.name, at.key("two"));
-  CHECK(at.fate("two") == Fate::lost);
+  CHECK(at.fate("two") == ReadStatus::lost);
   at.lines->let_go(at.name, at.key("two"));
-  CHECK(at.post("two").put == Put::done);
-  CHECK(at.fate("two") == Fate::waiting);
+  CHECK(at.post("two").put == WriteStatus::done);
+  CHECK(at.fate("two") == ReadStatus::waiting);
 }
 
 TEST_CASE("where there are no leases a line is there once as well, and the next process finds it and sees it go") {
   PostSetting at;
   at.files.set({test::Call::set_lease, 1, ENOLCK, true});
   at.other_writes("{\"torn");
-  CHECK(at.post("one").put == Put::done);
-  CHECK(at.post("one").put == Put::already);  // its record in the ledger failed
+  CHECK(at.post("one").put == WriteStatus::done);
+  CHECK(at.post("one").put == WriteStatus::unchanged);  // its record in the ledger failed
   at.lines = at.make();
-  CHECK(at.post("one").put == Put::already);
+  CHECK(at.post("one").put == WriteStatus::unchanged);
   at.other_writes("half of what another wri");
-  CHECK(at.post("one").put == Put::already);
+  CHECK(at.post("one").put == WriteStatus::unchanged);
   CHECK(at.bytes() == "{\"torn\none\nhalf of what another wri");
 
   at.lines = at.make();
   at.lines->follow(at.name, at.key("one"));
-  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.fate("one") == ReadStatus::waiting);
   at.reads();
   at.empties();
-  CHECK(at.fate("one") == Fate::lost);
+  CHECK(at.fate("one") == ReadStatus::lost);
   at.lines->let_go(at.name, at.key("one"));
-  CHECK(at.post("one").put == Put::done);
+  CHECK(at.post("one").put == WriteStatus::done);
   at.empties();
-  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("what is taken back says nothing, and the lines around it stay") {
@@ -233,12 +233,12 @@ TEST_CASE("what is taken back says nothing, and the lines around it stay") {
   at.post(stop);
   at.other_writes("behind\n");
   const std::vector keys{at.key(stop)};
-  CHECK(at.lines->retract(at.folder(), at.name, keys, at.key_of).put == Put::done);
+  CHECK(at.lines->retract(at.folder(), at.name, keys, at.key_of).put == WriteStatus::done);
   const std::string bytes = at.bytes();
   CHECK(bytes.starts_with("before\n{\"type\": \"message\", \"from\": \"lead\", \"content\": \"\", \"timestamp\": 1.0}   "));
   CHECK(bytes.ends_with("\nbehind\n"));
   CHECK(bytes.size() == stop.size() + std::string("before\n\nbehind\n").size());
-  CHECK(at.lines->retract(at.folder(), "nobody.jsonl", keys, at.key_of).put == Put::gone);
+  CHECK(at.lines->retract(at.folder(), "nobody.jsonl", keys, at.key_of).put == WriteStatus::gone);
 }
 
 TEST_CASE("whatever call fails, half a line is never left, and the line is there once when it is done") {
@@ -251,9 +251,9 @@ TEST_CASE("whatever call fails, half a line is never left, and the line is there
     at.files.heal();
     if (fault.call != test::Call::truncate) CHECK((at.bytes() == "theirs\n" || at.bytes() == "theirs\none\n"));
     const auto second = at.post("one");
-    CHECK((second.put == Put::done || second.put == Put::already));
+    CHECK((second.put == WriteStatus::done || second.put == WriteStatus::unchanged));
     CHECK(at.bytes() == "theirs\none\n");
-    if (fired && first.put == Put::done) CHECK(at.lines->follows(at.name));
+    if (fired && first.put == WriteStatus::done) CHECK(at.lines->follows(at.name));
     return fired;
   });
   CHECK(met > 10);

@@ -238,22 +238,22 @@ TEST_CASE("an appended entry is unread, read, gone with those before it, or over
   CHECK_FALSE(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return fate_in(EntryIndex(now, KnownEntries{}), receipt);
+    return fate_in(EntryIndex(now, PrefixCache{}), receipt);
   };
-  CHECK(found() == Fate::waiting);
+  CHECK(found() == ReadStatus::waiting);
   REQUIRE(at.mark({2}).outcome == WriteOutcome::done);
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
 
   at.put(inbox_of({entry("one"), entry("two", "")}));
-  CHECK(found() == Fate::lost);
+  CHECK(found() == ReadStatus::lost);
   at.put(inbox_of({entry("two", ""), entry("new")}));
-  CHECK(found() == Fate::lost);
+  CHECK(found() == ReadStatus::lost);
   at.put(inbox_of({entry("old", "true"), entry("one", "true"), entry("new")}));
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
   at.put(inbox_of({entry("new")}));
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
   at.put("[]");
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
 }
 
 TEST_CASE("an owner that marks and never removes cannot have consumed what is not there any more") {
@@ -264,16 +264,16 @@ TEST_CASE("an owner that marks and never removes cannot have consumed what is no
   CHECK(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return fate_in(EntryIndex(now, KnownEntries{}), receipt);
+    return fate_in(EntryIndex(now, PrefixCache{}), receipt);
   };
   at.put(inbox_of({entry("old", "true"), entry("one", "true"), entry("mine", "true")}));
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
   at.put(inbox_of({entry("old", "true"), entry("one", "true")}));
-  CHECK(found() == Fate::lost);
+  CHECK(found() == ReadStatus::lost);
   at.put(inbox_of({entry("the only one of a writer that found the file torn")}));
-  CHECK(found() == Fate::lost);
+  CHECK(found() == ReadStatus::lost);
   at.put("[]");  // somebody cleared it
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
 }
 
 TEST_CASE("a receipt stays small however many unread entries there were") {

@@ -263,14 +263,14 @@ TEST_CASE("what we appended and was read since is found in the known head") {
     const ReadResult now = at.news();
     return fate_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
   };
-  CHECK(found() == Fate::waiting);
+  CHECK(found() == ReadStatus::waiting);
   at.put(inbox_of({read_entry("a"), read_entry("mine")}));
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
   at.take();
   CHECK(at.news().document.entries().empty());
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
   at.put(inbox_of({read_entry("a")}));
-  CHECK(found() == Fate::consumed);
+  CHECK(found() == ReadStatus::consumed);
 }
 
 TEST_CASE("an entry behind a known head that cannot be marked in place is marked by replacement") {

@@ -375,8 +375,8 @@ TEST_CASE("temporary files of dead processes are removed at the start, everythin
 TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
   MailboxSetting at;
   const auto look = [&] {
-    auto batch = test::run_awaitable(at.port.take(at.lead, Reader::observer, 100));
-    std::vector<Disposal> left(batch.taken.size(), Disposal::leave);
+    auto batch = test::run_awaitable(at.port.take(at.lead, Access::observe, 100));
+    std::vector<Ack> left(batch.taken.size(), Ack::skip);
     static_cast<void>(test::run_awaitable(at.port.settle(at.lead, std::move(left))));
     return batch;
   };

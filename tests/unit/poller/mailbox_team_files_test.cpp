@@ -95,12 +95,12 @@ TEST_CASE("a member goes out of the roster, every other byte stays, and a second
   TeamSetting at;
   spill(at.roster(), roster_of({"team-lead", "worker-1", "worker-2"}));
   fs::permissions(at.roster(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
-  CHECK(at.port.remove_member("worker-1").put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::done);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   CHECK((fs::status(at.roster()).permissions() & fs::perms::all) ==
         (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
-  CHECK(at.port.remove_member("worker-1").put == Put::already);
-  CHECK(at.port.remove_member("nobody").put == Put::already);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::unchanged);
+  CHECK(at.port.remove_member("nobody").put == WriteStatus::unchanged);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   CHECK(hidden_files(at.team()).empty());
 }
@@ -126,14 +126,14 @@ TEST_CASE("a roster whose file stays empty is put back as it was last seen, with
   const std::string nothing = GENERATE("", " \r\n\t\n");
   spill(at.roster(), nothing);
   CHECK(at.port.roster().error().code == "roster.empty");
-  CHECK(at.port.mend_roster({}).put == Put::busy);
+  CHECK(at.port.mend_roster({}).put == WriteStatus::busy);
   look_for(at, std::chrono::milliseconds(2900));
   CHECK(at.port.roster_is_lost());
   if (GENERATE(false, true)) {
-    CHECK(at.port.mend_roster({"worker-1", "nobody"}).put == Put::done);
+    CHECK(at.port.mend_roster({"worker-1", "nobody"}).put == WriteStatus::done);
     CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   } else {
-    CHECK(at.port.mend_roster({}).put == Put::done);
+    CHECK(at.port.mend_roster({}).put == WriteStatus::done);
     CHECK(slurp(at.roster()) == before);
   }
   CHECK((fs::status(at.roster()).permissions() & fs::perms::all) ==
@@ -149,7 +149,7 @@ TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobo
   spill(at.roster(), before);
   const auto stays = [&](const std::string& bytes) {
     CHECK_FALSE(at.port.roster_is_lost());
-    CHECK(at.port.mend_roster({}).put != Put::done);
+    CHECK(at.port.mend_roster({}).put != WriteStatus::done);
     CHECK(slurp(at.roster()) == bytes);
   };
   SECTION("another process must tell us first") {
@@ -198,7 +198,7 @@ TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobo
     look_for(at, std::chrono::seconds(4));
     REQUIRE(at.port.roster_is_lost());
     spill(at.roster(), GENERATE(as<std::string>{}, "{", " "));
-    CHECK(at.port.mend_roster({}).put == Put::busy);
+    CHECK(at.port.mend_roster({}).put == WriteStatus::busy);
     CHECK(slurp(at.roster()).size() == 1);
   }
   SECTION("its lock is held") {
@@ -206,10 +206,10 @@ TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobo
     spill(at.roster(), "");
     look_for(at, std::chrono::seconds(4));
     fs::create_directory(at.roster_lock());
-    CHECK(at.port.mend_roster({}).put == Put::busy);
+    CHECK(at.port.mend_roster({}).put == WriteStatus::busy);
     CHECK(slurp(at.roster()).empty());
     fs::remove(at.roster_lock());
-    CHECK(at.port.mend_roster({}).put == Put::done);
+    CHECK(at.port.mend_roster({}).put == WriteStatus::done);
     CHECK(slurp(at.roster()) == before);
   }
 }
@@ -227,7 +227,7 @@ TEST_CASE("faults: a lost roster stays empty or is whole again, and `done` means
     const bool fired = at.files.fired();
     const std::string bytes = slurp(at.roster());
     CHECK((bytes.empty() || bytes == before));
-    if (result.put == Put::done) CHECK(bytes == before);
+    if (result.put == WriteStatus::done) CHECK(bytes == before);
     at.files.heal();
     return fired;
   });
@@ -240,33 +240,33 @@ TEST_CASE("a roster that is empty, torn or none at all is never written") {
                                   R"({"members":{"name":"worker-1"}})", R"({"members":[{"name":"worker-1"}]} {)"}) {
     CAPTURE(bytes);
     spill(at.roster(), bytes);
-    CHECK(at.port.remove_member("worker-1").put == Put::busy);  // somebody may be at it
+    CHECK(at.port.remove_member("worker-1").put == WriteStatus::busy);  // somebody may be at it
     at.settle();
     const auto settled = at.port.remove_member("worker-1");
-    CHECK(settled.put == Put::refused);
+    CHECK(settled.put == WriteStatus::refused);
     CHECK_THAT(settled.detail, Contains(at.roster().string()));
     CHECK(slurp(at.roster()) == bytes);
     at.clock.advance(std::chrono::seconds(-10));
   }
   fs::remove(at.roster());
-  CHECK(at.port.remove_member("worker-1").put == Put::gone);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::gone);
   fs::create_directory(at.roster());
-  CHECK(at.port.remove_member("worker-1").put == Put::refused);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::refused);
   fs::remove_all(at.team());
-  CHECK(at.port.remove_member("worker-1").put == Put::gone);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::gone);
 }
 
 TEST_CASE("a held roster lock is waited for, and a peer's change in between is kept") {
   TeamSetting at;
   spill(at.roster(), roster_of({"team-lead", "worker-1"}));
   fs::create_directory(at.roster_lock());
-  CHECK(at.port.remove_member("worker-1").put == Put::busy);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::busy);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-1"}));
   fs::remove(at.roster_lock());
   at.files.once_before(Call::mkdir_at, "config.json.lock", [&] {
     replace(at.roster(), roster_of({"team-lead", "worker-1", "worker-3"}));
   });
-  CHECK(at.port.remove_member("worker-1").put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::done);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-3"}));
 }
 
@@ -280,7 +280,7 @@ TEST_CASE("unfinished tasks of a member lose their owner and are pending again -
   at.put_tasks({task_of("3", "worker-1"), task_of("7", "worker-1@team", "pending"), task_of("8", "worker-1", "stuck"),
                 task_of("9", "worker-1", "in_progress", internal), task_of("10", "worker-1")});
   const auto released = at.release();
-  CHECK(released.put == Put::done);
+  CHECK(released.put == WriteStatus::done);
   CHECK(ids(released) == std::vector<std::string>{"3", "7", "8", "10"});
   CHECK(released.tasks.front().subject == "Task 3");
   CHECK(released.detail.empty());
@@ -289,7 +289,7 @@ TEST_CASE("unfinished tasks of a member lose their owner and are pending again -
   for (const auto& bytes : others) CHECK(slurp(at.task(schema::decode_task(bytes)->id)) == bytes);
   CHECK(hidden_files(at.tasks()).empty());
   const auto again = at.release();
-  CHECK(again.put == Put::done);
+  CHECK(again.put == WriteStatus::done);
   CHECK(again.tasks.empty());
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("more tasks than one hold of the lock allows are given back all the sa
   TeamSetting at;
   for (int id = 1; id <= 100; ++id) at.put_tasks({task_of(std::to_string(id), "worker-1")});
   const auto released = at.release();
-  CHECK(released.put == Put::done);
+  CHECK(released.put == WriteStatus::done);
   CHECK(released.tasks.size() == 100);
 }
 
@@ -314,7 +314,7 @@ TEST_CASE("files that are no tasks are passed over, and named when they look lik
   fs::create_directory(at.task("6"));
   at.settle();
   const auto released = at.release();
-  CHECK(released.put == Put::done);
+  CHECK(released.put == WriteStatus::done);
   CHECK(ids(released) == std::vector<std::string>{"2"});
   for (const auto& id : {"1", "4", "5", "6"})
     CHECK_THAT(released.detail, Contains(at.task(id).string() + " was passed"));
@@ -328,7 +328,7 @@ TEST_CASE("a task that somebody is writing is waited for") {
   at.put_tasks({task_of("1", "worker-1")});
   spill(at.task("2"), R"({"id": "2", "ow)");
   const auto released = at.release();
-  CHECK(released.put == Put::busy);
+  CHECK(released.put == WriteStatus::busy);
   CHECK(ids(released) == std::vector<std::string>{"1"});
   spill(at.task("2"), task_of("2", "worker-1"));
   CHECK(ids(at.release()) == std::vector<std::string>{"2"});
@@ -339,7 +339,7 @@ TEST_CASE("a task that its peers change before the lock is ours keeps their chan
   at.put_tasks({task_of("1", "worker-1"), task_of("2", "worker-1")});
   at.files.once_before(Call::mkdir_at, ".lock.lock", [&] { replace(at.task("1"), task_of("1", "worker-2")); });
   const auto released = at.release();
-  CHECK(released.put == Put::busy);
+  CHECK(released.put == WriteStatus::busy);
   CHECK(slurp(at.task("1")) == task_of("1", "worker-2"));
   CHECK(ids(at.release()) == std::vector<std::string>{"2"});
   CHECK(slurp(at.task("1")) == task_of("1", "worker-2"));
@@ -349,25 +349,25 @@ TEST_CASE("the task list's lock is respected - where nothing is to be given back
   TeamSetting at;
   at.put_tasks({task_of("1", "worker-1")});
   fs::create_directory(at.tasks_lock());
-  CHECK(at.release().put == Put::busy);
+  CHECK(at.release().put == WriteStatus::busy);
   CHECK(slurp(at.task("1")) == task_of("1", "worker-1"));
-  CHECK(at.port.release_tasks("worker-9", "worker-9@team").put == Put::done);
+  CHECK(at.port.release_tasks("worker-9", "worker-9@team").put == WriteStatus::done);
   fs::remove(at.tasks_lock());
-  CHECK(at.release().put == Put::done);
+  CHECK(at.release().put == WriteStatus::done);
 }
 
 TEST_CASE("no task list, or one that others may write to, is left alone") {
   TeamSetting at;
   at.put_tasks({task_of("1", "worker-1")});
   fs::permissions(at.tasks(), fs::perms::others_write, fs::perm_options::add);
-  CHECK(at.release().put == Put::refused);
+  CHECK(at.release().put == WriteStatus::refused);
   CHECK(slurp(at.task("1")) == task_of("1", "worker-1"));
   fs::remove_all(at.tasks());
-  CHECK(at.release().put == Put::gone);
+  CHECK(at.release().put == WriteStatus::gone);
   ArraysSettings settings = at.settings();
   settings.tasks_dir.clear();
   ArraysMailbox without(at.files, at.clock, settings);
-  CHECK(without.release_tasks("worker-1", "worker-1@team").put == Put::gone);
+  CHECK(without.release_tasks("worker-1", "worker-1@team").put == WriteStatus::gone);
 }
 
 TEST_CASE("what a killed predecessor left half written is cleared away first") {
@@ -375,8 +375,8 @@ TEST_CASE("what a killed predecessor left half written is cleared away first") {
   spill(at.roster(), roster_of({"worker-1"}));
   spill(at.team() / ".config.json.ip-2147483646-1.tmp", "{");
   spill(at.tasks() / ".1.json.ip-2147483646-2.tmp", "{");
-  CHECK(at.port.remove_member("worker-1").put == Put::done);
-  CHECK(at.release().put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == WriteStatus::done);
+  CHECK(at.release().put == WriteStatus::done);
   CHECK(hidden_files(at.team()).empty());
   CHECK(hidden_files(at.tasks()).empty());
 }
@@ -393,15 +393,15 @@ TEST_CASE("faults: the roster is the old or the new one, and `done` means the ne
     const bool fired = at.files.fired();
     const std::string bytes = slurp(at.roster());
     CHECK((bytes == before || bytes == after));
-    if (result.put == Put::done) CHECK(bytes == after);
-    if (result.put != Put::done) CHECK_FALSE(result.detail.empty());
+    if (result.put == WriteStatus::done) CHECK(bytes == after);
+    if (result.put != WriteStatus::done) CHECK_FALSE(result.detail.empty());
     at.files.heal();
     at.settle();
     at.clock.advance(std::chrono::seconds(10));
     const bool cannot_unlock = fault.call == Call::rmdir_at && fault.for_good;
     if (cannot_unlock) fs::remove(at.roster_lock());
     const auto again = at.port.remove_member("worker-1");
-    CHECK((again.put == Put::done || again.put == Put::already));
+    CHECK((again.put == WriteStatus::done || again.put == WriteStatus::unchanged));
     CHECK(slurp(at.roster()) == after);
     CHECK(hidden_files(at.team()).empty());
     return fired;
@@ -424,17 +424,17 @@ TEST_CASE("faults: each task is the old or the new one, `done` means all but tho
       CHECK((bytes == task_of(id, "worker-1") || bytes == task_of(id, "", "pending")));
       if (bytes == task_of(id, "", "pending"))
         changed.push_back(id);
-      else if (result.put == Put::done)
+      else if (result.put == WriteStatus::done)
         CHECK_THAT(result.detail, Contains(at.task(id).string()));
     }
     auto told = ids(result);
     std::sort(told.begin(), told.end());  // one that could not be read at first comes later
     CHECK(told == changed);
     CHECK(slurp(at.task("3")) == task_of("3", "worker-2"));
-    if (result.put != Put::done) CHECK_FALSE(result.detail.empty());
+    if (result.put != WriteStatus::done) CHECK_FALSE(result.detail.empty());
     at.files.heal();
     if (fault.call == Call::rmdir_at && fault.for_good) fs::remove(at.tasks_lock());
-    CHECK(at.release().put == Put::done);
+    CHECK(at.release().put == WriteStatus::done);
     for (const std::string id : {"1", "2"}) CHECK(slurp(at.task(id)) == task_of(id, "", "pending"));
     CHECK(hidden_files(at.tasks()).empty());
     return fired;

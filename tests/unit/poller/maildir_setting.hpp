@@ -59,7 +59,7 @@ struct MaildirSetting {
     return boost::json::parse(bytes(folder + '/' + found.front())).as_object();
   }
 
-  Result<std::optional<poller::HandOut>> recv(poller::Operations& operations, poller::Filter filter = {},
+  Result<std::optional<poller::HandOut>> recv(poller::ActorMail& operations, poller::Filter filter = {},
                                               std::chrono::milliseconds within = std::chrono::milliseconds(0)) {
     std::optional<Result<std::optional<poller::HandOut>>> got;
     boost::asio::co_spawn(io, keep_result(operations.recv(std::move(filter), within), got),
@@ -73,7 +73,7 @@ struct MaildirSetting {
     return *std::move(got);
   }
   /// What is received and acknowledged until there is nothing more: the payloads.
-  std::vector<std::string> drain(poller::Operations& operations) {
+  std::vector<std::string> drain(poller::ActorMail& operations) {
     std::vector<std::string> payloads;
     for (;;) {
       auto got = recv(operations);
@@ -97,7 +97,7 @@ inline std::string id_of(const Result<boost::json::object>& task) {
   return text_in(*task, "id");
 }
 
-inline std::string claimed_id(poller::Operations& actor, std::optional<std::string> type = {}) {
+inline std::string claimed_id(poller::ActorMail& actor, std::optional<std::string> type = {}) {
   const auto task = actor.claim(type, a_lease);
   REQUIRE(task.ok());
   return task->has_value() ? text_in(**task, "id") : std::string("none");

@@ -1,7 +1,7 @@
 // A folder that agents share as a team: who is in it, what a letter says, what becomes of what we write and of what
 // cannot be read.
 #include "poller/mailbox/letter.hpp"
-#include "poller/mailbox/maildir/maildir_coordination.hpp"
+#include "poller/mailbox/maildir/maildir_task_events.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
@@ -12,10 +12,10 @@
 
 namespace inbox_poller::maildir_team_test {
 
-using poller::Disposal;
-using poller::Fate;
-using poller::Put;
-using poller::Reader;
+using poller::Ack;
+using poller::ReadStatus;
+using poller::WriteStatus;
+using poller::Access;
 
 namespace {
 
@@ -41,7 +41,7 @@ struct SharedFolder {
     std::filesystem::create_directories(path.parent_path());
     test::spill(path, bytes);
   }
-  poller::Batch take(const std::string& box = "boss", Reader reader = Reader::owner) {
+  poller::Batch take(const std::string& box = "boss", Access reader = Access::exclusive) {
     clock.advance(std::chrono::seconds(1));
     return test::run_awaitable(mailbox->take(box, reader, 100));
   }
@@ -54,7 +54,7 @@ struct SharedFolder {
       found.push_back(decoded ? decoded->message.text : "?");
     }
     static_cast<void>(
-        test::run_awaitable(mailbox->settle("boss", std::vector<Disposal>(batch.taken.size(), Disposal::consume))));
+        test::run_awaitable(mailbox->settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
     return found;
   }
   [[nodiscard]] std::vector<std::string> names(const std::string& below) const {
@@ -99,7 +99,7 @@ TEST_CASE("Where no more files can be opened, what is held is settled first and 
   CHECK(first.more);
   shared.files.heal();
   static_cast<void>(test::run_awaitable(
-      shared.mailbox->settle("boss", std::vector<Disposal>(first.taken.size(), Disposal::consume))));
+      shared.mailbox->settle("boss", std::vector<Ack>(first.taken.size(), Ack::ack))));
   CHECK(shared.texts().size() == 3);
   CHECK(shared.names("boss/new").empty());
 }
@@ -130,9 +130,9 @@ struct ManyLetters : SharedFolder {
       for (const auto& one : batch.taken) found.push_back(mailbox->decode(one.bytes)->message.text);
       committed();
       const auto settled =
-          test::run_awaitable(mailbox->settle("boss", std::vector<Disposal>(batch.taken.size(), Disposal::consume)));
+          test::run_awaitable(mailbox->settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack)));
       consumed += settled.consumed;
-      had_fault = had_fault || settled.put == Put::fault;
+      had_fault = had_fault || settled.put == WriteStatus::fault;
       more = batch.more;
     }
   }
@@ -316,37 +316,37 @@ TEST_CASE("what is sent again is known by its key, another letter under its id i
 TEST_CASE("what vanished without a trace is written again once; who makes it vanish twice reads so") {
   SharedFolder at;
   const auto fate_after_removal = [&](const schema::Message& one) {
-    REQUIRE(at.mailbox->post("ada", one).put == Put::done);
-    static_cast<void>(at.take("ada", Reader::passer_by));
-    CHECK(at.mailbox->fate("ada", key_of(one)) == Fate::waiting);
+    REQUIRE(at.mailbox->post("ada", one).put == WriteStatus::done);
+    static_cast<void>(at.take("ada", Access::peek));
+    CHECK(at.mailbox->fate("ada", key_of(one)) == ReadStatus::waiting);
     for (const auto& name : at.names("ada/new")) std::filesystem::remove(at.scratch.path("root/ada/new/" + name));
-    static_cast<void>(at.take("ada", Reader::passer_by));
+    static_cast<void>(at.take("ada", Access::peek));
     return at.mailbox->fate("ada", key_of(one));
   };
-  CHECK(fate_after_removal(ours("one")) == Fate::lost);
-  CHECK(fate_after_removal(ours("one")) == Fate::consumed);
+  CHECK(fate_after_removal(ours("one")) == ReadStatus::lost);
+  CHECK(fate_after_removal(ours("one")) == ReadStatus::consumed);
   at.mailbox->let_go("ada", key_of(ours("one")));
-  CHECK(fate_after_removal(ours("two")) == Fate::consumed);
+  CHECK(fate_after_removal(ours("two")) == ReadStatus::consumed);
   for (const char* where : {"processing", "expired", "cur"}) {
     SharedFolder other;
-    REQUIRE(other.mailbox->post("ada", ours("one")).put == Put::done);
+    REQUIRE(other.mailbox->post("ada", ours("one")).put == WriteStatus::done);
     std::filesystem::create_directories(other.scratch.path("root/ada"));
     std::filesystem::rename(other.scratch.path("root/ada/new"), other.scratch.path(std::string("root/ada/") + where));
     std::filesystem::create_directories(other.scratch.path("root/ada/new"));
-    static_cast<void>(other.take("ada", Reader::passer_by));
-    CHECK(other.mailbox->fate("ada", key_of(ours("one"))) == Fate::consumed);
+    static_cast<void>(other.take("ada", Access::peek));
+    CHECK(other.mailbox->fate("ada", key_of(ours("one"))) == ReadStatus::consumed);
     other.reopen();
-    CHECK(other.mailbox->post("ada", ours("one")).put == Put::already);
+    CHECK(other.mailbox->post("ada", ours("one")).put == WriteStatus::unchanged);
   }
 }
 
 TEST_CASE("orders, odd names and the lead's own box are refused; what is taken back is kept") {
   SharedFolder at;
-  CHECK(at.mailbox->post("ada", ours(schema::encode(schema::ModeSetRequest{"plan", "boss"}))).put == Put::refused);
-  for (const char* name : {"boss", "tmp", "tasks", "../x", ""}) CHECK(at.mailbox->post(name, ours("x")).put == Put::refused);
-  REQUIRE(at.mailbox->post("ada", ours("x")).put == Put::done);
+  CHECK(at.mailbox->post("ada", ours(schema::encode(schema::ModeSetRequest{"plan", "boss"}))).put == WriteStatus::refused);
+  for (const char* name : {"boss", "tmp", "tasks", "../x", ""}) CHECK(at.mailbox->post(name, ours("x")).put == WriteStatus::refused);
+  REQUIRE(at.mailbox->post("ada", ours("x")).put == WriteStatus::done);
   const std::vector<schema::MessageKey> keys{key_of(ours("x"))};
-  CHECK(at.mailbox->retract("ada", keys).put == Put::done);
+  CHECK(at.mailbox->retract("ada", keys).put == WriteStatus::done);
   CHECK(at.names("ada/new").empty());
   CHECK(at.names("ada/dead").size() == 1);
 }
@@ -354,12 +354,12 @@ TEST_CASE("orders, odd names and the lead's own box are refused; what is taken b
 TEST_CASE("what was finished is told once by its keeper, what was finished long ago not at all") {
   SharedFolder at;
   poller::SystemClock clock;
-  poller::MaildirCoordination tasks(at.files, clock, at.scratch.path("root").string(), {});
+  poller::MaildirTaskEvents tasks(at.files, clock, at.scratch.path("root").string(), {});
   REQUIRE(tasks.finished(0).ok());
   at.put("tasks/done/1.json", R"({"id": "a", "status": "done", "result": 5})");
   at.put("tasks/done/2.json", R"({"id": )");
   CHECK(tasks.finished(clock.system_ns() + 1'000'000'000)->empty());
-  poller::MaildirCoordination later(at.files, clock, at.scratch.path("root").string(), {});
+  poller::MaildirTaskEvents later(at.files, clock, at.scratch.path("root").string(), {});
   const auto found = later.finished(0);
   REQUIRE(found->size() == 1);
   CHECK(found->front().id == "a");
@@ -409,10 +409,10 @@ struct RestingFolder : SharedFolder {
     for (const auto& [box, changed] : boxes) {
       if (!changed) continue;
       const bool is_lead = box == "boss";
-      const auto batch = test::run_awaitable(mailbox->take(box, is_lead ? Reader::owner : Reader::passer_by, 100));
+      const auto batch = test::run_awaitable(mailbox->take(box, is_lead ? Access::exclusive : Access::peek, 100));
       for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
       static_cast<void>(test::run_awaitable(mailbox->settle(
-          box, std::vector<Disposal>(batch.taken.size(), is_lead ? Disposal::consume : Disposal::leave))));
+          box, std::vector<Ack>(batch.taken.size(), is_lead ? Ack::ack : Ack::skip))));
     }
     return texts;
   }
@@ -494,7 +494,7 @@ TEST_CASE("Whoever is to read a letter of ours is looked at every time, and so i
   for (const std::string name : {"ada", "h"}) {
     CAPTURE(name);
     if (!observes) {
-      REQUIRE(shared.mailbox->post(name, ours("for " + name)).put == Put::done);
+      REQUIRE(shared.mailbox->post(name, ours("for " + name)).put == WriteStatus::done);
       for (int poll = 0; poll < 4; ++poll) shared.see_to_news();
     }
     shared.deliver(name, "two");

@@ -27,7 +27,7 @@ struct World {
   std::unique_ptr<Ledger> ledger = std::move(*Ledger::open(":memory:"));
   std::unique_ptr<Telemetry> telemetry;
   schema::Roster roster;
-  std::unique_ptr<TeamContext> context;
+  std::unique_ptr<TeamState> context;
   std::unique_ptr<Orders> orders;
 
   explicit World(std::vector<std::string> workers = {"w1", "w2"}) {
@@ -61,7 +61,7 @@ struct World {
   }
 
   void restart() {
-    context = std::make_unique<TeamContext>("t", config, "/home/u", *ledger, *telemetry, clock);
+    context = std::make_unique<TeamState>("t", config, "/home/u", *ledger, *telemetry, clock);
     REQUIRE(context->restore());
     orders = std::make_unique<Orders>(*context);
     REQUIRE(orders->restore());

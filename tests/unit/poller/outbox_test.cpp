@@ -80,7 +80,7 @@ TEST_CASE("what is too much for one step does not go ahead of what had to wait")
   World world;
   world.poll();
   for (const char* text : {"the first ", "the second", "the third "}) owe(world, "w1", text + std::string(200'000, 'x'));
-  world.memory->obstruct_once("w1", {Put::busy, "held by a peer"});
+  world.memory->obstruct_once("w1", {WriteStatus::busy, "held by a peer"});
   world.poll();
   CHECK(texts(world, "w1") == Texts{"the first ", "the second", "the third "});
 }

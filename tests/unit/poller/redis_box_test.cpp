@@ -1,7 +1,7 @@
 // Mail and tasks in Redis, as far as they are not what a folder does (tests/conformance): offers that end, answers that are
 // lost, servers that are killed. A server of this process's own; where there is none, these say nothing.
-#include "poller/exchange/box_copy.hpp"
-#include "poller/exchange/redis_scripts.hpp"
+#include "poller/broker/box_copy.hpp"
+#include "poller/broker/redis_scripts.hpp"
 #include "tests/unit/poller/redis_setting.hpp"
 
 namespace inbox_poller::redis_box_test {

@@ -1,5 +1,5 @@
 // The codec: what is read, in whatever pieces it comes, and what is too much.
-#include "poller/exchange/redis_connection.hpp"
+#include "poller/broker/redis_connection.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // One team in a Redis of this process's own that nobody else has, and what time does there.
 #pragma once
 
-#include "poller/exchange/redis_box.hpp"
+#include "poller/broker/redis_box.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/unit/poller/maildir_setting.hpp"

@@ -1,6 +1,6 @@
 // A team whose mail is in Redis, as far as the port's suite (tests/conformance) does not say it: others who read for the lead,
 // what is too long, who is there, an engine that is away. Where there is no redis-server, these say nothing.
-#include "poller/exchange/redis_mailbox.hpp"
+#include "poller/broker/redis_mailbox.hpp"
 #include "tests/unit/poller/redis_setting.hpp"
 
 namespace inbox_poller::redis_team_test {
@@ -32,13 +32,13 @@ struct RedisTeamSetting : RedisSetting {
   /// What a poll shows of the lead's box and consumes; "?" for what is no letter.
   std::vector<std::string> texts(RedisMailbox& from) {
     look(from);
-    const auto batch = run_awaitable(from.take("boss", Reader::owner, 100));
+    const auto batch = run_awaitable(from.take("boss", Access::exclusive, 100));
     std::vector<std::string> found;
     for (const auto& one : batch.taken) {
       const auto decoded = from.decode(one.bytes);
       found.push_back(decoded ? decoded->message.text : "?" + std::to_string(one.bytes.size()));
     }
-    static_cast<void>(run_awaitable(from.settle("boss", std::vector<Disposal>(batch.taken.size(), Disposal::consume))));
+    static_cast<void>(run_awaitable(from.settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
     return found;
   }
   std::vector<std::string> texts() { return texts(*mailbox); }
@@ -85,7 +85,7 @@ TEST_CASE("what a daemon was shown is not shown to another one, and comes again 
   RedisTeamSetting at;
   REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   at.look(*at.mailbox);
-  CHECK(run_awaitable(at.mailbox->take("boss", Reader::owner, 100)).taken.size() == 1);
+  CHECK(run_awaitable(at.mailbox->take("boss", Access::exclusive, 100)).taken.size() == 1);
   at.gone();
   CHECK(at.texts(*at.open(shared_redis().address(at.team), "daemon-2")).empty());
   at.gone();
@@ -155,11 +155,11 @@ TEST_CASE("beside a Redis that is away the team is who it was, and why nothing c
   alone->remember_roster({R"(["ada", "boss", 7])", 0});
   CHECK(at.people(*alone) == "ada ");
   CHECK(alone->news().error().message.find("is not reached") != std::string::npos);
-  const auto batch = run_awaitable(alone->take("boss", Reader::owner, 10));
+  const auto batch = run_awaitable(alone->take("boss", Access::exclusive, 10));
   CHECK(batch.state == BoxState::fault);
   CHECK(batch.detail.find("is not reached") != std::string::npos);
   const auto posted = alone->post("ada", schema::Message{"boss", "x", "", "2026-02-07T15:20:10.000Z", "", "i"});
-  CHECK(posted.put == Put::fault);
+  CHECK(posted.put == WriteStatus::fault);
   CHECK(posted.detail.find("is not reached") != std::string::npos);
   CHECK_FALSE(alone->counts().ok());
 }

@@ -149,7 +149,7 @@ struct Story : MailboxSetting {
   Machine machine;
   std::unique_ptr<Ledger> ledger = std::move(*Ledger::open(":memory:"));
   std::unique_ptr<Telemetry> telemetry;
-  std::unique_ptr<TeamContext> context;
+  std::unique_ptr<TeamState> context;
   std::unique_ptr<Shutdowns> shutdowns;
   GroupCommit commits{*ledger};
   std::unique_ptr<Outbox> outbox;
@@ -173,7 +173,7 @@ struct Story : MailboxSetting {
     config::LogSettings log;
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
-    context = std::make_unique<TeamContext>("team", config, "/home/u", *ledger, *telemetry, clock);
+    context = std::make_unique<TeamState>("team", config, "/home/u", *ledger, *telemetry, clock);
     restart();
     look_at_roster();
   }
@@ -833,7 +833,7 @@ TEST_CASE("what happens while tmux is asked counts: another request, a worker th
   }
   SECTION("a worker that leaves") {
     in_the_middle([&] {
-      REQUIRE(story.port.remove_member("w1").put == Put::done);
+      REQUIRE(story.port.remove_member("w1").put == WriteStatus::done);
       story.look_at_roster();
     });
     CHECK(story.ask().error().code == "member.unknown");

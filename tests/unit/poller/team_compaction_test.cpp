@@ -107,7 +107,7 @@ TEST_CASE("our own removal is no sign of another consumer, and a real one is sti
     REQUIRE(world.texts().size() == 10);
   }
   CHECK_FALSE(world.logged("inbox.foreign_consumer"));
-  CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
   world.write_lead({});
   world.poll();
   CHECK(world.logged("inbox.foreign_consumer"));

@@ -173,10 +173,10 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   const auto third = World::entry("w1", "three", 3);
   world.write_lead({first});
   world.poll();
-  CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
   world.write_lead({first, second});
   world.poll();
-  CHECK(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
   CHECK(to_string(world.team->context().standing.stance) == "stopped");
   CHECK_FALSE(world.team->context().standing.reason.empty());
 
@@ -362,7 +362,7 @@ TEST_CASE("two signs far apart are no other consumer") {
     world.poll();
     world.clock.advance(std::chrono::minutes(11));
   }
-  CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
@@ -371,11 +371,11 @@ TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
     CHECK(world.all_read());
-    CHECK_FALSE(world.team->context().standing.stance == handlers::Stance::stopped);
+    CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
     world.write_lead({});
     world.poll();
   }
-  CHECK(world.team->context().standing.stance == handlers::Stance::stopped);
+  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {

@@ -55,7 +55,7 @@ struct World {
   boost::asio::io_context context{1};
   boost::asio::thread_pool pool{1};
   std::unique_ptr<GroupCommit> commits;
-  std::unique_ptr<Services> services;
+  std::unique_ptr<Runtime> services;
   std::shared_ptr<MemoryMailbox> memory;  // null: in files
   std::unique_ptr<Team> team;
 
@@ -70,7 +70,7 @@ struct World {
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
     commits = std::make_unique<GroupCommit>(*ledger);
-    services.reset(new Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
+    services.reset(new Runtime{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
                                 context.get_executor(), pool, "/home/u"});
     ledger->tell([&changes = services->changes](Areas areas) { changes.raise(areas); });
     restart();
@@ -118,7 +118,7 @@ struct World {
   /// A peer is at the box.
   void hold(const std::string& name, bool held = true) {
     if (memory) {
-      memory->obstruct(name, {held ? Put::busy : Put::done, held ? "held by a peer" : ""});
+      memory->obstruct(name, {held ? WriteStatus::busy : WriteStatus::done, held ? "held by a peer" : ""});
     } else if (held) {
       fs::create_directory(inboxes() / (name + ".json.lock"));
     } else {

@@ -193,7 +193,7 @@ Outcome day(int failing) {
 }
 
 struct OneTeam : World {
-  TeamContext& context = team->context();
+  TeamState& context = team->context();
   MemberRow row;
   OneTeam() {
     row.team = "t";

@@ -1,0 +1,61 @@
+#include "poller/broker/access.hpp"
+
+#include <set>
+
+#include "poller/broker/broker.hpp"
+#include "poller/broker/redis_keys.hpp"
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr const char* of_all = "resetkeys resetchannels -@all +ping +info";
+
+/// Each pair of parentheses is what may be done with the keys in it, and with no others.
+std::string satellite(const RedisKeys& keys, const std::string& host) {
+  const std::string written = keys.stream("*", host);
+  const std::string marks = keys.mark(host, "*", "*");
+  const std::string read = keys.stream(host_address(host), "*");
+  std::string rights = of_all;
+  rights += " (+eval +evalsha +xadd ~" + written + ")";                    // speaks as itself
+  rights += " (+eval +evalsha ~" + written + " ~" + marks + ")";           // with a mark, in one script
+  rights += " (+set +exists ~" + marks + ")";
+  rights += " (+eval +evalsha +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xinfo|groups +time ~" + read + ")";
+  rights += " (+set ~" + keys.host(host) + ")";                            // tells of itself
+  rights += " (+sadd %W~" + keys.of("hosts") + ") (+smembers %R~" + keys.of("hosts") + ")";
+  rights += " (+get +getrange +pttl %R~" + keys.of("leader") + " %R~" + keys.of("epoch") + " %R~" + keys.of("born") + " %R~" +
+            keys.host("*") + ")";
+  return rights;
+}
+
+std::string leader(const RedisKeys& keys) {
+  return std::string(of_all) +
+         " +eval +evalsha +time +get +getrange +set +del +exists +pttl +pexpire +hset +hget +hmget +sadd +smembers +sismember +zadd "
+         "+zrem +zscore +zcard +zrange +zrangebyscore +xadd +xdel +xread +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xrange "
+         "+xinfo|groups +xinfo|stream ~" +
+         keys.of("*");
+}
+
+}  // namespace
+
+std::string user_of_host(const std::string& host) { return "host-" + host; }
+
+Result<std::string> access_list(const std::string& team, const std::vector<HostAccess>& hosts,
+                                const std::string& admin_sha256) {
+  if (!schema::is_valid_name(team))
+    return Error{"name.invalid", "\"" + team + "\" is no team's name: A-Z a-z 0-9 _ -, at most 64"};
+  const RedisKeys keys(team);
+  std::string text = "user default off resetkeys resetchannels -@all\nuser admin on #" + admin_sha256 + " ~* &* +@all\n";
+  std::set<std::string> named;
+  for (const HostAccess& one : hosts) {
+    if (!schema::is_valid_name(one.host) || one.host == RedisKeys::shared_box || one.host == "admin")
+      return Error{"name.invalid", "\"" + one.host + "\" is no host's name: A-Z a-z 0-9 _ -, at most 64, and neither \"box\" nor \"admin\""};
+    if (!named.insert(one.host).second) return Error{"name.invalid", "host " + one.host + " is named twice"};
+    text += "user " + user_of_host(one.host) + " on #" + one.password_sha256 + ' ' +
+            (one.may_lead ? leader(keys) : satellite(keys, one.host)) + '\n';
+  }
+  return text;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,76 @@
+// The way between hosts (exchange.hpp) over Redis: streams named by who writes and who reads, scripts that refuse whoever
+// does not lead any more, and two connections, since one that waits for news does nothing else. What each host may do
+// with which key is in access.hpp.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "poller/broker/broker.hpp"
+#include "poller/broker/redis_connection.hpp"
+#include "poller/broker/redis_keys.hpp"
+
+namespace inbox_poller::poller {
+
+class RedisBroker final : public Broker {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+
+  struct Settings {
+    config::EngineAddress address;  // its team names the keys
+    std::string host;               // who we are
+    milliseconds call_within = std::chrono::seconds(10);
+    std::vector<std::string> team = {};  // its hosts; empty: whoever told of itself, and any host may invent names there
+  };
+
+  RedisBroker(const boost::asio::any_io_executor&, Settings);
+
+  boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> letters,
+                                                              std::int64_t epoch) override;
+  boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> receive(bool as_leader, std::size_t most,
+                                                                     milliseconds wait) override;
+  void wake() override;
+  boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> letters) override;
+  boost::asio::awaitable<Result<HostLease>> elect(std::int64_t epoch_at_least) override;
+  boost::asio::awaitable<Result<HostLease>> renew(std::int64_t epoch) override;
+  boost::asio::awaitable<Status> resign(std::int64_t epoch) override;
+  boost::asio::awaitable<Result<HostLease>> leader() override;
+  boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
+                                                                    std::int64_t epoch) override;
+  boost::asio::awaitable<Result<std::vector<std::string>>> answered(
+      std::vector<std::pair<std::string, std::string>> asks) override;
+  boost::asio::awaitable<Status> beat(Heartbeat) override;
+  boost::asio::awaitable<Result<std::vector<Heartbeat>>> hosts() override;
+  boost::asio::awaitable<Result<std::string>> place() override;
+  [[nodiscard]] std::vector<std::string> worries() const override { return calls_.facts().worries(); }
+  [[nodiscard]] std::string name() const override { return settings_.address.shown(); }
+
+ private:
+  static constexpr std::size_t most_taken_up = 500;
+  /// A stream that we read, and how far we are with what was given to us before.
+  struct Source {
+    std::string address, host;
+    std::string taken_up = {};  // entries up to this one were given again; empty: none yet
+    bool is_new = false;        // all that was pending was given again
+    std::size_t at_once = most_taken_up;
+  };
+
+  boost::asio::awaitable<Result<RedisReply>> lease_call(const RedisScript&, std::vector<std::string> arguments);
+  boost::asio::awaitable<Result<std::vector<std::string>>> known_hosts();
+  boost::asio::awaitable<Status> find_sources(bool as_leader);
+  boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> take_up(Source&, std::size_t most);
+  void give_pending_again();
+  boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> wait_for_news(std::size_t most, milliseconds wait);
+
+  const Settings settings_;
+  const RedisKeys keys_;
+  RedisConnection calls_;
+  RedisConnection reader_;
+  std::map<std::string, Source> sources_;  // by stream
+  bool reads_as_leader_ = false;
+  bool is_woken_ = false;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,191 @@
+#include "poller/hosts/cluster_mailbox.hpp"
+
+#include <algorithm>
+
+#include "handlers/hosts.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t few = 100;  // letters, of which it is not worth a transaction that they are in the journal
+
+}  // namespace
+
+std::optional<std::string> ClusterMailbox::letters_of(const std::string& box) const {
+  const auto prefix = schema::inbox_name(state_.context.lead) + "@";
+  return box.starts_with(prefix) ? std::optional(box.substr(prefix.size())) : std::nullopt;
+}
+
+bool ClusterMailbox::is_elsewhere(const std::string& inbox) const {
+  const bool of_lead = inbox == schema::inbox_name(state_.context.lead);
+  return state_.is_elsewhere(of_lead ? state_.context.lead : state_.context.owner_of(inbox));
+}
+
+std::vector<std::string> ClusterMailbox::lead_boxes() {
+  std::vector<std::string> boxes;
+  if (!state_.leading()) return boxes;
+  const auto hosts = state_.context.ledger.host_mail().hosts_with_mail_for_lead(state_.context.name);
+  if (hosts)
+    for (const auto& host : *hosts) boxes.push_back(schema::inbox_name(state_.context.lead) + "@" + host);
+  return boxes;
+}
+
+Result<std::span<const News>> ClusterMailbox::news() {
+  rests_ = false;
+  TRY(const auto local, local_.news());
+  here_.assign(local.begin(), local.end());
+  const auto before = std::exchange(news_, {});
+  for (const auto& one : here_)
+    if (!is_elsewhere(one.box)) news_.push_back(one);
+  for (const auto& inbox : posted_)
+    if (is_elsewhere(inbox)) news_.push_back({inbox, heard_});
+  heard_ = false;
+  std::ranges::sort(news_, {}, &News::box);
+  rests_ = local_.rests() && std::ranges::equal(news_, before, [](const News& now, const News& then) {
+    return now.box == then.box && !now.changed && !then.changed;
+  });
+  return std::span<const News>(news_);
+}
+
+asio::awaitable<Batch> ClusterMailbox::take(std::string box, Access reader, std::size_t most) {
+  const auto host = letters_of(box);
+  if (!host && is_elsewhere(box)) {  // nothing is to be seen of it but what became of ours
+    Batch batch;
+    batch.state = BoxState::open;
+    co_return batch;
+  }
+  if (!host) co_return co_await local_.take(std::move(box), reader, most);
+  Batch batch;
+  auto& shown = shown_[box];
+  const auto& late = state_.late.there;
+  auto rows = state_.context.ledger.host_mail().for_lead(state_.context.name, *host, shown.behind,
+                                                         static_cast<int>(most + shown.left.size() + late.size()) + 1);
+  if (!rows) {
+    batch.state = BoxState::fault;
+    batch.detail = rows.error().message;
+    co_return batch;
+  }
+  std::erase_if(*rows, [&](const HostMailRow& row) {
+    return shown.left.contains(row.id) || late.contains(row.id);
+  });
+  batch.state = BoxState::open;
+  batch.more = rows->size() > most;
+  if (batch.more) rows->resize(most);
+  shown.rows = *std::move(rows);
+  for (const auto& row : shown.rows) batch.taken.push_back({journal_key(row), row.entry, false});
+  batch.size.entries = batch.size.unread = shown.rows.size();
+  co_return batch;
+}
+
+asio::awaitable<Settled> ClusterMailbox::settle(std::string box, std::vector<Ack> disposals) {
+  const auto host = letters_of(box);
+  if (!host && is_elsewhere(box)) co_return Settled{};
+  if (!host) co_return co_await local_.settle(std::move(box), std::move(disposals));
+  auto& shown = shown_[box];
+  Settled settled;
+  bool again = false;
+  for (std::size_t i = 0; i < std::min(disposals.size(), shown.rows.size()); ++i) {
+    again = again || disposals[i] == Ack::requeue;
+    if (disposals[i] == Ack::skip) shown.left.insert(shown.rows[i].id);
+    if (disposals[i] != Ack::ack) continue;
+    state_.late.there.insert(shown.rows[i].id);
+    ++settled.consumed;
+  }
+  if (state_.late.there.size() >= few)
+    if (auto written = state_.write_late_marks(); !written) {
+      settled.put = WriteStatus::fault;
+      settled.detail = written.error().message;
+      co_return settled;
+    }
+  // What did not fit is shown at the next look, and what follows it within this one.
+  shown.behind = again && !shown.rows.empty() ? shown.rows.back().id : 0;
+  if (shown.rows.empty()) shown.behind = 0;
+  co_return settled;
+}
+
+void ClusterMailbox::rewind(const std::string& box) {
+  if (!letters_of(box) && !is_elsewhere(box)) return local_.rewind(box);
+  shown_.erase(box);
+}
+
+std::function<bool(const schema::MessageKey&)> ClusterMailbox::held(const std::string& box) const {
+  // A letter's key is asked of the table of letters, which keeps it for as long as it may come again.
+  return [this, local = local_.held(box)](const schema::MessageKey& key) {
+    if (local(key)) return true;
+    const auto rows = state_.context.ledger.host_mail().like(key.value, 1);
+    return !rows || !rows->empty();
+  };
+}
+
+HostMailRow ClusterMailbox::row_of(const std::string& inbox, const schema::Message& message) const {
+  auto& context = state_.context;
+  const auto payload = schema::decode_payload(message.text);
+  HostMailRow row;
+  row.team = context.name;
+  row.inbox = context.owner_of(inbox);
+  row.host = state_.stream_for(row.inbox);
+  row.key = schema::make_message_key({context.name, inbox}, message.from, message.timestamp, message.text, 0);
+  row.sender = schema::bare_name(message.from);
+  row.type = schema::type_name(payload);
+  row.request_id = schema::claimed_request_id(message.text);
+  row.entry = local_.encode(message);
+  row.lead = row.sender == context.lead;
+  row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
+  row.created_ms = context.clock.wall_ms();
+  return row;
+}
+
+std::vector<WriteReceipt> ClusterMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  if (!is_elsewhere(inbox)) return local_.post(inbox, messages);
+  const std::string where = "for host " + std::string(handlers::host_of(state_.settings, state_.context.owner_of(inbox)));
+  std::vector<WriteReceipt> results;
+  const auto queue = [&](Tx& tx) -> Status {
+    for (const schema::Message& message : messages) {
+      TRY(const auto added, tx.ledger.host_mail().add(row_of(inbox, message)));
+      results.push_back({added ? WriteStatus::done : WriteStatus::unchanged, where});
+    }
+    return Done{};
+  };
+  if (const auto committed = state_.context.commit(queue, CommitAs::fact); !committed) return std::vector<WriteReceipt>(messages.size(), {WriteStatus::fault, committed.error().message});
+  posted_.insert(inbox);
+  if (std::ranges::any_of(results, [](const WriteReceipt& one) { return one.put == WriteStatus::done; })) state_.work.raise();
+  return results;
+}
+
+void ClusterMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) return local_.follow(inbox, key);
+  posted_.insert(inbox);
+  heard_ = true;
+}
+
+ReadStatus ClusterMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+  if (!is_elsewhere(inbox)) return local_.fate(inbox, key);
+  const auto row = state_.context.ledger.host_mail().sent(state_.context.name, state_.context.owner_of(inbox), key);
+  if (!row || !*row) return ReadStatus::waiting;
+  // What the other host refused will not be read; it was told as such.
+  return (*row)->state == HostMailState::read || (*row)->state == HostMailState::refused ? ReadStatus::consumed : ReadStatus::waiting;
+}
+
+void ClusterMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) local_.let_go(inbox, key);
+}
+
+WriteReceipt ClusterMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  if (!is_elsewhere(inbox)) return local_.retract(inbox, keys);
+  auto& context = state_.context;
+  const auto take_back = [&](Tx& tx) -> Status {
+    for (const auto& key : keys) {
+      TRY(const auto row, tx.ledger.host_mail().sent(context.name, context.owner_of(inbox), key));
+      if (!row || row->state != HostMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
+      TRY(tx.ledger.host_mail().set(context.name, {row->id}, HostMailState::refused,
+                                                    context.clock.wall_ms(), "taken back before it was sent"));
+    }
+    return Done{};
+  };
+  if (const auto committed = context.commit(take_back, CommitAs::fact); !committed) return {WriteStatus::fault, committed.error().message};
+  return {};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,71 @@
+#include "poller/mailbox/actor_mail.hpp"
+
+#include <boost/json.hpp>
+
+#include "poller/mailbox/envelopes.hpp"
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+Result<json::object> as_object(const Result<schema::Envelope>& task) {
+  if (!task) return with_lease_advice(task.error());
+  return task->object();
+}
+
+}  // namespace
+
+Status SharedBox::require_sendable(const Letter& letter) const {
+  TRY(require_actor_name(letter.to));
+  if (letter.to != actor())
+    TRY(require_known(letter.to, known_actors_));
+  return require_type(letter);
+}
+
+Sent SharedBox::sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const {
+  Sent sent{message.object(), new_mailbox, {}};
+  if (new_mailbox) sent.note = new_mailbox_note(message.text("to"), actor(), others);
+  return sent;
+}
+
+Result<json::object> SharedBox::post(const std::string& type, const json::value& payload, std::optional<double> priority) {
+  return as_object(tasks().post(actor(), type.empty() ? "task" : type, payload, priority));
+}
+
+Result<std::optional<json::object>> SharedBox::claim(const std::optional<std::string>& type, milliseconds lease) {
+  TRY(const auto claimed, tasks().claim(actor(), type, lease));
+  if (!claimed) return std::optional<json::object>();
+  return std::optional(claimed->object());
+}
+
+Result<json::object> SharedBox::complete(const std::string& task, const json::value& result) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().complete(actor(), *id, result) : Result<schema::Envelope>(id.error()));
+}
+
+Result<json::object> SharedBox::heartbeat(const std::string& task, milliseconds lease) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().heartbeat(actor(), *id, lease) : Result<schema::Envelope>(id.error()));
+}
+
+Result<json::object> SharedBox::abandon(const std::string& task, const std::string& reason) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().abandon(actor(), *id, reason) : Result<schema::Envelope>(id.error()));
+}
+
+asio::awaitable<Result<std::vector<json::object>>> SharedBox::sweep() {
+  std::vector<json::object> objects;
+  for (int scan = 1;; ++scan) {
+    CO_TRY(const auto gone, tasks().sweep());
+    for (const TaskFile& one : gone) objects.push_back(one.task.object());
+    if (!tasks().has_begun() || scan == most_sweeps) co_return objects;
+    co_await pause(between_sweeps);
+  }
+}
+
+}  // namespace inbox_poller::poller

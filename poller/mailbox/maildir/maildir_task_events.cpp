@@ -1,0 +1,43 @@
+#include "poller/mailbox/maildir/maildir_task_events.hpp"
+
+#include <cerrno>
+
+namespace inbox_poller::poller {
+
+Result<std::vector<GivenBack>> MaildirTaskEvents::sweep() {
+  TRY(const auto gone, tasks_.sweep());
+  std::vector<GivenBack> told;
+  for (const TaskFile& one : gone)
+    told.push_back({schema::identity_of(one.task), one.task.text("swept_from"),
+                    one.place == TaskPlace::dead ? one.task.text("dead_reason") : std::string()});
+  return told;
+}
+
+std::vector<std::string> MaildirTaskEvents::troubles() const {
+  std::vector<std::string> told;
+  for (const Error& trouble : tasks_.troubles()) told.push_back(trouble.message);
+  return told;
+}
+
+Result<std::vector<FinishedTask>> MaildirTaskEvents::finished(long long since_ns) {
+  TRY(const auto names, root_.names("tasks/done"));
+  const std::set<std::string> there(names.begin(), names.end());
+  std::erase_if(seen_, [&](const std::string& name) { return !there.contains(name); });
+  std::vector<FinishedTask> found;
+  const auto folder = root_.folder("tasks/done");
+  if (!folder) return is_errno(folder.error(), ENOENT) ? Result<std::vector<FinishedTask>>(found) : folder.error();
+  for (const std::string& name : there) {
+    if (seen_.contains(name)) continue;
+    // When it came there, by the kernel: what is written in it is its holder's word.
+    const auto stat = root_.files().stat_at(*folder, name);
+    if (stat && stat->ctime_ns < since_ns) seen_.insert(name);
+    if (!stat || stat->ctime_ns < since_ns) continue;
+    const auto file = root_.read(*folder, name);
+    if (!file) continue;  // perhaps it is being written
+    seen_.insert(name);
+    found.push_back({schema::identity_of(file->envelope), file->envelope.object()});
+  }
+  return found;
+}
+
+}  // namespace inbox_poller::poller

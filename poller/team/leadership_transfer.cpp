@@ -1,0 +1,108 @@
+#include "poller/team/leadership_transfer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/ask_kind.hpp"
+#include "handlers/hosts.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr int most_handed_over = 5000;
+
+/// As the relay names the ask that an answer is for.
+std::string name_at_hosts(const handlers::Ask& ask) { return schema::inbox_name(ask.asker) + "/" + ask.request_id; }
+
+}  // namespace
+
+LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& hosts, Asks& asks)
+    : context_(context), hosts_(hosts), asks_(asks) {
+  hosts_.before_leading([this] { return hand_over(); });
+  ClusterMember::KnownAsks known;
+  known.open = [this] {
+    std::vector<std::pair<std::string, std::string>> open;
+    for (const auto* ask : asks_.oldest_first())
+      if (const auto type = handlers::traits_of(ask->kind).answer_type; !type.empty())
+        open.emplace_back(std::string(type), name_at_hosts(*ask));
+    return open;
+  };
+  known.answered = [this](const std::string& type, const std::string& id, const std::string& host) -> Status {
+    const auto* kind = handlers::kind_answered_by(type);
+    const auto open = asks_.oldest_first();
+    const auto found = std::find_if(open.begin(), open.end(), [&](const handlers::Ask* one) {
+      return kind != nullptr && one->kind == kind->kind && name_at_hosts(*one) == id;
+    });
+    if (found == open.end()) return Done{};
+    handlers::Answer answer;
+    answer.event = handlers::AskEvent::answered_by_other;
+    answer.by = "host " + host;
+    answer.reason = "host " + host + " led the team then, and answered it";
+    const auto outcome = asks_.answer(**found, answer, false);
+    const auto* refused = std::get_if<Asks::Refusal>(&outcome);
+    return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
+  };
+  hosts_.know_asks(std::move(known));
+}
+
+bool LeadershipTransfer::is_ours(const std::string& member) const {
+  const auto& settings = hosts_.state().settings;
+  return member != context_.lead && handlers::host_of(settings, member) == settings.host && context_.members.contains(member);
+}
+
+void LeadershipTransfer::run_due() {
+  const auto& state = hosts_.state();
+  const bool is_followed = !state.leader.empty() && state.leader != state.settings.host && !state.leading();
+  if (!is_followed || context_.standing.stance != handlers::EffectiveRole::standby) return;
+  const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
+  const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // somebody gave one back meanwhile
+  if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
+  const auto left = context_.ledger.deliveries().queued_count(context_.name);
+  left_ = left ? *left : 0;
+  to_ = state.leader;
+  epoch_ = state.epoch;
+}
+
+bool LeadershipTransfer::owes_chat() const {
+  const auto queued = context_.ledger.deliveries().queued_count(context_.name);
+  if (context_.standing.stance != handlers::EffectiveRole::standby || (queued && *queued == 0)) return false;
+  const auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
+  return !rows || std::ranges::any_of(*rows, [this](const MessageRow& row) { return is_ours(row.sender); });
+}
+
+Status LeadershipTransfer::hand_over() {
+  return context_.commit([&](Tx& tx) -> Status {
+    TRY(tx.ledger.host_mail().hand_over(context_.name));
+    TRY(hand_over_chat(tx));
+    return hand_over_asks(tx);
+  });
+}
+
+Status LeadershipTransfer::hand_over_chat(Tx& tx) {
+  TRY(auto rows, tx.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
+  std::ranges::sort(rows, {}, &MessageRow::id);
+  std::vector<long long> ids;
+  for (const auto& row : rows) {
+    if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // a word of our own
+    ids.push_back(row.id);
+    tx.log(Event::delivery_expired, {{"team", context_.name},
+                                     {"message_key", row.key.value},
+                                     {"from", row.sender},
+                                     {"reason", "another host leads, and it is handed over there"}});
+    if (!is_ours(row.sender)) continue;  // its own host sends it
+    TRY(hosts_.hand_over(row, tx));
+  }
+  return tx.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
+}
+
+Status LeadershipTransfer::hand_over_asks(Tx& tx) {
+  for (const auto* ask : asks_.oldest_first()) {
+    if (!is_ours(ask->asker)) continue;
+    TRY(const auto message, tx.ledger.messages().find(ask->message));
+    if (!message) continue;
+    TRY(hosts_.hand_over(*message, tx));
+  }
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,126 @@
+#include "poller/team/maintenance.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::minutes compact_every{1};
+constexpr std::chrono::seconds when_busy{10};
+constexpr milliseconds shortest_wait = std::chrono::seconds(1);
+constexpr milliseconds longest_wait = std::chrono::minutes(15);
+constexpr std::size_t entries_at_once = 256;  // then others get their turn
+
+}  // namespace
+
+void Maintenance::prune_now_and_then() {
+  if (!prune_.take(context_.clock.steady())) return;
+  const auto cutoff = context_.clock.wall_ms() - context_.config.limits.retention.count();
+  std::vector<std::function<bool(const schema::MessageKey&)>> boxes{mailbox_.held(context_.lead)};
+  for (const auto& alias : context_.config.team.aliases) boxes.push_back(mailbox_.held(alias));
+  const auto keep = [&](const schema::MessageKey& key) {
+    return std::any_of(boxes.begin(), boxes.end(), [&](const auto& held) { return held(key); });
+  };
+  const auto gone = context_.ledger.prune(context_.name, cutoff, keep);
+  if (gone && *gone > 0)
+    context_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
+}
+
+bool Maintenance::is_compaction_due() const {
+  if (context_.clock.steady() < compact_from_) return false;
+  return handlers::is_compaction_due(context_.config.compaction, size_.entries - size_.unread, size_.bytes);
+}
+
+asio::awaitable<bool> Maintenance::compact(std::function<bool()> may_write) {
+  const auto now = context_.clock.steady();
+  compact_from_ = now + compact_every;
+  Rows rows;
+  RetentionPolicy chosen = [&](std::span<const Item> items, std::uint64_t bytes) {
+    return choose(items, bytes, may_write, rows);
+  };
+  const auto trimmed = co_await mailbox_.trim(context_.lead, std::move(chosen));
+  switch (trimmed.put) {
+    case WriteStatus::busy: compact_from_ = now + when_busy; break;
+    case WriteStatus::unchanged:  // not enough is old enough; by then more of it is
+      compact_from_ = now + std::clamp<milliseconds>(context_.config.compaction.after / 4, shortest_wait, longest_wait);
+      break;
+    case WriteStatus::gone: break;
+    case WriteStatus::blocked:
+    case WriteStatus::refused:
+    case WriteStatus::fault: tell(trimmed.detail); break;
+    case WriteStatus::done:
+      problem_.clear();
+      compacted_.entries += trimmed.entries;
+      compacted_.last_ms = context_.clock.wall_ms();
+      context_.telemetry.emit(Event::inbox_compacted, {{"team", context_.name},
+                                                       {"inbox", context_.lead},
+                                                       {"count", std::to_string(trimmed.entries)},
+                                                       {"bytes", std::to_string(trimmed.bytes)},
+                                                       {"reason", trimmed.detail}});
+  }
+  co_return true;
+}
+
+asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std::span<const Item> held,
+                                                                              std::uint64_t bytes,
+                                                                              const std::function<bool()>& may_write,
+                                                                              Rows& rows) {
+  OpenIds open;  // asks and shutdowns that wait for something
+  for (const auto& ask : asks_.open()) open.emplace_back(ask.asker, ask.request_id);
+  for (const auto& shutdown : shutdowns_.open()) open.emplace_back(shutdown.member, shutdown.request_id);
+  std::vector<handlers::InboxItem> items;
+  items.reserve(held.size());
+  for (const auto& one : held) {
+    auto& item = items.emplace_back();
+    item.key = one.key;
+    item.bytes = one.bytes;
+    item.is_read = one.read;
+    if (!item.is_read) continue;
+    if (const auto before = rows.find(one.key->value); before != rows.end()) {
+      item.archived = before->second;
+      continue;
+    }
+    auto row = archived(*one.key, open);
+    if (!row) {
+      tell("the ledger has no whole copy of message " + one.key->value + ": " + row.error().message);
+      co_return std::nullopt;
+    }
+    item.archived = *row;
+    if (*row) rows.emplace(one.key->value, **row);
+    if (items.size() % entries_at_once == 0) co_await asio::post(executor_, asio::use_awaitable);
+  }
+  auto leaving =
+      handlers::entries_to_compact(context_.config.compaction, items, bytes, context_.clock.wall_ms());
+  if (!leaving.empty() && !may_write()) co_return std::nullopt;
+  co_return leaving;
+}
+
+Result<std::optional<handlers::ArchivedEntry>> Maintenance::archived(const schema::MessageKey& key,
+                                                                      const OpenIds& open) const {
+  const auto found = context_.ledger.messages().find(key);  // its checksum included
+  if (!found) return found.error();
+  if (!*found) return std::optional<handlers::ArchivedEntry>();
+  const MessageRow& row = **found;
+  handlers::ArchivedEntry entry;
+  entry.received_ms = row.received_ms;
+  entry.has_timestamp = !row.message.timestamp.empty();
+  entry.owes = row.delivery == DeliveryState::queued || row.delivery == DeliveryState::offered ||
+               std::find(open.begin(), open.end(), std::pair(row.sender, row.request_id)) != open.end();
+  return std::optional(entry);
+}
+
+void Maintenance::tell(const std::string& problem) {
+  if (problem == problem_) return;
+  problem_ = problem;
+  context_.telemetry.emit(
+      Event::daemon_fault,
+      {{"team", context_.name}, {"inbox", context_.lead}, {"reason", "read messages stay in the inbox: " + problem}});
+}
+
+}  // namespace inbox_poller::poller

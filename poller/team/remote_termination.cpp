@@ -1,0 +1,110 @@
+#include "poller/team/remote_termination.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/hosts.hpp"
+#include "poller/hosts/heartbeat.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using handlers::Right;
+using handlers::ShutdownState;
+
+constexpr int recorded_at_once = 500;
+
+bool asks_to_end(const HostMailRow& row) { return row.type == schema::ShutdownRequest::type && !row.request_id.empty(); }
+
+}  // namespace
+
+RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& hosts, Shutdowns& shutdowns)
+    : context_(context), hosts_(hosts), shutdowns_(shutdowns) {
+  shutdowns_.elsewhere = [this](const handlers::Shutdown& shutdown) { return told_of(shutdown); };
+  // A worker that reads it may be gone a moment later, and its pane somebody else's.
+  hosts_.file_when([this](const HostMailRow& row) {
+    if (!asks_to_end(row) || context_.roster.find(row.inbox) == nullptr) return true;
+    const auto known = context_.ledger.shutdowns().find(context_.name, row.request_id);
+    return known && (*known || shutdowns_.open().size() >= Shutdowns::most_followed);
+  });
+}
+
+bool RemoteTermination::is_elsewhere(const std::string& member) const { return hosts_.state().is_elsewhere(member); }
+
+std::optional<Shutdowns::Elsewhere> RemoteTermination::told_of(const handlers::Shutdown& shutdown) const {
+  const auto& state = hosts_.state();
+  if (!is_elsewhere(shutdown.member)) return std::nullopt;
+  Shutdowns::Elsewhere there{std::string(handlers::host_of(state.settings, shutdown.member)), false, {}, {}};
+  const auto seen = state.seen.find(there.host);
+  if (seen == state.seen.end()) return there;
+  const auto end = std::ranges::find_if(seen->second.ends, [&](const HostEnd& one) {
+    return one.request_id == shutdown.request_id && one.member == shutdown.member;
+  });
+  if (end == seen->second.ends.end()) return there;
+  there.ended = end->state == to_string(ShutdownState::cleaned);
+  there.tasks = end->tasks;
+  there.detail = end->detail;
+  return there;
+}
+
+std::vector<HostEnd> RemoteTermination::orders() const {
+  std::vector<HostEnd> orders;
+  if (!context_.may(Right::shut_down)) return orders;
+  for (const auto& one : shutdowns_.open()) {
+    const bool due = one.state == ShutdownState::requested || one.state == ShutdownState::approved || one.state == ShutdownState::forced;
+    if (!due || !is_elsewhere(one.member) || orders.size() == most_ends) continue;
+    orders.push_back({one.request_id, one.member, std::string(to_string(one.state)), one.by, one.reason, {}, {}});
+  }
+  return orders;
+}
+
+asio::awaitable<void> RemoteTermination::record_before_filing() {
+  const auto rows = context_.ledger.host_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
+  if (!rows) co_return;
+  for (const auto& row : *rows) {
+    Shutdowns::Ordered ordered{row.request_id, row.inbox, "host " + row.host, {}};
+    co_await shutdowns_.follow(std::move(ordered));
+  }
+}
+
+asio::awaitable<HostEnd> RemoteTermination::obey(HostEnd order) {
+  const auto what = order.state;
+  HostEnd told{order.request_id, order.member, {}, {}, {}, {}, {}};
+  auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
+  if (known && !*known && context_.roster.find(order.member) == nullptr) {
+    told.state = to_string(ShutdownState::cleaned);
+    told.detail = "nobody of that name is here";
+    co_return told;
+  }
+  if (known && !*known) {
+    Shutdowns::Ordered ordered{order.request_id, order.member, order.by, order.reason};
+    co_await shutdowns_.follow(std::move(ordered));
+  }
+  std::optional<handlers::NotTaken> refused;
+  if (what == to_string(ShutdownState::approved) || what == to_string(ShutdownState::forced))
+    refused = shutdowns_.end_now(order.request_id, what == to_string(ShutdownState::forced));
+  known = context_.ledger.shutdowns().find(context_.name, order.request_id);
+  if (!known || !*known || (*known)->member != order.member) co_return told;
+  told.state = to_string((*known)->state);
+  told.tasks = (*known)->tasks;
+  told.detail = refused ? refused->reason : (*known)->place.left_alone;
+  co_return told;
+}
+
+asio::awaitable<void> RemoteTermination::run_due() {
+  std::vector<HostEnd> ends;
+  if (context_.may(Right::end_here)) {
+    co_await record_before_filing();
+    const auto* leader = hosts_.state().who_leads();
+    const auto wanted = leader == nullptr ? std::vector<HostEnd>() : leader->orders;
+    for (const auto& one : wanted) {
+      if (is_elsewhere(one.member)) continue;
+      auto end = co_await obey(one);
+      ends.push_back(std::move(end));
+    }
+  }
+  hosts_.tell_ends(orders(), std::move(ends));
+}
+
+}  // namespace inbox_poller::poller
