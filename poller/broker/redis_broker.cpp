@@ -288,7 +288,7 @@ asio::awaitable<Status> RedisBroker::acknowledge(std::vector<ReceivedFrame> lett
       const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(next + 1000, ids.size()));
       arguments.insert(arguments.end(), ids.begin() + static_cast<std::ptrdiff_t>(next), end);
       std::vector<std::string> keys{stream};
-      const auto settled = co_await calls_.call(scripts::settle(), std::move(keys), std::move(arguments), settings_.call_within);
+      const auto settled = co_await calls_.call(scripts::ack(), std::move(keys), std::move(arguments), settings_.call_within);
       if (settled) continue;
       give_pending_again();  // or nobody would acknowledge them, and nothing behind them would be trimmed
       co_return settled.error();

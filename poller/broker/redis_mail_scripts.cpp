@@ -156,7 +156,7 @@ return found
 }
 
 // KEYS stream, then marks of messages: those that were not taken leave the stream. 1, or 0: there is no stream.
-const RedisScript& retract() {
+const RedisScript& recall() {
   static const RedisScript script(std::string(group_of) + R"lua(
 local stream = KEYS[1]
 if redis.call('EXISTS', stream) == 0 then return 0 end

@@ -174,7 +174,7 @@ bool RedisMailbox::is_changed(const std::string& name) const {
   return state.rest != 0 || !state.wrong.empty() || state.pending != static_cast<long long>(one.left.size());
 }
 
-Result<std::span<const News>> RedisMailbox::news() {
+Result<std::span<const News>> RedisMailbox::ready_boxes() {
   if (away_) return *away_;
   news_.clear();
   for (const std::string& name : names_)
@@ -232,7 +232,7 @@ RedisMailbox::Piece RedisMailbox::read(const PieceWanted& wanted) {
   return piece;
 }
 
-asio::awaitable<Batch> RedisMailbox::take(std::string name, Access reader, std::size_t most) {
+asio::awaitable<Batch> RedisMailbox::receive(std::string name, Access reader, std::size_t most) {
   Batch batch;
   Box& one = boxes_[name];
   if ((one.reader == Access::peek) != (reader == Access::peek)) {
@@ -327,13 +327,13 @@ bool RedisMailbox::show(const std::string& name, Box& one, Piece& piece, Batch& 
   return !batch.taken.empty() || !piece.more;
 }
 
-std::optional<Error> RedisMailbox::settle_entries(const std::string& box, const std::vector<std::string>& consumed,
+std::optional<Error> RedisMailbox::ack_entries(const std::string& box, const std::vector<std::string>& consumed,
                                     const std::vector<std::string>& freed) {
   const std::string stream = stream_of(box);
   if (!consumed.empty()) {
     std::vector<std::string> arguments{read_kept_ms};
     arguments.insert(arguments.end(), consumed.begin(), consumed.end());
-    TRY(redis_.call(scripts::settle(), {stream}, arguments));
+    TRY(redis_.call(scripts::ack(), {stream}, arguments));
   }
   if (freed.empty()) return std::nullopt;
   RedisCommand claim{"XCLAIM", stream, "g", settings_.reader, "0"};
@@ -343,7 +343,7 @@ std::optional<Error> RedisMailbox::settle_entries(const std::string& box, const 
   return done ? std::nullopt : std::optional(done.error());
 }
 
-asio::awaitable<Settled> RedisMailbox::settle(std::string name, std::vector<Ack> disposals) {
+asio::awaitable<Settled> RedisMailbox::ack(std::string name, std::vector<Ack> disposals) {
   Settled result;
   const auto found = boxes_.find(name);
   if (found == boxes_.end()) co_return result;
@@ -366,7 +366,7 @@ asio::awaitable<Settled> RedisMailbox::settle(std::string name, std::vector<Ack>
   }
   std::optional<Error> failed;
   if (!consumed.empty() || !freed.empty()) {
-    std::function<std::optional<Error>()> work = [this, name, consumed, freed] { return settle_entries(name, consumed, freed); };
+    std::function<std::optional<Error>()> work = [this, name, consumed, freed] { return ack_entries(name, consumed, freed); };
     failed = co_await offload(thread_, std::move(work));
   }
   if (failed) {

@@ -51,9 +51,9 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
 
   boost::asio::awaitable<void> refresh() override;
   void on_news(std::function<void()> ring) override { ring_ = std::move(ring); }
-  Result<std::span<const News>> news() override;
-  boost::asio::awaitable<Batch> take(std::string box, Access reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack> disposals) override;
+  Result<std::span<const News>> ready_boxes() override;
+  boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
@@ -64,10 +64,10 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   /// `busy` until the engine has answered.
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
-  void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
-  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  void track(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override;
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override;
+  WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
@@ -153,7 +153,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   void look_at_tasks(const Wanted&, Look&);
   Piece read(const PieceWanted&);
   Entry entry_of(const std::string& box, const RedisReply&) const;
-  std::optional<Error> settle_entries(const std::string& box, const std::vector<std::string>& consumed,
+  std::optional<Error> ack_entries(const std::string& box, const std::vector<std::string>& consumed,
                         const std::vector<std::string>& freed);
   void carry();
   /// What stands in the way of a change.

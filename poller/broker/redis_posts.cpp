@@ -106,22 +106,22 @@ std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span
   return results;
 }
 
-void RedisMailbox::follow(const std::string& inbox, const MessageKey& key) {
+void RedisMailbox::track(const std::string& inbox, const MessageKey& key) {
   followed_[inbox].try_emplace(key, ReadStatus::waiting);
 }
 
-ReadStatus RedisMailbox::fate(const std::string& inbox, const MessageKey& key) const {
+ReadStatus RedisMailbox::read_status(const std::string& inbox, const MessageKey& key) const {
   const auto box = followed_.find(inbox);
   if (box == followed_.end()) return ReadStatus::waiting;
   const auto followed = box->second.find(key);
   return followed == box->second.end() ? ReadStatus::waiting : followed->second;
 }
 
-void RedisMailbox::let_go(const std::string& inbox, const MessageKey& key) {
+void RedisMailbox::untrack(const std::string& inbox, const MessageKey& key) {
   if (const auto box = followed_.find(inbox); box != followed_.end()) box->second.erase(key);
 }
 
-WriteReceipt RedisMailbox::retract(const std::string& inbox, std::span<const MessageKey> keys) {
+WriteReceipt RedisMailbox::recall(const std::string& inbox, std::span<const MessageKey> keys) {
   std::vector<std::string> names{stream_of(inbox)};
   std::string name = "retract " + inbox;
   for (const MessageKey& key : keys) {
@@ -129,7 +129,7 @@ WriteReceipt RedisMailbox::retract(const std::string& inbox, std::span<const Mes
     name += ' ' + key.value;
   }
   Work work = [this, inbox, names]() -> std::vector<WriteReceipt> {
-    const auto done = redis_.call(scripts::retract(), names, {});
+    const auto done = redis_.call(scripts::recall(), names, {});
     if (!done) return {why_not(done.error())};
     return {done->as_number() == 1 ? WriteReceipt{} : WriteReceipt{WriteStatus::gone, "nobody has written to " + inbox}};
   };

@@ -338,7 +338,7 @@ return {was[1] and 2 or 1}
 }
 
 // KEYS stream. ARGV ms that what was read stays, then ids.
-const RedisScript& settle() {
+const RedisScript& ack() {
   static const RedisScript script(std::string(trimming) + R"lua(
 redis.call('XACK', KEYS[1], 'g', unpack(ARGV, 2))
 trim(KEYS[1], tonumber(ARGV[1]))

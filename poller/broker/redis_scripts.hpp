@@ -16,7 +16,7 @@ const RedisScript& look();
 const RedisScript& boxes();
 const RedisScript& show();
 const RedisScript& fates();
-const RedisScript& retract();
+const RedisScript& recall();
 
 // Their tasks.
 const RedisScript& put_task();
@@ -32,6 +32,6 @@ const RedisScript& renew();
 const RedisScript& resign();
 const RedisScript& append();
 const RedisScript& answer();
-const RedisScript& settle();
+const RedisScript& ack();
 
 }  // namespace inbox_poller::poller::scripts

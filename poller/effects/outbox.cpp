@@ -57,7 +57,7 @@ Fields fields_of(const TeamState& context, const OutboxRow& row) {
 Status Outbox::restore() {
   TRY(auto rows, context_.ledger.outbox().written(context_.name));
   for (auto& row : rows) {
-    mailbox_.follow(row.inbox, row.key);
+    mailbox_.track(row.inbox, row.key);
     auto& watched = watched_[row.inbox];
     watched.push_back({std::move(row), context_.clock.steady()});
   }
@@ -199,7 +199,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       for (auto& attempt : attempts) {
         if (!arrived(attempt.result.put)) continue;
         ++attempt.row.attempts;
-        mailbox_.follow(attempt.row.inbox, attempt.row.key);
+        mailbox_.track(attempt.row.inbox, attempt.row.key);
         auto& watched = watched_[attempt.row.inbox];
         watched.push_back({std::move(attempt.row), context_.clock.steady()});
       }
@@ -215,7 +215,7 @@ void Outbox::look(const std::string& inbox, bool exists) {
   std::vector<Watched> still;
   std::vector<std::pair<Watched, Ending>> ended;
   for (auto& one : watched->second) {
-    switch (exists ? mailbox_.fate(inbox, one.row.key) : ReadStatus::consumed) {
+    switch (exists ? mailbox_.read_status(inbox, one.row.key) : ReadStatus::consumed) {
       case ReadStatus::waiting: still.push_back(std::move(one)); break;
       case ReadStatus::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
       case ReadStatus::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
@@ -223,7 +223,7 @@ void Outbox::look(const std::string& inbox, bool exists) {
   }
   // Not recorded: seen again at the next change of the file, and at the latest after a restart.
   if (complete(ended))
-    for (const auto& [one, ending] : ended) mailbox_.let_go(inbox, one.row.key);
+    for (const auto& [one, ending] : ended) mailbox_.untrack(inbox, one.row.key);
   else
     for (auto& [one, ending] : ended) still.push_back(std::move(one));
   if (still.empty()) {
@@ -260,7 +260,7 @@ void Outbox::abandon(const std::string& inbox) {
   std::vector<std::pair<Watched, Ending>> ended;
   for (const auto& one : watched->second) ended.emplace_back(one, Ending::abandoned);
   if (!complete(ended)) return;
-  for (const auto& one : watched->second) mailbox_.let_go(inbox, one.row.key);
+  for (const auto& one : watched->second) mailbox_.untrack(inbox, one.row.key);
   watched_.erase(watched);
 }
 

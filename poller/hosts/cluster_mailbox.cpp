@@ -32,9 +32,9 @@ std::vector<std::string> ClusterMailbox::lead_boxes() {
   return boxes;
 }
 
-Result<std::span<const News>> ClusterMailbox::news() {
+Result<std::span<const News>> ClusterMailbox::ready_boxes() {
   rests_ = false;
-  TRY(const auto local, local_.news());
+  TRY(const auto local, local_.ready_boxes());
   here_.assign(local.begin(), local.end());
   const auto before = std::exchange(news_, {});
   for (const auto& one : here_)
@@ -49,14 +49,14 @@ Result<std::span<const News>> ClusterMailbox::news() {
   return std::span<const News>(news_);
 }
 
-asio::awaitable<Batch> ClusterMailbox::take(std::string box, Access reader, std::size_t most) {
+asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, std::size_t most) {
   const auto host = letters_of(box);
   if (!host && is_elsewhere(box)) {  // nothing is to be seen of it but what became of ours
     Batch batch;
     batch.state = BoxState::open;
     co_return batch;
   }
-  if (!host) co_return co_await local_.take(std::move(box), reader, most);
+  if (!host) co_return co_await local_.receive(std::move(box), reader, most);
   Batch batch;
   auto& shown = shown_[box];
   const auto& late = state_.late.there;
@@ -79,10 +79,10 @@ asio::awaitable<Batch> ClusterMailbox::take(std::string box, Access reader, std:
   co_return batch;
 }
 
-asio::awaitable<Settled> ClusterMailbox::settle(std::string box, std::vector<Ack> disposals) {
+asio::awaitable<Settled> ClusterMailbox::ack(std::string box, std::vector<Ack> disposals) {
   const auto host = letters_of(box);
   if (!host && is_elsewhere(box)) co_return Settled{};
-  if (!host) co_return co_await local_.settle(std::move(box), std::move(disposals));
+  if (!host) co_return co_await local_.ack(std::move(box), std::move(disposals));
   auto& shown = shown_[box];
   Settled settled;
   bool again = false;
@@ -154,26 +154,26 @@ std::vector<WriteReceipt> ClusterMailbox::post(const std::string& inbox, std::sp
   return results;
 }
 
-void ClusterMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
-  if (!is_elsewhere(inbox)) return local_.follow(inbox, key);
+void ClusterMailbox::track(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) return local_.track(inbox, key);
   posted_.insert(inbox);
   heard_ = true;
 }
 
-ReadStatus ClusterMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
-  if (!is_elsewhere(inbox)) return local_.fate(inbox, key);
+ReadStatus ClusterMailbox::read_status(const std::string& inbox, const schema::MessageKey& key) const {
+  if (!is_elsewhere(inbox)) return local_.read_status(inbox, key);
   const auto row = state_.context.ledger.host_mail().sent(state_.context.name, state_.context.owner_of(inbox), key);
   if (!row || !*row) return ReadStatus::waiting;
   // What the other host refused will not be read; it was told as such.
   return (*row)->state == HostMailState::read || (*row)->state == HostMailState::refused ? ReadStatus::consumed : ReadStatus::waiting;
 }
 
-void ClusterMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
-  if (!is_elsewhere(inbox)) local_.let_go(inbox, key);
+void ClusterMailbox::untrack(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) local_.untrack(inbox, key);
 }
 
-WriteReceipt ClusterMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
-  if (!is_elsewhere(inbox)) return local_.retract(inbox, keys);
+WriteReceipt ClusterMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  if (!is_elsewhere(inbox)) return local_.recall(inbox, keys);
   auto& context = state_.context;
   const auto take_back = [&](Tx& tx) -> Status {
     for (const auto& key : keys) {

@@ -21,16 +21,16 @@ class ClusterMailbox final : public Mailbox {
 
   /// Boxes with mail from other hosts for the lead.
   std::vector<std::string> lead_boxes();
-  /// All boxes of this host, whoever owns them; as of the last news().
+  /// All boxes of this host, whoever owns them; as of the last ready_boxes().
   [[nodiscard]] std::span<const News> here() const { return here_; }
   /// Something may have been heard of what was posted to inboxes elsewhere.
   void heard() { heard_ = true; }
 
-  Result<std::span<const News>> news() override;
+  Result<std::span<const News>> ready_boxes() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { local_.rely_on_hints(rely); }
-  boost::asio::awaitable<Batch> take(std::string box, Access, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack>) override;
+  boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) override;
+  boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack>) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override { return local_.decode(bytes); }
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
@@ -41,10 +41,10 @@ class ClusterMailbox final : public Mailbox {
   [[nodiscard]] std::string place_of(const std::string& box) const override { return local_.place_of(box); }
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message>) override;
-  void follow(const std::string& inbox, const schema::MessageKey&) override;
-  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey&) const override;
-  void let_go(const std::string& inbox, const schema::MessageKey&) override;
-  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey>) override;
+  void track(const std::string& inbox, const schema::MessageKey&) override;
+  [[nodiscard]] ReadStatus read_status(const std::string& inbox, const schema::MessageKey&) const override;
+  void untrack(const std::string& inbox, const schema::MessageKey&) override;
+  WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey>) override;
 
  private:
   /// What was shown of a box of letters for the lead.

@@ -30,7 +30,7 @@ class ClusterMember {
   Mailbox& mailbox() { return mailbox_; }
   RosterStore& members() { return members_; }
   std::vector<std::string> lead_boxes() { return mailbox_.lead_boxes(); }
-  /// Mail between this host's boxes and the ledger; behind the poll's news(). What is for the lead stays, with `hold_lead`.
+  /// Mail between this host's boxes and the ledger; behind the poll's ready_boxes(). What is for the lead stays, with `hold_lead`.
   boost::asio::awaitable<void> carry(bool hold_lead) { return carrier_.run(mailbox_.here(), hold_lead); }
   /// Letters of this host to whoever leads are not in his ledger yet.
   [[nodiscard]] bool letters_to_lead_wait() const;

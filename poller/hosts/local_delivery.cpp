@@ -24,7 +24,7 @@ Status LocalDelivery::restore() {
     if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
     const auto inbox = schema::inbox_name(row.inbox);
     const auto key = key_in_box(inbox, decoded->message);
-    local_.follow(inbox, key);
+    local_.track(inbox, key);
     filed_[inbox].push_back({row.id, key});
   }
   return Done{};
@@ -55,7 +55,7 @@ asio::awaitable<void> LocalDelivery::run(std::span<const News> boxes, bool hold_
 asio::awaitable<void> LocalDelivery::take_out(std::string box, std::string owner) {
   left_.insert(box);
   for (bool more = true; more;) {
-    const auto batch = co_await local_.take(box, Access::exclusive, taken_at_once);
+    const auto batch = co_await local_.receive(box, Access::exclusive, taken_at_once);
     if (batch.state != BoxState::open) {
       if (batch.state == BoxState::missing) left_.erase(box);
       co_return;
@@ -70,7 +70,7 @@ asio::awaitable<void> LocalDelivery::take_out(std::string box, std::string owner
       state_.work.raise();
       if (state_.trouble.empty()) co_await state_.went.wait(seen, others_first);
     }
-    const auto settled = co_await local_.settle(box, *std::move(disposals));
+    const auto settled = co_await local_.ack(box, *std::move(disposals));
     if (settled.put != WriteStatus::done || !all) co_return;
   }
   left_.erase(box);
@@ -208,7 +208,7 @@ void LocalDelivery::look_at_filed() {
   std::vector<long long> read, lost;
   for (const auto& [inbox, list] : filed_)
     for (const auto& one : list) {
-      const auto fate = local_.fate(inbox, one.key);
+      const auto fate = local_.read_status(inbox, one.key);
       if (fate == ReadStatus::consumed) read.push_back(one.id);
       if (fate == ReadStatus::lost) lost.push_back(one.id);
     }
@@ -222,7 +222,7 @@ void LocalDelivery::look_at_filed() {
   for (auto& [inbox, list] : filed_)
     std::erase_if(list, [&, &name = inbox](const Filed& one) {
       const bool ended = std::ranges::find(read, one.id) != read.end() || std::ranges::find(lost, one.id) != lost.end();
-      if (ended) local_.let_go(name, one.key);
+      if (ended) local_.untrack(name, one.key);
       return ended;
     });
   std::erase_if(filed_, [](const auto& box) { return box.second.empty(); });

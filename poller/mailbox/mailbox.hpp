@@ -108,7 +108,7 @@ struct Batch {
   BoxState state = BoxState::missing;
   std::string detail;        // for people; empty when there is nothing to say
   std::vector<Taken> taken;  // in the box's order. With `torn`: what stands whole before the damage; not to be settled
-  bool more = false;         // take() again, after settle(), for what follows
+  bool more = false;         // take() again, after ack(), for what follows
   std::vector<ConsumerEvidence> signs;   // with the first piece of a look
   BoxSize size;              // likewise
   std::string_view damaged;         // with `torn`: all that is there
@@ -166,18 +166,18 @@ class Mailbox {
   virtual void on_news(std::function<void()>) {}
   /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
   /// predecessor left half done.
-  virtual Result<std::span<const News>> news() = 0;
-  /// Whether the last two looks of news() found the same boxes with nothing new in any.
+  virtual Result<std::span<const News>> ready_boxes() = 0;
+  /// Whether the last two looks of ready_boxes() found the same boxes with nothing new in any.
   [[nodiscard]] virtual bool rests() const { return false; }
-  /// Whether somebody tells of changes: news() then need not look at every box every time. Until it is called, and after
+  /// Whether somebody tells of changes: ready_boxes() then need not look at every box every time. Until it is called, and after
   /// each doubt, it does. Source: docs/adr/0031-looks-in-turn.md.
   virtual void rely_on_hints(bool) {}
   /// What is new in a box, at most so many. What was not settled
   /// before is shown again.
-  virtual boost::asio::awaitable<Batch> take(std::string box, Access, std::size_t most) = 0;
+  virtual boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) = 0;
   /// Of an open batch that take() gave last, also of an empty one: one disposal for each. After the commit, never
   /// before. Consuming may wait for the last piece; what could not be consumed is tried again at the next look.
-  virtual boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack>) = 0;
+  virtual boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack>) = 0;
   /// Shows everything again that is still unread: the reader stands differently now.
   virtual void rewind(const std::string& box) = 0;
   /// An error for a bad one among good ones: it names the field and what was found.
@@ -201,13 +201,13 @@ class Mailbox {
     return post(inbox, std::span(&message, 1)).front();
   }
   /// Follows a message that an earlier process posted.
-  virtual void follow(const std::string& inbox, const schema::MessageKey&) = 0;
+  virtual void track(const std::string& inbox, const schema::MessageKey&) = 0;
   /// Of a message that is followed.
-  [[nodiscard]] virtual ReadStatus fate(const std::string& inbox, const schema::MessageKey&) const = 0;
+  [[nodiscard]] virtual ReadStatus read_status(const std::string& inbox, const schema::MessageKey&) const = 0;
   /// Nobody asks for its fate any more.
-  virtual void let_go(const std::string& inbox, const schema::MessageKey&) = 0;
+  virtual void untrack(const std::string& inbox, const schema::MessageKey&) = 0;
   /// Whoever owns the inbox will not read these messages of ours, unless it has. `gone` when nobody can read it.
-  virtual WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey>) = 0;
+  virtual WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey>) = 0;
 };
 
 }  // namespace inbox_poller::poller

@@ -82,7 +82,7 @@ asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& hosts) {
 asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
   for (const auto& box : parts_.worker_boxes.changed(boxes)) {
     for (bool more = true; more;) {
-      const auto batch = co_await mailbox_.take(box, Access::peek, taken_at_once);
+      const auto batch = co_await mailbox_.receive(box, Access::peek, taken_at_once);
       more = parts_.worker_boxes.take(box, batch);
       if (!more) break;
       std::vector<Ack> seen(batch.taken.size(), Ack::skip);
@@ -93,7 +93,7 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
       }
       more = batch.more;
       if (!more) between_.end_look(false);
-      static_cast<void>(co_await mailbox_.settle(box, std::move(seen)));
+      static_cast<void>(co_await mailbox_.ack(box, std::move(seen)));
     }
   }
 }
@@ -110,7 +110,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     follow_standing();
     const auto as = reader();
     const auto looked = services_.clock.steady();
-    const auto batch = co_await mailbox_.take(box, as, goes_on ? taken_of_many : taken_at_once);
+    const auto batch = co_await mailbox_.receive(box, as, goes_on ? taken_of_many : taken_at_once);
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // what was found made us another reader
     if (batch.state != BoxState::open) co_return false;
@@ -129,7 +129,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
       // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
       if (as == Access::shared) co_await parts_.outbox.run();
     }
-    all = co_await settle(box, std::move(disposals)) && all;
+    all = co_await ack(box, std::move(disposals)) && all;
     if (batch.more) continue;
     intake.end_look(left_out);
     co_return all && !left_out;
@@ -147,8 +147,8 @@ asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
   co_return context_.may(Right::read_inbox);
 }
 
-asio::awaitable<bool> LeadBoxes::settle(std::string box, std::vector<Ack> disposals) {
-  const auto settled = co_await mailbox_.settle(box, std::move(disposals));
+asio::awaitable<bool> LeadBoxes::ack(std::string box, std::vector<Ack> disposals) {
+  const auto settled = co_await mailbox_.ack(box, std::move(disposals));
   // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
   if (!settled.detail.empty() && settle_detail_ != settled.detail)
     services_.telemetry.emit(Event::inbox_lock_foreign,

@@ -52,7 +52,7 @@ class LeadBoxes {
   boost::asio::awaitable<bool> take_in(std::string box, Intake& intake);
   /// How the lead's inbox looks at the beginning of a look. False when the look ends here.
   boost::asio::awaitable<bool> begin_look(const Batch&);
-  boost::asio::awaitable<bool> settle(std::string box, std::vector<Ack>);
+  boost::asio::awaitable<bool> ack(std::string box, std::vector<Ack>);
   boost::asio::awaitable<void> set_torn_aside(const Batch&);
   void report(BoxState, const std::string& detail);
   void tell_worry(const std::string& detail);

@@ -389,7 +389,7 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
   for (const auto& row : words) keys.push_back(row.key);
   const auto carried = carried_words(shutdown);
   keys.insert(keys.end(), carried.begin(), carried.end());
-  return hindrance("its inbox", mailbox_.retract(schema::inbox_name(shutdown.member), keys));
+  return hindrance("its inbox", mailbox_.recall(schema::inbox_name(shutdown.member), keys));
 }
 
 Status Shutdowns::drop_words(const Shutdown& shutdown) {

@@ -201,7 +201,7 @@ std::optional<Team::Polled> Team::begin(Look& look) {
   standing_.follow_lease(retired_);
   standing_.check_lead_session();
   lead_boxes_.follow_standing();
-  look.boxes = mailbox().news();
+  look.boxes = mailbox().ready_boxes();
   const bool rests = !all && seen == RosterKeeper::Seen::as_before && look.boxes && mailbox().rests() &&
                      !lead_boxes_.must_read() && changes_ == services_.ledger.changes();
   look.rests = !pace_.is_whole(rests);

@@ -47,7 +47,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
 }
 
 Status Team::restore() {
-  static_cast<void>(mailbox().news());  // the first look also clears away what a killed predecessor left half written
+  static_cast<void>(mailbox().ready_boxes());  // the first look also clears away what a killed predecessor left half written
   TRY(context_.restore());
   if (hosts_) TRY(hosts_->restore());
   TRY(roster_.restore());

@@ -156,8 +156,8 @@ class Arrays final : public System {
     for (const auto& entry : now) anew.push_back(entry);
     test::spill(file(), boost::json::serialize(anew));
   }
-  void rest() override { at_.settle(); }
-  void look() override { static_cast<void>(test::run_awaitable(mailbox_->take(box, poller::Access::peek, 1))); }
+  void rest() override { at_.ack(); }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox_->receive(box, poller::Access::peek, 1))); }
 
  private:
   std::unique_ptr<poller::ArraysMailbox> make() {
@@ -189,8 +189,8 @@ class Jsonl final : public System {
   std::vector<schema::Message> unread() override {
     // A quiet moment, in which the file is emptied of what has been consumed.
     rest();
-    if (test::run_awaitable(mailbox_->take(box, Access::exclusive, 100)).taken.empty())
-      static_cast<void>(test::run_awaitable(mailbox_->settle(box, {})));
+    if (test::run_awaitable(mailbox_->receive(box, Access::exclusive, 100)).taken.empty())
+      static_cast<void>(test::run_awaitable(mailbox_->ack(box, {})));
     std::vector<schema::Message> found;
     std::istringstream lines(std::filesystem::exists(file()) ? test::slurp(file()) : std::string());
     for (std::string line; std::getline(lines, line);) {
@@ -219,8 +219,8 @@ class Jsonl final : public System {
   void block(bool) override {}
   void look() override {
     rest();
-    static_cast<void>(mailbox_->news());
-    static_cast<void>(test::run_awaitable(mailbox_->take(box, Access::peek, 100)));
+    static_cast<void>(mailbox_->ready_boxes());
+    static_cast<void>(test::run_awaitable(mailbox_->receive(box, Access::peek, 100)));
   }
   void other_writes_nonsense() override { write("{\"from\": 1}\n"); }
   void other_rewrites() override {}
@@ -309,8 +309,8 @@ class Maildir final : public System {
   }
   void look() override {
     rest();
-    static_cast<void>(mailbox_->news());
-    static_cast<void>(test::run_awaitable(mailbox_->take(box, Access::peek, 100)));
+    static_cast<void>(mailbox_->ready_boxes());
+    static_cast<void>(test::run_awaitable(mailbox_->receive(box, Access::peek, 100)));
   }
   void other_writes_nonsense() override { write("{\"from\": 1}"); }
   void other_rewrites() override {
@@ -361,16 +361,16 @@ class Maildir final : public System {
 class Looked final : public poller::Mailbox {
  public:
   explicit Looked(poller::Mailbox& mailbox) : to_(mailbox) {}
-  Result<std::span<const poller::News>> news() override {
+  Result<std::span<const poller::News>> ready_boxes() override {
     refreshed();
-    return to_.news();
+    return to_.ready_boxes();
   }
-  boost::asio::awaitable<poller::Batch> take(std::string name, Access reader, std::size_t most) override {
+  boost::asio::awaitable<poller::Batch> receive(std::string name, Access reader, std::size_t most) override {
     refreshed();
-    return to_.take(std::move(name), reader, most);
+    return to_.receive(std::move(name), reader, most);
   }
-  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<Ack> all) override {
-    return to_.settle(std::move(name), std::move(all));
+  boost::asio::awaitable<poller::Settled> ack(std::string name, std::vector<Ack> all) override {
+    return to_.ack(std::move(name), std::move(all));
   }
   void rewind(const std::string& name) override { to_.rewind(name); }
   [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override { return to_.decode(bytes); }
@@ -390,11 +390,11 @@ class Looked final : public poller::Mailbox {
     });
     return results;
   }
-  void follow(const std::string& name, const schema::MessageKey& key) override { to_.follow(name, key); }
-  [[nodiscard]] ReadStatus fate(const std::string& name, const schema::MessageKey& key) const override { return to_.fate(name, key); }
-  void let_go(const std::string& name, const schema::MessageKey& key) override { to_.let_go(name, key); }
-  poller::WriteReceipt retract(const std::string& name, std::span<const schema::MessageKey> keys) override {
-    return told([&] { return to_.retract(name, keys); });
+  void track(const std::string& name, const schema::MessageKey& key) override { to_.track(name, key); }
+  [[nodiscard]] ReadStatus read_status(const std::string& name, const schema::MessageKey& key) const override { return to_.read_status(name, key); }
+  void untrack(const std::string& name, const schema::MessageKey& key) override { to_.untrack(name, key); }
+  poller::WriteReceipt recall(const std::string& name, std::span<const schema::MessageKey> keys) override {
+    return told([&] { return to_.recall(name, keys); });
   }
 
  private:
@@ -482,7 +482,7 @@ class Redis final : public System {
       call({"RENAME", keys_.of("aside"), stream()});
     }
   }
-  void look() override { static_cast<void>(test::run_awaitable(mailbox().take(box, Access::peek, 100))); }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox().receive(box, Access::peek, 100))); }
   void other_writes_nonsense() override { write("{\"from\": 1}"); }
   void other_rewrites() override {
     const auto all = entries();
@@ -599,7 +599,7 @@ std::string several_in_order(System& system) {
   system.owner_marks_all();
   system.look();
   for (const auto& one : more)
-    if (system.mailbox().fate(box, key_of(one)) != ReadStatus::consumed) return "not all are followed";
+    if (system.mailbox().read_status(box, key_of(one)) != ReadStatus::consumed) return "not all are followed";
   return need(post(system, {}).empty(), "there is a result for nothing");
 }
 
@@ -647,10 +647,10 @@ std::string fate_by_marking(System& system) {
   const auto one = message("one");
   static_cast<void>(system.mailbox().post(box, one));
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
+  if (system.mailbox().read_status(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
   system.owner_marks_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
+  return need(system.mailbox().read_status(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
 }
 
 std::string fate_by_removal(System& system) {
@@ -658,7 +658,7 @@ std::string fate_by_removal(System& system) {
   static_cast<void>(system.mailbox().post(box, one));
   system.owner_removes_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "taken out, and not `consumed`");
+  return need(system.mailbox().read_status(box, key_of(one)) == ReadStatus::consumed, "taken out, and not `consumed`");
 }
 
 std::string lost_is_told(System& system) {
@@ -668,42 +668,42 @@ std::string lost_is_told(System& system) {
   static_cast<void>(system.mailbox().post(box, one));
   system.put_back();
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::lost) return "overwritten, and not `lost`";
+  if (system.mailbox().read_status(box, key_of(one)) != ReadStatus::lost) return "overwritten, and not `lost`";
   if (system.mailbox().post(box, one).put != WriteStatus::done) return "it could not be posted again";
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::waiting, "posted again, and not `waiting`");
+  return need(system.mailbox().read_status(box, key_of(one)) == ReadStatus::waiting, "posted again, and not `waiting`");
 }
 
 std::string fate_after_reopening(System& system) {
   const auto one = message("one");
   static_cast<void>(system.mailbox().post(box, one));
   system.reopen();
-  system.mailbox().follow(box, key_of(one));
+  system.mailbox().track(box, key_of(one));
   system.look();
-  if (system.mailbox().fate(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
+  if (system.mailbox().read_status(box, key_of(one)) != ReadStatus::waiting) return "unread, and not `waiting`";
   system.owner_marks_all();
   system.look();
-  return need(system.mailbox().fate(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
+  return need(system.mailbox().read_status(box, key_of(one)) == ReadStatus::consumed, "marked, and not `consumed`");
 }
 
 std::string retracted_is_not_read(System& system) {
   const std::vector<schema::MessageKey> ours{key_of(message("ours")), key_of(message("never posted"))};
-  if (system.mailbox().retract(box, ours).put != WriteStatus::gone) return "there is no box, and it is not `gone`";
+  if (system.mailbox().recall(box, ours).put != WriteStatus::gone) return "there is no box, and it is not `gone`";
   system.other_writes(message("theirs", 9, "worker-2"));
   static_cast<void>(system.mailbox().post(box, message("ours")));
-  if (system.mailbox().retract(box, ours).put != WriteStatus::done) return "not done";
-  if (system.mailbox().retract(box, ours).put != WriteStatus::done) return "a second time is no harm";
+  if (system.mailbox().recall(box, ours).put != WriteStatus::done) return "not done";
+  if (system.mailbox().recall(box, ours).put != WriteStatus::done) return "a second time is no harm";
   return need(texts(system) == Texts{"theirs"}, "ours is read still, or theirs no more");
 }
 
-poller::Batch take(System& system, Access reader = Access::exclusive, std::size_t most = 100) {
-  return test::run_awaitable(system.mailbox().take(box, reader, most));
+poller::Batch receive(System& system, Access reader = Access::exclusive, std::size_t most = 100) {
+  return test::run_awaitable(system.mailbox().receive(box, reader, most));
 }
-poller::Settled settle(System& system, std::vector<Ack> disposals) {
-  return test::run_awaitable(system.mailbox().settle(box, std::move(disposals)));
+poller::Settled ack(System& system, std::vector<Ack> disposals) {
+  return test::run_awaitable(system.mailbox().ack(box, std::move(disposals)));
 }
-poller::Settled settle(System& system, const poller::Batch& batch, Ack disposal) {
-  return settle(system, std::vector<Ack>(batch.taken.size(), disposal));
+poller::Settled ack(System& system, const poller::Batch& batch, Ack disposal) {
+  return ack(system, std::vector<Ack>(batch.taken.size(), disposal));
 }
 /// Of what was taken; "?" for what is no message.
 Texts texts(System& system, const poller::Batch& batch) {
@@ -719,67 +719,67 @@ void others_write(System& system, int count, int from = 0) {
 }
 
 std::string taken_once_in_order(System& system) {
-  if (take(system).state != BoxState::missing) return "there is no box, and it is not `missing`";
+  if (receive(system).state != BoxState::missing) return "there is no box, and it is not `missing`";
   others_write(system, 3);
-  const auto batch = take(system);
+  const auto batch = receive(system);
   if (texts(system, batch) != Texts{"text 0", "text 1", "text 2"}) return "not all, or in another order";
-  if (settle(system, batch, Ack::ack).consumed != 3) return "not all were consumed";
-  if (!take(system).taken.empty()) return "something is shown again";
+  if (ack(system, batch, Ack::ack).consumed != 3) return "not all were consumed";
+  if (!receive(system).taken.empty()) return "something is shown again";
   return need(texts(system).empty(), "something is unread still");
 }
 
 std::string not_settled_comes_again(System& system) {
   others_write(system, 2);
-  if (take(system).taken.size() != 2) return "not all were shown";
+  if (receive(system).taken.size() != 2) return "not all were shown";
   if (texts(system).size() != 2) return "something was consumed by looking";
-  if (take(system).taken.size() != 2) return "what was not settled is not shown again";
+  if (receive(system).taken.size() != 2) return "what was not settled is not shown again";
   system.reopen();
-  if (take(system).taken.size() != 2) return "after reopening it is not shown again";
+  if (receive(system).taken.size() != 2) return "after reopening it is not shown again";
   return need(texts(system).size() == 2, "something was consumed by looking");
 }
 
 std::string settling_twice_is_once(System& system) {
   others_write(system, 2);
-  const auto batch = take(system);
-  static_cast<void>(settle(system, batch, Ack::ack));
+  const auto batch = receive(system);
+  static_cast<void>(ack(system, batch, Ack::ack));
   others_write(system, 1, 2);
-  if (settle(system, {Ack::ack, Ack::ack}).consumed != 0) return "a second time consumed something";
+  if (ack(system, {Ack::ack, Ack::ack}).consumed != 0) return "a second time consumed something";
   const auto still = texts(system);
   if (still.empty() || still.back() != "text 2") return "what came later was consumed";
-  return need(texts(system, take(system)) == Texts{"text 2"}, "what came later is not all that is new");
+  return need(texts(system, receive(system)) == Texts{"text 2"}, "what came later is not all that is new");
 }
 
 std::string left_is_not_touched(System& system) {
   others_write(system, 2);
-  const auto batch = take(system, Access::shared);
-  if (settle(system, batch, Ack::skip).consumed != 0) return "something left was consumed";
+  const auto batch = receive(system, Access::shared);
+  if (ack(system, batch, Ack::skip).consumed != 0) return "something left was consumed";
   if (texts(system).size() != 2) return "something left was consumed";
-  return need(take(system, Access::shared).taken.empty(), "what was left is shown again");
+  return need(receive(system, Access::shared).taken.empty(), "what was left is shown again");
 }
 
 std::string never_for_a_passer_by(System& system) {
   others_write(system, 2);
-  const auto batch = take(system, Access::peek);
-  static_cast<void>(settle(system, batch, Ack::skip));
+  const auto batch = receive(system, Access::peek);
+  static_cast<void>(ack(system, batch, Ack::skip));
   if (texts(system).size() != 2) return "a passer-by consumed something";
-  return need(take(system, Access::exclusive).taken.size() == 2, "what was passed by is not new to the owner");
+  return need(receive(system, Access::exclusive).taken.size() == 2, "what was passed by is not new to the owner");
 }
 
 std::string what_comes_between_stays(System& system) {
   others_write(system, 1);
-  const auto batch = take(system);
+  const auto batch = receive(system);
   system.other_writes(message("between", 30, "worker-2"));
-  static_cast<void>(settle(system, batch, Ack::ack));
+  static_cast<void>(ack(system, batch, Ack::ack));
   if (texts(system) != Texts{"between"} && texts(system) != Texts{"text 0", "between"})
     return "what came between was lost, or consumed";
   system.rest();
-  const auto next = take(system);
+  const auto next = receive(system);
   return need(texts(system, next) == Texts{"between"}, "what came between is not all that is new");
 }
 
 std::string keys_stay(System& system) {
   others_write(system, 2);
-  const auto batch = take(system);
+  const auto batch = receive(system);
   const auto named = [&](const poller::Batch& some) {
     std::map<schema::MessageKey, std::string> names;
     const auto words = texts(system, some);
@@ -789,7 +789,7 @@ std::string keys_stay(System& system) {
   const auto before = named(batch);
   system.other_rewrites();
   system.reopen();
-  const auto again = take(system);
+  const auto again = receive(system);
   const auto after = named(again);
   for (const auto& [key, text] : before)
     if (!after.contains(key) || after.at(key) != text) return "another key";
@@ -800,7 +800,7 @@ std::string bad_hides_nobody(System& system) {
   others_write(system, 1);
   system.other_writes_nonsense();
   system.other_writes(message("behind", 30, "worker-2"));
-  const auto batch = take(system);
+  const auto batch = receive(system);
   auto found = texts(system, batch);  // where it stands that says no time of its own is the system's matter
   const auto bad = std::find(found.begin(), found.end(), "?");
   if (bad == found.end()) return "the bad one is hidden";
@@ -812,27 +812,27 @@ std::string bad_hides_nobody(System& system) {
 
 std::string again_comes_at_the_next_look(System& system) {
   others_write(system, 3);
-  static_cast<void>(take(system));
-  static_cast<void>(settle(system, {Ack::ack, Ack::requeue, Ack::ack}));
-  return need(texts(system, take(system)) == Texts{"text 1"}, "what did not fit is not what is shown again");
+  static_cast<void>(receive(system));
+  static_cast<void>(ack(system, {Ack::ack, Ack::requeue, Ack::ack}));
+  return need(texts(system, receive(system)) == Texts{"text 1"}, "what did not fit is not what is shown again");
 }
 
 std::string rewound(System& system) {
   others_write(system, 2);
-  static_cast<void>(settle(system, take(system, Access::shared), Ack::skip));
+  static_cast<void>(ack(system, receive(system, Access::shared), Ack::skip));
   system.mailbox().rewind(box);
-  return need(take(system, Access::exclusive).taken.size() == 2, "what is unread is not shown again");
+  return need(receive(system, Access::exclusive).taken.size() == 2, "what is unread is not shown again");
 }
 
 std::string in_pieces(System& system) {
   others_write(system, 7);
   Texts all;
   for (bool more = true; more;) {
-    const auto batch = take(system, Access::exclusive, 3);
+    const auto batch = receive(system, Access::exclusive, 3);
     if (batch.taken.size() > 3) return "a piece is too large";
     for (const auto& text : texts(system, batch)) all.push_back(text);
     more = batch.more;
-    static_cast<void>(settle(system, batch, Ack::ack));
+    static_cast<void>(ack(system, batch, Ack::ack));
   }
   if (all.size() != 7 || all.front() != "text 0" || all.back() != "text 6") return "not all came, or in another order";
   return need(texts(system).empty(), "not all were consumed");
@@ -840,7 +840,7 @@ std::string in_pieces(System& system) {
 
 std::string trims_what_may_go(System& system) {
   others_write(system, 3);
-  static_cast<void>(settle(system, take(system), Ack::ack));
+  static_cast<void>(ack(system, receive(system), Ack::ack));
   others_write(system, 1, 3);
   poller::RetentionPolicy first = [](std::span<const poller::Item>,
                             std::uint64_t) -> boost::asio::awaitable<std::optional<std::vector<std::size_t>>> {
@@ -854,11 +854,11 @@ std::string trims_what_may_go(System& system) {
 
 std::string held_is_told(System& system) {
   others_write(system, 2);
-  const auto batch = take(system);
+  const auto batch = receive(system);
   std::vector<schema::MessageKey> keys;
   for (const auto& one : batch.taken) keys.push_back(one.key);
-  static_cast<void>(settle(system, batch, Ack::ack));
-  static_cast<void>(take(system));
+  static_cast<void>(ack(system, batch, Ack::ack));
+  static_cast<void>(receive(system));
   const auto held = system.mailbox().held(box);
   for (const auto& key : keys)
     if (!held(key)) return "a message that is there is not held";
@@ -867,7 +867,7 @@ std::string held_is_told(System& system) {
 
 std::string news_are_told(System& system) {
   const auto has_news = [&] {
-    const auto boxes = system.mailbox().news();
+    const auto boxes = system.mailbox().ready_boxes();
     if (!boxes) return false;
     const auto found = std::find_if(boxes->begin(), boxes->end(), [](const auto& one) { return one.box == box; });
     return found != boxes->end() && found->changed;
@@ -876,10 +876,10 @@ std::string news_are_told(System& system) {
   others_write(system, 1);
   if (!has_news()) return "a new message is no news";
   system.rest();
-  static_cast<void>(settle(system, take(system), Ack::ack));
-  static_cast<void>(settle(system, take(system), Ack::ack));
+  static_cast<void>(ack(system, receive(system), Ack::ack));
+  static_cast<void>(ack(system, receive(system), Ack::ack));
   system.rest();
-  static_cast<void>(settle(system, take(system), Ack::ack));
+  static_cast<void>(ack(system, receive(system), Ack::ack));
   if (has_news()) return "there is news although nothing changed";
   others_write(system, 1, 1);
   return need(has_news(), "one more message is no news");
@@ -887,9 +887,9 @@ std::string news_are_told(System& system) {
 
 std::string others_are_seen(System& system) {
   others_write(system, 2);
-  static_cast<void>(settle(system, take(system, Access::observe), Ack::skip));
+  static_cast<void>(ack(system, receive(system, Access::observe), Ack::skip));
   system.owner_marks_all();
-  const auto batch = take(system, Access::observe);
+  const auto batch = receive(system, Access::observe);
   return need(batch.signs.size() == 2 && batch.signs[0].what == poller::ConsumerEvidence::What::consumed,
               "that somebody consumed them is not told");
 }
@@ -897,26 +897,26 @@ std::string others_are_seen(System& system) {
 std::string taken_back_is_consumed_again(System& system) {
   others_write(system, 3);
   system.remember();
-  static_cast<void>(settle(system, take(system), Ack::ack));
+  static_cast<void>(ack(system, receive(system), Ack::ack));
   system.put_back();
   others_write(system, 1, 3);
   for (const bool held : {true, false, false}) {
     system.hold(held);
-    const auto batch = take(system);
-    static_cast<void>(settle(system, batch, Ack::ack));
+    const auto batch = receive(system);
+    static_cast<void>(ack(system, batch, Ack::ack));
   }
   return need(texts(system).empty(), "what somebody put back unread stays so");
 }
 
 std::string shown_and_taken_back_is_consumed_again(System& system) {
   others_write(system, 2);
-  const auto shown = take(system);
+  const auto shown = receive(system);
   system.remember();
-  static_cast<void>(settle(system, shown, Ack::ack));
+  static_cast<void>(ack(system, shown, Ack::ack));
   others_write(system, 1, 2);
-  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Ack::ack));
+  for (int i = 0; i < 3; ++i) static_cast<void>(ack(system, receive(system), Ack::ack));
   system.put_back();
-  for (int i = 0; i < 3; ++i) static_cast<void>(settle(system, take(system), Ack::ack));
+  for (int i = 0; i < 3; ++i) static_cast<void>(ack(system, receive(system), Ack::ack));
   return need(texts(system).empty(), "what had been shown and was put back unread stays so");
 }
 

@@ -57,7 +57,7 @@ struct MailboxSetting {
   [[nodiscard]] std::string bytes() const { return slurp(inbox()); }
   void put(const std::string& bytes) const { spill(inbox(), bytes); }
   /// Makes the present contents old enough to be told from later ones by their time stamps.
-  void settle() { clock.advance(std::chrono::seconds(10)); }
+  void ack() { clock.advance(std::chrono::seconds(10)); }
 
   poller::ReadResult read() { return mailbox.read(lead, poller::ReadMode::unlocked); }
   /// Marks these of what is in the inbox now.

@@ -65,7 +65,7 @@ class MemoryMailbox final : public poller::Mailbox {
 
   explicit MemoryMailbox(Defect defect = Defect::none) : defect_(defect) {}
 
-  Result<std::span<const poller::News>> news() override {
+  Result<std::span<const poller::News>> ready_boxes() override {
     news_.clear();
     for (const auto& [name, entries] : boxes_) {
       const bool all_shown = std::all_of(entries.begin(), entries.end(), [&, box = name](const Entry& entry) {
@@ -77,7 +77,7 @@ class MemoryMailbox final : public poller::Mailbox {
     }
     return std::span<const poller::News>(news_);
   }
-  boost::asio::awaitable<poller::Batch> take(std::string name, poller::Access reader, std::size_t most) override {
+  boost::asio::awaitable<poller::Batch> receive(std::string name, poller::Access reader, std::size_t most) override {
     poller::Batch batch;
     Look& look = looks_[name];
     if (look.reader && (*look.reader == poller::Access::peek) != (reader == poller::Access::peek))
@@ -112,7 +112,7 @@ class MemoryMailbox final : public poller::Mailbox {
     look.seen = flags_of(box);
     co_return batch;
   }
-  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<poller::Ack> disposals) override {
+  boost::asio::awaitable<poller::Settled> ack(std::string name, std::vector<poller::Ack> disposals) override {
     poller::Settled told;
     Look& look = looks_[name];
     const bool may_consume = look.reader != poller::Access::peek;
@@ -218,16 +218,16 @@ class MemoryMailbox final : public poller::Mailbox {
     if (stopped) return obstacle->second;
     return {};
   }
-  void follow(const std::string& inbox, const schema::MessageKey& key) override {
+  void track(const std::string& inbox, const schema::MessageKey& key) override {
     if (defect_ != Defect::follows_nothing) followed_[inbox].try_emplace(key, poller::ReadStatus::waiting);
   }
-  [[nodiscard]] poller::ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override {
+  [[nodiscard]] poller::ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override {
     const auto box = followed_.find(inbox);
     if (box == followed_.end() || !box->second.contains(key)) return poller::ReadStatus::waiting;
     return box->second.at(key);
   }
-  void let_go(const std::string& inbox, const schema::MessageKey& key) override { followed_[inbox].erase(key); }
-  poller::WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override {
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override { followed_[inbox].erase(key); }
+  poller::WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override {
     if (!boxes_.contains(inbox)) return {poller::WriteStatus::gone, {}};
     if (defect_ == Defect::retracts_nothing) return {};
     for (Entry& entry : boxes_[inbox]) {

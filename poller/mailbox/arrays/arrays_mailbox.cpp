@@ -48,19 +48,19 @@ std::vector<WriteReceipt> ArraysMailbox::post(const std::string& inbox, std::spa
 
 std::string ArraysMailbox::encode(const schema::Message& message) const { return encode_entry(message); }
 
-void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+void ArraysMailbox::track(const std::string& inbox, const schema::MessageKey& key) {
   all_told_ = false;
   posted_[inbox].try_emplace(key, Posted{{key, {}, false}, ReadStatus::waiting});
 }
 
-ReadStatus ArraysMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+ReadStatus ArraysMailbox::read_status(const std::string& inbox, const schema::MessageKey& key) const {
   const auto box = posted_.find(inbox);
   if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.find(key);
   return found == box->second.end() ? ReadStatus::waiting : found->second.fate;
 }
 
-void ArraysMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+void ArraysMailbox::untrack(const std::string& inbox, const schema::MessageKey& key) {
   const auto box = posted_.find(inbox);
   if (box == posted_.end()) return;
   box->second.erase(key);
@@ -75,7 +75,7 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : ReadStatus::consumed;
 }
 
-WriteReceipt ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
   inboxes_.see_as_changed(inbox);  // what came into it since the look of this poll was not seen by anybody
   if (reading.outcome != ReadOutcome::document) return {WriteStatus::gone, reading.detail};

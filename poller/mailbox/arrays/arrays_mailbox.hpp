@@ -38,11 +38,11 @@ class ArraysMailbox final : public Mailbox, public RosterStore {
   /// The files themselves, for a person's commands.
   ArrayInboxes& inboxes() { return inboxes_; }
 
-  Result<std::span<const News>> news() override;
+  Result<std::span<const News>> ready_boxes() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string inbox, Access reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Ack> disposals) override;
+  boost::asio::awaitable<Batch> receive(std::string inbox, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> ack(std::string inbox, std::vector<Ack> disposals) override;
   void rewind(const std::string& inbox) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::string encode(const schema::Message& message) const override;
@@ -53,10 +53,10 @@ class ArraysMailbox final : public Mailbox, public RosterStore {
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
-  void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
-  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  void track(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override;
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override;
+  WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;

@@ -46,7 +46,7 @@ bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
 
 }  // namespace
 
-Result<std::span<const News>> ArraysMailbox::news() {
+Result<std::span<const News>> ArraysMailbox::ready_boxes() {
   const auto glances = inboxes_.glances();
   rests_ = glances && all_told_ && inboxes_.rest();
   if (!glances) return glances.error();
@@ -91,7 +91,7 @@ void ArraysMailbox::rewind(const std::string& inbox) {
 
 Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const { return decode_whole_entry(bytes); }
 
-asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Access reader, std::size_t most) {
+asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, std::size_t most) {
   const auto known = boxes_.find(inbox);
   // What was seen there in passing is new to its owner, and the other way round.
   if (known != boxes_.end() && (known->second.reader == Access::peek) != (reader == Access::peek))
@@ -230,7 +230,7 @@ void ArraysMailbox::show_some(Box& box, std::size_t most, Batch& batch) {
   batch.more = look.next < window.last || look.window + 1 < look.reading.windows.size();
 }
 
-asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Ack> disposals) {
+asio::awaitable<Settled> ArraysMailbox::ack(std::string inbox, std::vector<Ack> disposals) {
   const auto found = boxes_.find(inbox);
   if (found == boxes_.end() || !found->second.look || found->second.look->is_settled) co_return Settled{};
   Box& box = found->second;

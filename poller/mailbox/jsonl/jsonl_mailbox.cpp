@@ -122,7 +122,7 @@ Status JsonlMailbox::list(const Directory& folder) {
   return Done{};
 }
 
-Result<std::span<const News>> JsonlMailbox::news() {
+Result<std::span<const News>> JsonlMailbox::ready_boxes() {
   rests_ = false;
   const bool were_told = std::exchange(all_told_, false);
   const bool follows = !posts_.files().empty();
@@ -154,7 +154,7 @@ Result<std::span<const News>> JsonlMailbox::news() {
   return std::span<const News>(news_);
 }
 
-asio::awaitable<Batch> JsonlMailbox::take(std::string name, Access reader, std::size_t most) {
+asio::awaitable<Batch> JsonlMailbox::receive(std::string name, Access reader, std::size_t most) {
   Batch batch;
   all_told_ = false;
   if (posts_.follows(jsonl_file(name))) {
@@ -179,12 +179,12 @@ asio::awaitable<Batch> JsonlMailbox::take(std::string name, Access reader, std::
   co_return batch;
 }
 
-asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Ack> disposals) {
+asio::awaitable<Settled> JsonlMailbox::ack(std::string name, std::vector<Ack> disposals) {
   all_told_ = false;
   const auto folder = open_boxes();
   const auto known = boxes_.find(name);
   if (!folder || known == boxes_.end()) co_return Settled{};
-  co_return known->second.settle(*folder, disposals);
+  co_return known->second.ack(*folder, disposals);
 }
 
 void JsonlMailbox::rewind(const std::string& name) {
@@ -276,24 +276,24 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
   return files_.sync_dir(folder);
 }
 
-void JsonlMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+void JsonlMailbox::track(const std::string& inbox, const schema::MessageKey& key) {
   all_told_ = false;
-  posts_.follow(jsonl_file(inbox), key);
+  posts_.track(jsonl_file(inbox), key);
 }
 
-ReadStatus JsonlMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
-  return posts_.fate(jsonl_file(inbox), key);
+ReadStatus JsonlMailbox::read_status(const std::string& inbox, const schema::MessageKey& key) const {
+  return posts_.read_status(jsonl_file(inbox), key);
 }
 
-void JsonlMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
-  posts_.let_go(jsonl_file(inbox), key);
+void JsonlMailbox::untrack(const std::string& inbox, const schema::MessageKey& key) {
+  posts_.untrack(jsonl_file(inbox), key);
 }
 
-WriteReceipt JsonlMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+WriteReceipt JsonlMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   all_told_ = false;
   const auto folder = open_boxes();
   if (!folder) return stopped_at(folder.error());
-  return posts_.retract(*folder, jsonl_file(inbox), keys, key_in(inbox));
+  return posts_.recall(*folder, jsonl_file(inbox), keys, key_in(inbox));
 }
 
 bool JsonlMailbox::roster_changed() {

@@ -37,11 +37,11 @@ class JsonlMailbox final : public Mailbox, public RosterStore {
   JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
                std::unique_ptr<FileWatch> watch = make_file_watch());
 
-  Result<std::span<const News>> news() override;
+  Result<std::span<const News>> ready_boxes() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string box, Access reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack> disposals) override;
+  boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
@@ -51,10 +51,10 @@ class JsonlMailbox final : public Mailbox, public RosterStore {
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
-  void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
-  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  void track(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override;
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override;
+  WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;

@@ -273,7 +273,7 @@ void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batc
   batch.more = batch.more || ended;
 }
 
-Settled LineBox::settle(const Directory& folder, const std::vector<Ack>& disposals) {
+Settled LineBox::ack(const Directory& folder, const std::vector<Ack>& disposals) {
   Settled result;
   if (sources_.empty() || disposals.size() != shown_.size() || shown_to_.size() != sources_.size()) return result;
   std::vector<std::uint64_t> again(sources_.size(), UINT64_MAX);

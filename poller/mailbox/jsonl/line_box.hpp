@@ -29,13 +29,13 @@ class LineBox {
 
   LineBox(Team& team, std::string box, std::string file) : team_(team), box_(std::move(box)), file_(std::move(file)) {}
 
-  /// One stat for each of its files: whether take() or settle() may have something to do. `below`: what stands before
+  /// One stat for each of its files: whether take() or ack() may have something to do. `below`: what stands before
   /// their names there, "" or a path with its '/'.
   [[nodiscard]] bool has_news(const Directory& folder, const std::string& below = "") const;
   /// A line that `waits` is not shown yet, nor is what stands behind it.
   using Waits = std::function<bool(std::string_view line)>;
   Batch take(const Directory& folder, Access reader, std::size_t most, const Waits& waits = {});
-  Settled settle(const Directory& folder, const std::vector<Ack>& disposals);
+  Settled ack(const Directory& folder, const std::vector<Ack>& disposals);
   void rewind();
   [[nodiscard]] bool holds(const schema::MessageKey& key) const;
   /// Why the file cannot be emptied in place; empty while nothing is known against it.
@@ -86,7 +86,7 @@ class LineBox {
   std::vector<Source> sources_;  // those put aside first; empty before the first look
   std::deque<std::string> read_;  // what the batch's lines lie in
   std::vector<Shown> shown_;
-  std::vector<std::uint64_t> shown_to_;         // of each source; empty when there is nothing to settle
+  std::vector<std::uint64_t> shown_to_;         // of each source; empty when there is nothing to ack
   std::vector<std::string_view> read_from_;     // of each source, what stands from its offset on
   Access reader_ = Access::peek;
   bool all_shown_ = false;

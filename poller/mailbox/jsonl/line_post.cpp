@@ -206,18 +206,18 @@ WriteReceipt LinePost::write(const File& file, const std::string& lines, std::ui
   return stopped_here(written.error());
 }
 
-void LinePost::follow(const std::string& file, const schema::MessageKey& key) {
+void LinePost::track(const std::string& file, const schema::MessageKey& key) {
   posted_[file].lines.try_emplace(key, Posted{{}, 0, ReadStatus::waiting, false});
 }
 
-ReadStatus LinePost::fate(const std::string& file, const schema::MessageKey& key) const {
+ReadStatus LinePost::read_status(const std::string& file, const schema::MessageKey& key) const {
   const auto box = posted_.find(file);
   if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.lines.find(key);
   return found == box->second.lines.end() ? ReadStatus::waiting : found->second.fate;
 }
 
-void LinePost::let_go(const std::string& file, const schema::MessageKey& key) {
+void LinePost::untrack(const std::string& file, const schema::MessageKey& key) {
   const auto box = posted_.find(file);
   if (box == posted_.end()) return;
   const auto found = box->second.lines.find(key);
@@ -317,7 +317,7 @@ void LinePost::look_closer(const File& file, Box& box, std::string_view bytes) {
   box.events.clear();
 }
 
-WriteReceipt LinePost::retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
+WriteReceipt LinePost::recall(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                             const KeyOf& key_of) {
   const bool first = !posted_.contains(file);
   Box& box = posted_[file];

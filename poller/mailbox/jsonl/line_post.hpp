@@ -34,9 +34,9 @@ class LinePost {
   void post(const Directory& folder, const std::string& file, std::span<Line> lines);
   /// A line that an earlier process wrote. Its fate is that of a line of which nothing is known but whether it stands
   /// there: when it does not, it is lost once, and after that believed to be read.
-  void follow(const std::string& file, const schema::MessageKey& key);
-  [[nodiscard]] ReadStatus fate(const std::string& file, const schema::MessageKey& key) const;
-  void let_go(const std::string& file, const schema::MessageKey& key);
+  void track(const std::string& file, const schema::MessageKey& key);
+  [[nodiscard]] ReadStatus read_status(const std::string& file, const schema::MessageKey& key) const;
+  void untrack(const std::string& file, const schema::MessageKey& key);
   /// True when fates of lines in this file are asked for: nobody else of ours may read it then.
   [[nodiscard]] bool follows(const std::string& file) const { return posted_.contains(file); }
 
@@ -48,7 +48,7 @@ class LinePost {
   /// True when the fate of one of them is known, and nobody has let it go yet.
   [[nodiscard]] bool decided(const std::string& file) const;
   /// Makes these lines say nothing, where they still stand.
-  WriteReceipt retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
+  WriteReceipt recall(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                     const KeyOf& key_of);
 
  private:

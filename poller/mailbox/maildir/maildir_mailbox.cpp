@@ -129,7 +129,7 @@ Status MaildirMailbox::look(Box& one) {
   return looked;
 }
 
-Result<std::span<const News>> MaildirMailbox::news() {
+Result<std::span<const News>> MaildirMailbox::ready_boxes() {
   if (!std::exchange(tidied_, true) && settings_.writes) {
     root_.clean();
     around_.reset();
@@ -149,7 +149,7 @@ Result<std::span<const News>> MaildirMailbox::news() {
   return std::span<const News>(news_);
 }
 
-asio::awaitable<Batch> MaildirMailbox::take(std::string name, Access reader, std::size_t most) {
+asio::awaitable<Batch> MaildirMailbox::receive(std::string name, Access reader, std::size_t most) {
   Batch batch;
   all_told_ = false;
   Box& one = box(name);
@@ -258,7 +258,7 @@ void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t mos
   }
 }
 
-asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Ack> disposals) {
+asio::awaitable<Settled> MaildirMailbox::ack(std::string name, std::vector<Ack> disposals) {
   Settled result;
   const auto found = boxes_.find(name);
   if (found == boxes_.end()) co_return result;
@@ -393,19 +393,19 @@ WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Me
   return {};
 }
 
-void MaildirMailbox::follow(const std::string& inbox, const MessageKey& key) {
+void MaildirMailbox::track(const std::string& inbox, const MessageKey& key) {
   all_told_ = false;
   outgoing_[inbox].followed.try_emplace(key, ReadStatus::waiting);
 }
 
-ReadStatus MaildirMailbox::fate(const std::string& inbox, const MessageKey& key) const {
+ReadStatus MaildirMailbox::read_status(const std::string& inbox, const MessageKey& key) const {
   const auto out = outgoing_.find(inbox);
   if (out == outgoing_.end()) return ReadStatus::waiting;
   const auto followed = out->second.followed.find(key);
   return followed == out->second.followed.end() ? ReadStatus::waiting : followed->second;
 }
 
-void MaildirMailbox::let_go(const std::string& inbox, const MessageKey& key) {
+void MaildirMailbox::untrack(const std::string& inbox, const MessageKey& key) {
   if (const auto out = outgoing_.find(inbox); out != outgoing_.end()) {
     out->second.followed.erase(key);
     out->second.rewritten.erase(key.value);
@@ -433,7 +433,7 @@ void MaildirMailbox::look_after(const std::string& name, const Box& one) {
   }
 }
 
-WriteReceipt MaildirMailbox::retract(const std::string& inbox, std::span<const MessageKey> keys) {
+WriteReceipt MaildirMailbox::recall(const std::string& inbox, std::span<const MessageKey> keys) {
   const auto folder = root_.folder(inbox + "/new");
   const auto names = folder ? root_.files().list(*folder) : Result<std::vector<std::string>>(folder.error());
   if (!names) return why_not(names.error());

@@ -34,11 +34,11 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
  public:
   MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings);
 
-  Result<std::span<const News>> news() override;
+  Result<std::span<const News>> ready_boxes() override;
   [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
-  boost::asio::awaitable<Batch> take(std::string box, Access reader, std::size_t most) override;
-  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Ack> disposals) override;
+  boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
@@ -48,10 +48,10 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
-  void follow(const std::string& inbox, const schema::MessageKey& key) override;
-  [[nodiscard]] ReadStatus fate(const std::string& inbox, const schema::MessageKey& key) const override;
-  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
-  WriteReceipt retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+  void track(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override;
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override;
+  WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
 
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
@@ -156,7 +156,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   RosterCopy copy_;
   Seen root_seen_;                       // and in it, when it was seen:
   std::vector<Folder> folders_;          // but those of the queue
-  std::optional<Status> around_;         // what look_around() gave, from roster_changed() to the news() of the same poll
+  std::optional<Status> around_;         // what look_around() gave, from roster_changed() to the ready_boxes() of the same poll
   ScanRotation turns_;                          // of the folders, while
   bool all_told_ = false;                // in the news was no change, and nothing was seen or asked for since that is one
   bool rests_ = false;

@@ -43,7 +43,7 @@ struct Sessions {
     std::ofstream(fs::path(folder) / name, std::ios::binary) << contents;
   }
   /// Everything was written long ago.
-  void settle() { clock.advance(std::chrono::minutes(1)); }
+  void ack() { clock.advance(std::chrono::minutes(1)); }
 };
 
 }  // namespace
@@ -126,7 +126,7 @@ TEST_CASE("at rest a look is one stat, whether the session is there, another one
     return std::pair(stats, others);
   };
   at.write(at.text("s"));
-  at.settle();
+  at.ack();
   CHECK(costs("s") == std::pair(10, 0));
   CHECK(costs("nobody's") == std::pair(10, 0));
   fs::remove_all(at.folder);

@@ -379,12 +379,12 @@ TEST_CASE("who has asked something keeps its place before those that never have,
 TEST_CASE("connecting and going away a thousand times leaves no descriptor open") {
   const TempDir dir;
   ServerThread server(dir / "s");
-  const auto settle = [&] {
+  const auto ack = [&] {
     Peer peer(dir / "s");
     peer.send(echo(1));
     peer.line();
   };
-  settle();
+  ack();
   std::this_thread::sleep_for(50ms);  // clock: the server closes its end; one that is still open only weakens the check
   const std::size_t before = open_descriptors();
   for (int n = 0; n < 1000; ++n) {
@@ -392,7 +392,7 @@ TEST_CASE("connecting and going away a thousand times leaves no descriptor open"
     if (n % 3 == 0) peer.send(echo(n));
     if (n % 3 == 1) peer.send("{\"ver");
   }
-  settle();
+  ack();
   CHECK(eventually([&] { return open_descriptors() <= before; }));
 }
 

@@ -529,12 +529,12 @@ TEST_CASE("what is being put is not taken back any more") {
   };
   const auto state_of = [&](const schema::MessageKey& key) { return (*table.sent("t", "w3", key))->state; };
   const auto first = post();
-  REQUIRE(mailbox.retract("w3", std::vector{first}).put == WriteStatus::done);
+  REQUIRE(mailbox.recall("w3", std::vector{first}).put == WriteStatus::done);
   CHECK(state_of(first) == HostMailState::refused);
 
   message.text = "stop now";
   const auto second = post();
-  world.engine.on_put = [&] { REQUIRE(mailbox.retract("w3", std::vector{second}).put == WriteStatus::done); };
+  world.engine.on_put = [&] { REQUIRE(mailbox.recall("w3", std::vector{second}).put == WriteStatus::done); };
   world.h1.send();
   CHECK(state_of(second) == HostMailState::put);
 }
@@ -863,7 +863,7 @@ TEST_CASE("boxes on several hosts rest when those here do and nothing is heard o
   world.go_on(8);
   auto& boxes = world.h1.team->hosts()->mailbox();
   const auto rests = [&] {
-    REQUIRE(boxes.news().ok());
+    REQUIRE(boxes.ready_boxes().ok());
     return boxes.rests();
   };
   for (int look = 0; look < 3; ++look) rests();
@@ -877,7 +877,7 @@ TEST_CASE("boxes on several hosts rest when those here do and nothing is heard o
     CHECK_FALSE(rests());
     rests();
     CHECK(rests());
-    boxes.follow("w3", schema::MessageKey{"k"});  // perhaps it was read already
+    boxes.track("w3", schema::MessageKey{"k"});  // perhaps it was read already
     CHECK_FALSE(rests());
   }
 }

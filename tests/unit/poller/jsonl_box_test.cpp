@@ -53,7 +53,7 @@ struct BoxSetting {
     REQUIRE(::write(fd, line.data(), line.size()) == static_cast<::ssize_t>(line.size()));
     ::close(fd);
   }
-  /// Takes what is new and commits it; does not settle.
+  /// Takes what is new and commits it; does not ack.
   poller::Batch take(Access reader = Access::exclusive, std::size_t most = 100) {
     poller::Batch batch = box->take(folder(), reader, most);
     for (const auto& one : batch.taken)
@@ -63,7 +63,7 @@ struct BoxSetting {
   poller::Batch look(Access reader = Access::exclusive, Ack disposal = Ack::ack) {
     clock.advance(std::chrono::milliseconds(500));
     poller::Batch batch = take(reader);
-    static_cast<void>(box->settle(folder(), std::vector(batch.taken.size(), disposal)));
+    static_cast<void>(box->ack(folder(), std::vector(batch.taken.size(), disposal)));
     return batch;
   }
   bool has_news() {
@@ -125,10 +125,10 @@ TEST_CASE("what is not settled is shown again, what does not fit at the next loo
   at.write("one\ntwo\nthree\n");
   CHECK(texts(at.take()).size() == 3);
   CHECK(texts(at.take()).size() == 3);
-  static_cast<void>(at.box->settle(at.folder(), {Ack::ack, Ack::requeue, Ack::ack}));
+  static_cast<void>(at.box->ack(at.folder(), {Ack::ack, Ack::requeue, Ack::ack}));
   CHECK(at.has_news());
   CHECK(texts(at.take()) == Texts{"two"});
-  static_cast<void>(at.box->settle(at.folder(), {Ack::skip}));
+  static_cast<void>(at.box->ack(at.folder(), {Ack::skip}));
   at.drain();
   CHECK(at.bytes() == "one\ntwo\nthree\n");
   at.box->rewind();
@@ -144,7 +144,7 @@ TEST_CASE("so many at a time, and the rest behind them") {
   for (bool more = true; more; ++pieces) {
     const auto batch = at.take(Access::exclusive, 10);
     more = batch.more;
-    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
+    static_cast<void>(at.box->ack(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
   }
   CHECK(pieces == 3);
   CHECK(at.accepted.size() == 25);
@@ -162,7 +162,7 @@ TEST_CASE("lines that lie across the end of a read are whole, and none is left o
   for (bool more = true; more;) {
     const auto batch = at.take(Access::exclusive, 700);
     more = batch.more;
-    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
+    static_cast<void>(at.box->ack(at.folder(), std::vector(batch.taken.size(), Ack::ack)));
   }
   CHECK(at.accepted == lines);
 }

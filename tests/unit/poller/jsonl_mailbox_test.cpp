@@ -48,20 +48,20 @@ struct JsonlSetting {
   void put(const std::string& name, const std::string& bytes) const { test::spill(scratch.path(folder + "/" + name), bytes); }
   [[nodiscard]] std::string get(const std::string& name) const { return test::slurp(scratch.path(folder + "/" + name)); }
   std::vector<std::string> look(const std::string& box = "lead", Access reader = Access::exclusive) {
-    auto batch = test::run_awaitable(mailbox->take(box, reader, 100));
+    auto batch = test::run_awaitable(mailbox->receive(box, reader, 100));
     std::vector<std::string> texts;
     for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
-    static_cast<void>(test::run_awaitable(mailbox->settle(box, std::vector(batch.taken.size(), Ack::ack))));
+    static_cast<void>(test::run_awaitable(mailbox->ack(box, std::vector(batch.taken.size(), Ack::ack))));
     return texts;
   }
   static schema::Message message(const std::string& text) { return {"lead", text, "", "2026-02-07T15:20:46.348Z", "", "an-id"}; }
   static schema::MessageKey key(const std::string& text) {
     return schema::make_message_key({"team", "bob"}, "lead", message("").timestamp, text, 0);
   }
-  std::map<std::string, bool> news() {
+  std::map<std::string, bool> ready_boxes() {
     clock.advance(std::chrono::milliseconds(500));
     std::map<std::string, bool> found;
-    const auto all = mailbox->news();
+    const auto all = mailbox->ready_boxes();
     REQUIRE(all.ok());
     for (const auto& one : *all) found[one.box] = one.changed;
     return found;
@@ -72,16 +72,16 @@ struct JsonlSetting {
 
 TEST_CASE("the generation of a JSONL team is told anew at each look") {
   JsonlSetting at;
-  at.news();
+  at.ready_boxes();
   CHECK(at.mailbox->generation() == JsonlGeneration::g1);
   std::filesystem::create_directory(at.scratch.path(".team/requests"));
-  at.news();
+  at.ready_boxes();
   CHECK(at.mailbox->generation() == JsonlGeneration::g2);
   JsonlSetting newer(".mailboxes", {"bob"});
-  newer.news();
+  newer.ready_boxes();
   CHECK(newer.mailbox->generation() == JsonlGeneration::g3);
   test::spill(newer.scratch.path(".tasks/task_1a2b3c4d.json"), "{}");
-  newer.news();
+  newer.ready_boxes();
   CHECK(newer.mailbox->generation() == JsonlGeneration::g4);
   CHECK_FALSE(newer.mailbox->roster()->own_lead_only.empty());
   CHECK(newer.mailbox->place_of("bob") == newer.scratch.path(".mailboxes/bob.jsonl").string());
@@ -89,15 +89,15 @@ TEST_CASE("the generation of a JSONL team is told anew at each look") {
 
 TEST_CASE("news are of boxes with names that can be served, and change when lines come") {
   JsonlSetting at;
-  CHECK(at.news().empty());
+  CHECK(at.ready_boxes().empty());
   at.put("inbox/lead.jsonl", R"({"type": "message", "from": "bob", "content": "hi", "timestamp": 1.5})" "\n");
   at.put("inbox/not a name.jsonl", "");
   at.put("inbox/bob.json", "");
-  CHECK(at.news() == std::map<std::string, bool>{{"lead", true}});
+  CHECK(at.ready_boxes() == std::map<std::string, bool>{{"lead", true}});
   CHECK(at.look() == std::vector<std::string>{"hi"});
-  CHECK(at.news()["lead"]);  // it is to be emptied
+  CHECK(at.ready_boxes()["lead"]);  // it is to be emptied
   CHECK(at.look().empty());
-  CHECK_FALSE(at.news()["lead"]);
+  CHECK_FALSE(at.ready_boxes()["lead"]);
   CHECK(at.get("inbox/lead.jsonl").empty());
 }
 
@@ -142,13 +142,13 @@ TEST_CASE("lines are written only to a worker's name, in its generation, and wha
   CHECK(mode.put == WriteStatus::refused);
   CHECK(mode.detail.find("mode_set_request") != std::string::npos);
   CHECK(at.mailbox->post("bob", at.message("hi")).put == WriteStatus::done);
-  CHECK_FALSE(at.news()["bob"]);
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::waiting);
+  CHECK_FALSE(at.ready_boxes()["bob"]);
+  CHECK(at.mailbox->read_status("bob", at.key("hi")) == ReadStatus::waiting);
   CHECK(at.get("inbox/bob.jsonl") == "{\"type\": \"message\", \"from\": \"lead\", \"content\": \"hi\", \"timestamp\": 1770477646.348}\n");
-  CHECK(at.news()["bob"]);
+  CHECK(at.ready_boxes()["bob"]);
   CHECK(at.look("bob", Access::peek).empty());  // nobody of us reads there
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::consumed);
-  at.mailbox->let_go("bob", at.key("hi"));
+  CHECK(at.mailbox->read_status("bob", at.key("hi")) == ReadStatus::consumed);
+  at.mailbox->untrack("bob", at.key("hi"));
   CHECK(at.look("bob", Access::peek) == std::vector<std::string>{"hi"});
 }
 
@@ -161,14 +161,14 @@ TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written el
   at.put("inbox/lead.jsonl", line + line);
   const auto keys = [&] {
     std::vector<schema::MessageKey> found;
-    for (const auto& one : test::run_awaitable(at.mailbox->take("lead", Access::exclusive, 100)).taken) found.push_back(one.key);
+    for (const auto& one : test::run_awaitable(at.mailbox->receive("lead", Access::exclusive, 100)).taken) found.push_back(one.key);
     return found;
   };
   const auto before = keys();
   unsigned met = 0;
   for (unsigned nth = 1; nth < 10; ++nth) {
     at.files.set({test::Call::stat_at, nth, EIO});
-    const auto batch = test::run_awaitable(at.mailbox->take("lead", Access::exclusive, 100));
+    const auto batch = test::run_awaitable(at.mailbox->receive("lead", Access::exclusive, 100));
     at.files.set({test::Call::stat_at, nth, EIO});
     const auto message = at.message("for bob");
     const auto written = at.mailbox->post("bob", std::span(&message, 1));
@@ -184,13 +184,13 @@ TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written el
 TEST_CASE("an inbox that its owner empties by taking it away is news still, while a line of ours was in it") {
   JsonlSetting at(".mailboxes", {"bob"});
   REQUIRE(at.mailbox->post("bob", at.message("hi")).put == WriteStatus::done);
-  CHECK_FALSE(at.news()["bob"]);
+  CHECK_FALSE(at.ready_boxes()["bob"]);
   static_cast<void>(at.get("bob.jsonl"));
   std::filesystem::remove(at.scratch.path(".mailboxes/bob.jsonl"));
-  CHECK(at.news()["bob"]);
-  CHECK(at.mailbox->fate("bob", at.key("hi")) == ReadStatus::consumed);
-  at.mailbox->let_go("bob", at.key("hi"));
-  CHECK(at.news().empty());
+  CHECK(at.ready_boxes()["bob"]);
+  CHECK(at.mailbox->read_status("bob", at.key("hi")) == ReadStatus::consumed);
+  at.mailbox->untrack("bob", at.key("hi"));
+  CHECK(at.ready_boxes().empty());
 }
 
 TEST_CASE("a request to shut down that was never read is taken back, also by another process") {
@@ -198,10 +198,10 @@ TEST_CASE("a request to shut down that was never read is taken back, also by ano
   const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", at.message("").timestamp});
   REQUIRE(at.mailbox->post("bob", at.message(stop)).put == WriteStatus::done);
   at.reopen();
-  at.mailbox->follow("bob", at.key(stop));
-  at.news();
-  CHECK(at.mailbox->fate("bob", at.key(stop)) == ReadStatus::waiting);
-  CHECK(at.mailbox->retract("bob", std::vector{at.key(stop)}).put == WriteStatus::done);
+  at.mailbox->track("bob", at.key(stop));
+  at.ready_boxes();
+  CHECK(at.mailbox->read_status("bob", at.key(stop)) == ReadStatus::waiting);
+  CHECK(at.mailbox->recall("bob", std::vector{at.key(stop)}).put == WriteStatus::done);
   CHECK(at.get("inbox/bob.jsonl").find("shutdown_request") == std::string::npos);
 }
 
@@ -303,13 +303,13 @@ struct RestingLines : JsonlSetting {
   std::vector<std::string> see_to_news() {
     std::vector<std::string> texts;
     REQUIRE_FALSE(mailbox->roster_changed());
-    for (const auto& [box, changed] : news())
+    for (const auto& [box, changed] : ready_boxes())
       if (changed)
         for (const auto& text : look_as_team(box)) texts.push_back(text);
     return texts;
   }
   bool rests() {
-    static_cast<void>(news());
+    static_cast<void>(ready_boxes());
     return mailbox->rests();
   }
   /// As if the last change of the folder were later than within the file system's tick.
@@ -365,7 +365,7 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
   SECTION("gone") {
     std::filesystem::remove(at.scratch.path(".team/inbox/c.jsonl"));
     at.stamp();
-    CHECK_FALSE(at.news().contains("c"));
+    CHECK_FALSE(at.ready_boxes().contains("c"));
   }
   SECTION("another folder in the place") {
     std::filesystem::rename(at.scratch.path(".team/inbox"), at.scratch.path("before"));
@@ -376,7 +376,7 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
   }
   SECTION("others may write to it") {
     std::filesystem::permissions(at.scratch.path(".team/inbox"), std::filesystem::perms(0777));
-    CHECK_FALSE(at.mailbox->news().ok());
+    CHECK_FALSE(at.mailbox->ready_boxes().ok());
   }
   SECTION("asked to show again") {
     at.mailbox->rewind("lead");
@@ -386,17 +386,17 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
     for (const auto* name : {"bob", "h"}) REQUIRE(at.mailbox->post(name, at.message("ours")).put == WriteStatus::done);
     CHECK_FALSE(at.rests());
     for (int poll = 0; poll < 4; ++poll) at.see_to_news();
-    CHECK(at.mailbox->fate("bob", at.key("ours")) == ReadStatus::waiting);
+    CHECK(at.mailbox->read_status("bob", at.key("ours")) == ReadStatus::waiting);
     for (const auto* name : {"inbox/bob.jsonl", "inbox/h.jsonl"}) {
       CHECK_FALSE(at.get(name).empty());
       std::filesystem::resize_file(at.scratch.path(at.folder + "/" + name), 0);
     }
-    auto told = at.news();  // both, whosever turn it is
+    auto told = at.ready_boxes();  // both, whosever turn it is
     CHECK(told["bob"]);
     CHECK(told["h"]);
-    CHECK(at.mailbox->fate("bob", at.key("ours")) == ReadStatus::consumed);
-    at.mailbox->let_go("bob", at.key("ours"));
-    at.mailbox->let_go("h", schema::make_message_key({"team", "h"}, "lead", at.message("").timestamp, "ours", 0));
+    CHECK(at.mailbox->read_status("bob", at.key("ours")) == ReadStatus::consumed);
+    at.mailbox->untrack("bob", at.key("ours"));
+    at.mailbox->untrack("h", schema::make_message_key({"team", "h"}, "lead", at.message("").timestamp, "ours", 0));
     for (int poll = 0; poll < 12; ++poll) at.see_to_news();
     found = false;
     CHECK(at.mailbox->rests());
@@ -415,11 +415,11 @@ TEST_CASE("where everybody who writes is a member, a new sender is one before hi
   REQUIRE(at.mailbox->roster()->find("bob") != nullptr);
   at.mailbox->rely_on_hints(true);
   for (int poll = 0; poll < 5; ++poll) {
-    at.news();
+    at.ready_boxes();
     at.look();
     static_cast<void>(at.mailbox->roster());
   }
-  at.news();
+  at.ready_boxes();
   int lists = 0;
   at.files.before(test::Call::list, [&](const std::string&) { ++lists; });
   CHECK_FALSE(at.mailbox->roster_changed());
@@ -445,7 +445,7 @@ TEST_CASE("where everybody who writes is a member, a line of somebody new waits 
     at.clock.advance(std::chrono::seconds(1));
   }
   CHECK(at.get("inbox/lead.jsonl") == first + stranger + RestingLines::line("three"));
-  CHECK(at.news().at("lead"));
+  CHECK(at.ready_boxes().at("lead"));
   CHECK(at.mailbox->roster_changed());
   REQUIRE(at.mailbox->roster()->find("eve") != nullptr);
   CHECK(at.look() == std::vector<std::string>{"two", "three"});

@@ -39,10 +39,10 @@ struct PostSetting {
     lines->post(folder(), name, std::span(&one, 1));
     return one.result;
   }
-  ReadStatus fate(const std::string& line) {
+  ReadStatus read_status(const std::string& line) {
     clock.advance(std::chrono::seconds(1));
     lines->look(folder(), [](const std::string&, std::string_view one) { return key_of(one); });
-    return lines->fate(name, key(line));
+    return lines->read_status(name, key(line));
   }
   /// As a worker does it, in two halves.
   std::string reads() const { return test::slurp(file()); }
@@ -75,9 +75,9 @@ TEST_CASE("what was done with the file tells what became of a line") {
 TEST_CASE("a line waits until its owner has read it, whether or not the file is emptied yet") {
   PostSetting at;
   CHECK(at.post("one").put == WriteStatus::done);
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   CHECK(at.reads() == "one\n");
-  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("a line that was written between the reading and the emptying is lost, and can be written again") {
@@ -86,25 +86,25 @@ TEST_CASE("a line that was written between the reading and the emptying is lost,
   at.reads();
   CHECK(at.post("one").put == WriteStatus::done);
   at.empties();
-  CHECK(at.fate("one") == ReadStatus::lost);
+  CHECK(at.read_status("one") == ReadStatus::lost);
   CHECK(at.post("one").put == WriteStatus::done);
   CHECK(at.bytes() == "one\n");
   at.reads();
   at.empties();
-  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("lines of others behind ours, and readers after them, leave no doubt while ours stands there") {
   PostSetting at;
   at.post("one");
   at.other_writes("theirs\n");
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   at.other_writes("theirs\n");
   at.other_writes("theirs\n");
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   at.other_writes("theirs\n");
   at.reads();
-  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("what cannot be told counts as lost") {
@@ -114,22 +114,22 @@ TEST_CASE("what cannot be told counts as lost") {
   at.empties();
   at.other_writes("a line that is long enough\n");
   at.reads();
-  CHECK(at.fate("one") == ReadStatus::lost);
+  CHECK(at.read_status("one") == ReadStatus::lost);
   at.post("two");
   std::filesystem::remove(at.file());
-  CHECK(at.fate("two") == ReadStatus::lost);
+  CHECK(at.read_status("two") == ReadStatus::lost);
 }
 
 TEST_CASE("our own looks are no proof, and each line has its own fate") {
   PostSetting at;
   at.post("one");
   at.post("two");
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   at.reads();
   at.post("three");
-  CHECK(at.fate("one") == ReadStatus::consumed);
-  CHECK(at.fate("two") == ReadStatus::consumed);
-  CHECK(at.fate("three") == ReadStatus::waiting);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
+  CHECK(at.read_status("two") == ReadStatus::consumed);
+  CHECK(at.read_status("three") == ReadStatus::waiting);
 }
 
 TEST_CASE("a file that somebody has open is busy, and nothing is written") {
@@ -159,7 +159,7 @@ TEST_CASE("what a power cut left of a line of ours becomes that line, what it le
     PostSetting at;
     at.other_writes("theirs\n" + left);
     CHECK(at.post("one").put == WriteStatus::done);
-    CHECK(at.fate("one") == ReadStatus::waiting);
+    CHECK(at.read_status("one") == ReadStatus::waiting);
     return at.bytes();
   };
   const std::string zeroes(4, '\0');
@@ -188,17 +188,17 @@ TEST_CASE("a line of an earlier process is found again; one that is gone is lost
   at.post("one");
   at.post("two");
   at.lines = at.make();
-  at.lines->follow(at.name, at.key("one"));
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  at.lines->track(at.name, at.key("one"));
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   at.reads();
-  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
   at.empties();
   at.lines = at.make();
-  at.lines->follow(at.name, at.key("two"));
-  CHECK(at.fate("two") == ReadStatus::lost);
-  at.lines->let_go(at.name, at.key("two"));
+  at.lines->track(at.name, at.key("two"));
+  CHECK(at.read_status("two") == ReadStatus::lost);
+  at.lines->untrack(at.name, at.key("two"));
   CHECK(at.post("two").put == WriteStatus::done);
-  CHECK(at.fate("two") == ReadStatus::waiting);
+  CHECK(at.read_status("two") == ReadStatus::waiting);
 }
 
 TEST_CASE("where there are no leases a line is there once as well, and the next process finds it and sees it go") {
@@ -214,15 +214,15 @@ TEST_CASE("where there are no leases a line is there once as well, and the next 
   CHECK(at.bytes() == "{\"torn\none\nhalf of what another wri");
 
   at.lines = at.make();
-  at.lines->follow(at.name, at.key("one"));
-  CHECK(at.fate("one") == ReadStatus::waiting);
+  at.lines->track(at.name, at.key("one"));
+  CHECK(at.read_status("one") == ReadStatus::waiting);
   at.reads();
   at.empties();
-  CHECK(at.fate("one") == ReadStatus::lost);
-  at.lines->let_go(at.name, at.key("one"));
+  CHECK(at.read_status("one") == ReadStatus::lost);
+  at.lines->untrack(at.name, at.key("one"));
   CHECK(at.post("one").put == WriteStatus::done);
   at.empties();
-  CHECK(at.fate("one") == ReadStatus::consumed);
+  CHECK(at.read_status("one") == ReadStatus::consumed);
 }
 
 TEST_CASE("what is taken back says nothing, and the lines around it stay") {
@@ -233,12 +233,12 @@ TEST_CASE("what is taken back says nothing, and the lines around it stay") {
   at.post(stop);
   at.other_writes("behind\n");
   const std::vector keys{at.key(stop)};
-  CHECK(at.lines->retract(at.folder(), at.name, keys, at.key_of).put == WriteStatus::done);
+  CHECK(at.lines->recall(at.folder(), at.name, keys, at.key_of).put == WriteStatus::done);
   const std::string bytes = at.bytes();
   CHECK(bytes.starts_with("before\n{\"type\": \"message\", \"from\": \"lead\", \"content\": \"\", \"timestamp\": 1.0}   "));
   CHECK(bytes.ends_with("\nbehind\n"));
   CHECK(bytes.size() == stop.size() + std::string("before\n\nbehind\n").size());
-  CHECK(at.lines->retract(at.folder(), "nobody.jsonl", keys, at.key_of).put == WriteStatus::gone);
+  CHECK(at.lines->recall(at.folder(), "nobody.jsonl", keys, at.key_of).put == WriteStatus::gone);
 }
 
 TEST_CASE("whatever call fails, half a line is never left, and the line is there once when it is done") {

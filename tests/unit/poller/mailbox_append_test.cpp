@@ -49,7 +49,7 @@ TEST_CASE("the same entry is appended once, whatever became of its flag") {
 TEST_CASE("under the lock there is no parsing and no syncing: the new bytes are on the disk before, the folder after") {
   MailboxSetting at;
   at.put(inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   std::string story;
   for (const auto& [call, word] : std::vector<std::pair<Call, std::string>>{{Call::create_exclusive, "create"},
                                                                             {Call::write_at, "write"},
@@ -102,7 +102,7 @@ TEST_CASE("a file that does not parse is never written over") {
   const auto bytes = GENERATE_COPY(whole.substr(0, whole.size() - 7), std::string("{}"), std::string(64, '\0'));
   at.put(bytes);
   CHECK(at.append(entry("mine")).outcome == WriteOutcome::changed);  // young: a writer may be at work
-  at.settle();
+  at.ack();
   const WriteResult result = at.append(entry("mine"));
   CHECK(result.outcome == WriteOutcome::refused);
   CHECK_THAT(result.detail, Contains(at.inbox().string()) && Contains("left as it is"));
@@ -114,7 +114,7 @@ TEST_CASE("an empty file counts as an empty inbox only when it has been so for a
   MailboxSetting at;
   at.put(GENERATE("", " \n"));
   CHECK(at.append(entry("one")).outcome == WriteOutcome::changed);
-  at.settle();
+  at.ack();
   CHECK(at.append(entry("one")).outcome == WriteOutcome::done);
   CHECK(at.read().document.entries().size() == 1);
 }
@@ -192,7 +192,7 @@ TEST_CASE("where names cannot be exchanged the file is replaced by a rename") {
 TEST_CASE("what a peer had put there stays when it cannot be put back by an exchange") {
   MailboxSetting at;
   at.put(inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   const ReadResult read = at.read();
   int exchanges = 0;
   at.files.before(Call::exchange_at, [&](const std::string&) {
@@ -207,7 +207,7 @@ TEST_CASE("what a peer had put there stays when it cannot be put back by an exch
 TEST_CASE("a lock that is broken before the rename stops it") {
   MailboxSetting at;
   at.put("[]");
-  at.settle();
+  at.ack();
   at.files.before(Call::stat_at, [&](const std::string& name) {
     if (name.ends_with(".lock")) fs::remove(at.lock());
   });

@@ -13,9 +13,9 @@ namespace {
 std::string read_entry(const std::string& text) { return entry(text, "true"); }
 
 struct KnownSetting : MailboxSetting {
-  ReadResult news() { return mailbox.read_news(lead, ReadMode::unlocked); }
+  ReadResult ready_boxes() { return mailbox.read_news(lead, ReadMode::unlocked); }
   void take() {
-    ReadResult reading = news();
+    ReadResult reading = ready_boxes();
     REQUIRE(reading.outcome == ReadOutcome::document);
     mailbox.remember(lead, reading, 0);
   }
@@ -35,7 +35,7 @@ TEST_CASE("what is left of a known head stays known, and nothing else becomes kn
   at.take();
   REQUIRE(at.remove({0, 2, 4}).outcome == WriteOutcome::done);
   CHECK(at.bytes() == inbox_of({all[1], all[3]}));
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   CHECK(news.skipped == 1);
   CHECK(news.knew == 1);
   REQUIRE(news.document.entries().size() == 1);
@@ -48,7 +48,7 @@ TEST_CASE("a head that was removed as a whole leaves nothing known") {
   at.put(inbox_of(all));
   at.take();
   REQUIRE(at.remove({0, 1, 2}).outcome == WriteOutcome::done);
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   CHECK(news.skipped == 0);
   CHECK(news.knew == 0);
   CHECK(news.document.entries().size() == 2);
@@ -60,7 +60,7 @@ TEST_CASE("an entry that comes back after it was removed is not known by an equa
   at.take();
   REQUIRE(at.remove({0, 1}).outcome == WriteOutcome::done);
   at.put(inbox_of({all[2], all[3], all[4], entry("a")}));
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   REQUIRE(news.skipped == 1);
   CHECK_FALSE(news.document.entries()[2].known);
 }
@@ -80,7 +80,7 @@ TEST_CASE("a peer's entry between the reading and the removal stops it, and so d
   CHECK(at.bytes() == bytes);
   std::filesystem::remove(at.lock());
   // At the last moment, under the lock that it does not respect.
-  at.settle();
+  at.ack();
   const std::string rewritten = inbox_of({entry("x"), all[0], all[1]});
   at.files.once_before(Call::stat_at, "team-lead.json.lock", [&] { at.put(rewritten); });
   const WriteResult result = at.remove({0});
@@ -96,7 +96,7 @@ TEST_CASE("removing under every fault: the old file or the new one, and the next
     KnownSetting at;
     at.put(before);
     at.take();
-    at.settle();
+    at.ack();
     const ReadResult reading = at.read();
     at.files.set(fault);
     const std::vector<std::size_t> leaving{0, 2, 4};
@@ -108,7 +108,7 @@ TEST_CASE("removing under every fault: the old file or the new one, and the next
     if (result.outcome == WriteOutcome::done) CHECK(bytes == after);
     if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::fault) CHECK(bytes == before);
     if (result.outcome != WriteOutcome::done) CHECK_FALSE(result.detail.empty());
-    const ReadResult news = at.news();
+    const ReadResult news = at.ready_boxes();
     REQUIRE(news.outcome == ReadOutcome::document);
     CHECK(news.skipped + news.document.entries().size() == (bytes == after ? 2U : 5U));
     CHECK(news.document.entries().back().known == false);

@@ -16,7 +16,7 @@ namespace {
 /// After the fault, however the call ended: no lock, and once the cause is gone no temporary file.
 void check_left_behind(MailboxSetting& at, const Fault& fault) {
   at.files.heal();
-  at.settle();
+  at.ack();
   const bool cannot_unlock = fault.call == Call::rmdir_at && fault.for_good;
   if (!cannot_unlock) CHECK_FALSE(fs::exists(at.lock()));
   if (cannot_unlock || fault.call == Call::unlink_at) {
@@ -33,7 +33,7 @@ TEST_CASE("reading: a fault is never a document, and the next reading is right")
   const unsigned met = with_every_fault([&](const Fault& fault) {
     MailboxSetting at;
     at.put(bytes);
-    at.settle();
+    at.ack();
     at.files.set(fault);
     const ReadResult read = at.mailbox.read(at.lead, ReadMode::under_lock);
     const Glance glance = at.mailbox.glance(at.lead).glance;
@@ -56,7 +56,7 @@ TEST_CASE("marking in place: each flag is set or not, and `done` means all of th
   const unsigned met = with_every_fault([&](const Fault& fault) {
     MailboxSetting at;
     at.put(before);
-    at.settle();
+    at.ack();
     const ReadResult read = at.read();
     at.files.set(fault);
     const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0, 1});
@@ -85,7 +85,7 @@ TEST_CASE("marking by replacement: the file is the old or the new one, and `done
   const unsigned met = with_every_fault([&](const Fault& fault) {
     MailboxSetting at;
     at.put(before);
-    at.settle();
+    at.ack();
     const ReadResult read = at.read();
     at.files.set(fault);
     const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0});
@@ -104,7 +104,7 @@ TEST_CASE("marking by replacement: the file is the old or the new one, and `done
 TEST_CASE("a full disk is told in the same words each time, so that a log has it once") {
   MailboxSetting at;
   at.put(inbox_of({entry("one", ""), entry("two")}));
-  at.settle();
+  at.ack();
   const ReadResult read = at.read();
   for (const Call call : {Call::write_at, Call::exchange_at}) {
     at.files.set({call, 1, ENOSPC, true});
@@ -126,7 +126,7 @@ TEST_CASE("appending: the entry is there once or not at all, and `done` means th
   const unsigned met = with_every_fault([&](const Fault& fault) {
     MailboxSetting at;
     at.put(before);
-    if (!young) at.settle();
+    if (!young) at.ack();
     at.files.set(fault);
     const WriteResult result = at.append(entry("mine"));
     const bool fired = at.files.fired();

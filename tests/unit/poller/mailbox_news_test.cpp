@@ -15,10 +15,10 @@ using test::MailboxSetting;
 namespace {
 
 struct NewsSetting : MailboxSetting {
-  ReadResult news() { return mailbox.read_news(lead, ReadMode::unlocked); }
+  ReadResult ready_boxes() { return mailbox.read_news(lead, ReadMode::unlocked); }
   /// Reads what is new, and deals with all of it; returns how many entries were shown.
   std::size_t take() {
-    ReadResult reading = news();
+    ReadResult reading = ready_boxes();
     REQUIRE(reading.outcome == ReadOutcome::document);
     for (std::size_t i = 0; i < reading.windows.size(); ++i) {
       REQUIRE(mailbox.show(reading, i));
@@ -28,7 +28,7 @@ struct NewsSetting : MailboxSetting {
   }
   /// Marks all that is unread, as the service does.
   void take_and_mark() {
-    ReadResult reading = news();
+    ReadResult reading = ready_boxes();
     for (std::size_t i = 0; i < reading.document.entries().size(); ++i) {
       const std::vector<std::size_t> one{i};
       REQUIRE(mailbox.mark_read(lead, reading.document, one).outcome == WriteOutcome::done);
@@ -39,7 +39,7 @@ struct NewsSetting : MailboxSetting {
   /// A reading of what is new, compared with one of everything.
   void check_news() {
     const ReadResult whole = read();
-    const ReadResult news = this->news();
+    const ReadResult news = this->ready_boxes();
     REQUIRE(news.outcome == whole.outcome);
     const auto& all = whole.document.entries();
     const auto& shown = news.document.entries();
@@ -66,7 +66,7 @@ TEST_CASE("entries that are read and dealt with are not shown again, whatever is
   CHECK(at.take() == 2);
   CHECK(at.take() == 0);
   at.put(inbox_of({read_entry("a"), read_entry("b"), entry("c")}));
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   CHECK(news.skipped == 2);
   CHECK(news.knew == 2);
   REQUIRE(news.document.entries().size() == 1);
@@ -100,7 +100,7 @@ TEST_CASE("one other byte anywhere in the known head is noticed") {
     std::string other = bytes;
     other[i] = static_cast<char>(other[i] ^ 1);
     at.put(other);
-    const ReadResult news = at.news();
+    const ReadResult news = at.ready_boxes();
     CAPTURE(i, other);
     CHECK(news.skipped == 0);
     CHECK(news.document.bytes() == other);
@@ -123,7 +123,7 @@ TEST_CASE("removals, insertions and other orders in the known head are noticed")
   at.take();
   at.put(inbox_of(changed));
   at.check_news();
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   CHECK(news.skipped == 0);
   for (const auto& shown : news.document.entries()) {
     const bool is_old =
@@ -136,11 +136,11 @@ TEST_CASE("marks of ours are known at once, and stay so when a client spells the
   NewsSetting at;
   at.put(inbox_of({read_entry("a"), entry("b"), entry("c")}));
   at.take_and_mark();
-  CHECK(at.news().document.entries().empty());
+  CHECK(at.ready_boxes().document.entries().empty());
   CHECK(at.mailbox.known(at.lead).size() == 3);
   SECTION("a client that parses and writes anew") {
     at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("c"), entry("d")}));
-    const ReadResult news = at.news();
+    const ReadResult news = at.ready_boxes();
     CHECK(news.skipped == 1);
     CHECK(news.knew == 3);
     REQUIRE(news.document.entries().size() == 3);
@@ -148,13 +148,13 @@ TEST_CASE("marks of ours are known at once, and stay so when a client spells the
     CHECK_FALSE(news.document.entries()[2].known);
     at.check_news();
     at.take_and_mark();
-    CHECK(at.news().skipped == 4);
+    CHECK(at.ready_boxes().skipped == 4);
   }
   SECTION("a client that leaves bytes alone") {
     std::string bytes = at.bytes();
     bytes.insert(bytes.rfind('}') + 1, ",\n  " + entry("d"));
     at.put(bytes);
-    CHECK(at.news().skipped == 3);
+    CHECK(at.ready_boxes().skipped == 3);
     at.check_news();
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("equals are numbered over the known head and what follows it") {
   at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("a"), entry("c")}));
   at.take();
   at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("a"), entry("c"), entry("a"), entry("b"), entry("a")}));
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   REQUIRE(news.skipped == 3);
   std::vector<std::size_t> occurrences;
   for (const auto& shown : news.document.entries()) occurrences.push_back(schema::occurrence_of(shown.key));
@@ -178,7 +178,7 @@ TEST_CASE("numbers of equals are right when only a part of the known head was re
   at.take_and_mark();
   REQUIRE(at.mailbox.known(at.lead).size() == 3);
   at.put(inbox_of({read_entry("a"), read_entry("a"), read_entry("b"), entry("a")}));
-  CHECK(at.news().skipped == 1);
+  CHECK(at.ready_boxes().skipped == 1);
   at.check_news();
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("a file that is damaged behind the known head is read as a whole, for 
   at.put(bytes);
   at.take();
   at.put(bytes.substr(0, bytes.size() - 10));
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   CHECK(news.outcome == ReadOutcome::torn);
   CHECK(news.document.bytes() == bytes.substr(0, bytes.size() - 10));
   CHECK(news.document.entries().size() == 1);
@@ -218,7 +218,7 @@ TEST_CASE("a file that moves under a reading of what is new gives no torn entrie
   at.files.before(test::Call::read_at, [&](const std::string&) {
     if (++reads == nth) at.put(later);
   });
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   at.files.before(test::Call::read_at, [](const std::string&) {});
   CHECK(news.document.bytes() == (news.outcome == ReadOutcome::missing ? "" : later));
   CHECK(news.skipped == 0);
@@ -260,14 +260,14 @@ TEST_CASE("what we appended and was read since is found in the known head") {
   AppendReceipt receipt;
   REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
   const auto found = [&] {
-    const ReadResult now = at.news();
+    const ReadResult now = at.ready_boxes();
     return fate_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
   };
   CHECK(found() == ReadStatus::waiting);
   at.put(inbox_of({read_entry("a"), read_entry("mine")}));
   CHECK(found() == ReadStatus::consumed);
   at.take();
-  CHECK(at.news().document.entries().empty());
+  CHECK(at.ready_boxes().document.entries().empty());
   CHECK(found() == ReadStatus::consumed);
   at.put(inbox_of({read_entry("a")}));
   CHECK(found() == ReadStatus::consumed);
@@ -277,7 +277,7 @@ TEST_CASE("an entry behind a known head that cannot be marked in place is marked
   NewsSetting at;
   at.put(inbox_of({read_entry("a"), entry("b", "")}));
   at.take();
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   REQUIRE(news.skipped == 1);
   const std::vector<std::size_t> one{0};
   CHECK(at.mailbox.mark_read(at.lead, news.document, one).marked == 1);
@@ -290,7 +290,7 @@ TEST_CASE("a part of a file is not marked by replacement when what surrounds it 
   const std::string bytes = inbox_of({read_entry("a"), entry("b", "")});
   at.put(bytes);
   at.take();
-  const ReadResult news = at.news();
+  const ReadResult news = at.ready_boxes();
   at.put(bytes.substr(0, bytes.size() - 1) + ",");
   const std::vector<std::size_t> one{0};
   CHECK(at.mailbox.mark_read(at.lead, news.document, one).outcome == WriteOutcome::changed);
@@ -300,7 +300,7 @@ TEST_CASE("a glance at all inboxes tells of each what a glance at it tells") {
   NewsSetting at;
   at.put(inbox_of({entry("a")}));
   test::spill(at.folder() / "other.json", "[]");
-  at.settle();
+  at.ack();
   CHECK(at.read().outcome == ReadOutcome::document);
   const auto glances = at.mailbox.glances();
   REQUIRE(glances.ok());
@@ -315,7 +315,7 @@ TEST_CASE("a glance at all inboxes tells of each what a glance at it tells") {
 TEST_CASE("a folder that is at rest is not listed again") {
   NewsSetting at;
   at.put("[]");
-  at.settle();
+  at.ack();
   REQUIRE(at.mailbox.glances().ok());
   int lists = 0;
   at.files.before(test::Call::list, [&](const std::string&) { ++lists; });
@@ -331,7 +331,7 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
   const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
   const auto file = [&](const std::string& name) { return at.folder() / (name + ".json"); };
   for (const auto& name : names) test::spill(file(name), inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
   const auto changed = [&] {
     std::vector<std::string> found;
@@ -358,7 +358,7 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
     while (changed().empty() && polls < 12) ++polls;
     CHECK(polls < 10);
     CHECK(changed() == std::vector<std::string>{name});  // until it is read
-    at.settle();
+    at.ack();
     static_cast<void>(at.mailbox.read(name, ReadMode::unlocked));
   }
   test::spill(file("b"), inbox_of({}));
@@ -375,7 +375,7 @@ TEST_CASE("where inboxes have their turn, a folder at rest is not opened, and an
   test::spill(at.team() / "config.json",
               R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
   at.put(inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   REQUIRE(at.port.roster().ok());
   REQUIRE(at.read().outcome == ReadOutcome::document);
   REQUIRE(at.mailbox.glances().ok());
@@ -416,7 +416,7 @@ TEST_CASE("a doubt that comes between the look at the folder and the looks at th
               R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
   const std::vector<std::string> names{"a", "b", "c", "d"};
   for (const auto& name : names) test::spill(at.folder() / (name + ".json"), inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   REQUIRE(at.port.roster().ok());
   for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
   at.mailbox.look_in_turn(std::chrono::milliseconds(500));
@@ -436,9 +436,9 @@ TEST_CASE("the boxes rest when two looks found the same and nothing new, until s
   NewsSetting at;
   at.put(inbox_of({entry("one")}));
   test::spill(at.folder() / "other.json", inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   const auto rests = [&] {
-    REQUIRE(at.port.news().ok());
+    REQUIRE(at.port.ready_boxes().ok());
     return at.port.rests();
   };
   CHECK_FALSE(rests());  // nobody has read them
@@ -452,7 +452,7 @@ TEST_CASE("the boxes rest when two looks found the same and nothing new, until s
   CHECK(rests());
 
   SECTION("read") { static_cast<void>(inboxes.read("other", ReadMode::unlocked)); }
-  SECTION("followed") { at.port.follow("nobody", schema::MessageKey{"k"}); }
+  SECTION("followed") { at.port.track("nobody", schema::MessageKey{"k"}); }
   SECTION("shown again") { at.port.rewind(at.lead); }
   SECTION("written in place") {
     inboxes.look_in_turn({});
@@ -470,7 +470,7 @@ TEST_CASE("a roster counts as changed until one that is at rest was read") {
   test::spill(at.team() / "config.json", roster);
   REQUIRE(at.port.roster().ok());
   CHECK(at.port.roster_changed());  // too young to be told from the next version
-  at.settle();
+  at.ack();
   REQUIRE(at.port.roster().ok());
   CHECK_FALSE(at.port.roster_changed());
   test::spill(at.team() / "config.json", roster + "\n");
@@ -484,7 +484,7 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
   test::spill(at.team() / "config.json",
               R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
   at.put("[]");
-  at.settle();
+  at.ack();
   REQUIRE(at.port.roster().ok());
   CHECK(at.read().outcome == ReadOutcome::document);
   REQUIRE(at.mailbox.glances().ok());

@@ -150,7 +150,7 @@ TEST_CASE("a file that moves while it is read is torn") {
 TEST_CASE("a file replaced by rename while it is read gives the old contents whole, and the next glance says changed") {
   MailboxSetting at;
   at.put(inbox_of({entry("one")}));
-  at.settle();
+  at.ack();
   at.files.once_before(Call::read_at, "team-lead.json", [&] { replace(at.inbox(), inbox_of({entry("two")})); });
   // The old inode lost its name meanwhile, which its change time tells.
   CHECK(at.read().outcome == ReadOutcome::torn);
@@ -179,7 +179,7 @@ TEST_CASE("a glance says unchanged only after a document was read that is old en
   CHECK(glance() == Glance::changed);
   REQUIRE(at.read().outcome == ReadOutcome::document);
   CHECK(glance() == Glance::changed);  // a second write in the same tick would look the same
-  at.settle();
+  at.ack();
   CHECK(glance() == Glance::changed);  // and might have happened since that read
   REQUIRE(at.read().outcome == ReadOutcome::document);
   CHECK(glance() == Glance::unchanged);
@@ -375,9 +375,9 @@ TEST_CASE("temporary files of dead processes are removed at the start, everythin
 TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
   MailboxSetting at;
   const auto look = [&] {
-    auto batch = test::run_awaitable(at.port.take(at.lead, Access::observe, 100));
+    auto batch = test::run_awaitable(at.port.receive(at.lead, Access::observe, 100));
     std::vector<Ack> left(batch.taken.size(), Ack::skip);
-    static_cast<void>(test::run_awaitable(at.port.settle(at.lead, std::move(left))));
+    static_cast<void>(test::run_awaitable(at.port.ack(at.lead, std::move(left))));
     return batch;
   };
   at.put(inbox_of({entry("a", "true"), entry("b")}));

@@ -241,7 +241,7 @@ TEST_CASE("a roster that is empty, torn or none at all is never written") {
     CAPTURE(bytes);
     spill(at.roster(), bytes);
     CHECK(at.port.remove_member("worker-1").put == WriteStatus::busy);  // somebody may be at it
-    at.settle();
+    at.ack();
     const auto settled = at.port.remove_member("worker-1");
     CHECK(settled.put == WriteStatus::refused);
     CHECK_THAT(settled.detail, Contains(at.roster().string()));
@@ -312,7 +312,7 @@ TEST_CASE("files that are no tasks are passed over, and named when they look lik
   spill(at.task("4"), "");
   spill(at.task("5"), R"({"id": 5, "owner": "worker-1"})");
   fs::create_directory(at.task("6"));
-  at.settle();
+  at.ack();
   const auto released = at.release();
   CHECK(released.put == WriteStatus::done);
   CHECK(ids(released) == std::vector<std::string>{"2"});
@@ -387,7 +387,7 @@ TEST_CASE("faults: the roster is the old or the new one, and `done` means the ne
   const unsigned met = with_every_fault([&](const Fault& fault) {
     TeamSetting at;
     spill(at.roster(), before);
-    at.settle();
+    at.ack();
     at.files.set(fault);
     const auto result = at.port.remove_member("worker-1");
     const bool fired = at.files.fired();
@@ -396,7 +396,7 @@ TEST_CASE("faults: the roster is the old or the new one, and `done` means the ne
     if (result.put == WriteStatus::done) CHECK(bytes == after);
     if (result.put != WriteStatus::done) CHECK_FALSE(result.detail.empty());
     at.files.heal();
-    at.settle();
+    at.ack();
     at.clock.advance(std::chrono::seconds(10));
     const bool cannot_unlock = fault.call == Call::rmdir_at && fault.for_good;
     if (cannot_unlock) fs::remove(at.roster_lock());
@@ -414,7 +414,7 @@ TEST_CASE("faults: each task is the old or the new one, `done` means all but tho
   const unsigned met = with_every_fault([&](const Fault& fault) {
     TeamSetting at;
     at.put_tasks(before);
-    at.settle();
+    at.ack();
     at.files.set(fault);
     const auto result = at.release();
     const bool fired = at.files.fired();

@@ -177,7 +177,7 @@ TEST_CASE("a file that moves between two pieces of the scan gives nothing, or wh
 TEST_CASE("how a flag is spelt is known of every window, whichever is at hand") {
   WindowSetting at;
   at.put(inbox_of({entry("a", "true "), entry("b", "true"), entry("c", "true "), entry("d", "false")}));
-  at.settle();
+  at.ack();
   ReadResult reading = at.read_in(8);
   REQUIRE(reading.windows.size() > 1);
   std::vector<bool> in_place;
@@ -195,12 +195,12 @@ TEST_CASE("a look at an inbox of several windows ends with all of it marked, and
   int replaced = 0;
   at.files.before(test::Call::exchange_at, [&](const std::string&) { ++replaced; });
   for (bool more = true; more;) {
-    const Batch batch = test::run_awaitable(at.port.take(at.lead, Access::exclusive, 500));
+    const Batch batch = test::run_awaitable(at.port.receive(at.lead, Access::exclusive, 500));
     REQUIRE(batch.state == BoxState::open);
     more = batch.more;
     CHECK(replaced == 0);
     std::vector<Ack> disposals(batch.taken.size(), Ack::ack);
-    consumed += test::run_awaitable(at.port.settle(at.lead, std::move(disposals))).consumed;
+    consumed += test::run_awaitable(at.port.ack(at.lead, std::move(disposals))).consumed;
   }
   CHECK(consumed == entries.size());
   CHECK(replaced == 1);
@@ -211,19 +211,19 @@ TEST_CASE("a file is replaced for its flags only while it is what was read, and 
   WindowSetting at;
   const std::string one = entry("one", "");  // without a flag there is nothing to mark in place
   at.put(inbox_of({one, entry("two", "true")}));
-  auto batch = run_awaitable(at.port.take(at.lead, Access::exclusive, 10));
+  auto batch = run_awaitable(at.port.receive(at.lead, Access::exclusive, 10));
   REQUIRE(batch.taken.size() == 2);
   const std::string rewritten = inbox_of({one, entry("2nd", "true")});  // every place is as it was
   at.put(rewritten);
-  auto settled = run_awaitable(at.port.settle(at.lead, {Ack::ack, Ack::ack}));
+  auto settled = run_awaitable(at.port.ack(at.lead, {Ack::ack, Ack::ack}));
   CHECK((settled.put == WriteStatus::busy && settled.consumed == 0));
   CHECK(at.bytes() == rewritten);
 
   at.clock.advance(std::chrono::seconds(1));
-  batch = run_awaitable(at.port.take(at.lead, Access::exclusive, 10));
+  batch = run_awaitable(at.port.receive(at.lead, Access::exclusive, 10));
   REQUIRE(batch.taken.size() == 1);
   CHECK(batch.taken[0].bytes.find("2nd") != std::string_view::npos);
-  settled = run_awaitable(at.port.settle(at.lead, {Ack::ack}));
+  settled = run_awaitable(at.port.ack(at.lead, {Ack::ack}));
   CHECK((settled.put == WriteStatus::done && settled.consumed == 1));
   CHECK(at.bytes() == inbox_of({entry("one", "true"), entry("2nd", "true")}));
 }
@@ -233,13 +233,13 @@ TEST_CASE("what was marked by replacing the file is not scanned again") {
   std::vector<std::string> entries;
   for (int i = 0; i < 200; ++i) entries.push_back(entry("message " + std::to_string(i)));
   at.put(inbox_of(entries));
-  const auto batch = run_awaitable(at.port.take(at.lead, Access::exclusive, 1000));
+  const auto batch = run_awaitable(at.port.receive(at.lead, Access::exclusive, 1000));
   REQUIRE(batch.taken.size() == 200);
-  const auto settled = run_awaitable(at.port.settle(at.lead, std::vector<Ack>(200, Ack::ack)));
+  const auto settled = run_awaitable(at.port.ack(at.lead, std::vector<Ack>(200, Ack::ack)));
   CHECK((settled.put == WriteStatus::done && settled.consumed == 200));
   CHECK(at.bytes().find("false") == std::string::npos);
   CHECK(at.mailbox.known(at.lead).size() == 200);
-  CHECK(run_awaitable(at.port.take(at.lead, Access::exclusive, 1000)).taken.empty());
+  CHECK(run_awaitable(at.port.receive(at.lead, Access::exclusive, 1000)).taken.empty());
   CHECK(at.mailbox.read_news(at.lead, ReadMode::unlocked).skipped == 200);
 }
 
@@ -247,27 +247,27 @@ TEST_CASE("many flags are set by replacing the file once, and in place again whe
   WindowSetting at;
   std::vector<std::string> entries;
   for (int i = 0; i < 600; ++i) entries.push_back(entry("message " + std::to_string(i)));
-  const auto take_all = [&] { return run_awaitable(at.port.take(at.lead, Access::exclusive, 1000)).taken.size(); };
-  const auto settle = [&](std::size_t count) {
+  const auto take_all = [&] { return run_awaitable(at.port.receive(at.lead, Access::exclusive, 1000)).taken.size(); };
+  const auto ack = [&](std::size_t count) {
     const auto before = at.mailbox.contention().acquired;
-    const auto settled = run_awaitable(at.port.settle(at.lead, std::vector<Ack>(count, Ack::ack)));
+    const auto settled = run_awaitable(at.port.ack(at.lead, std::vector<Ack>(count, Ack::ack)));
     return std::pair(settled, at.mailbox.contention().acquired - before);
   };
   at.put(inbox_of(entries));
   REQUIRE(take_all() == 600);
   SECTION("nothing is in its way") {
-    const auto [settled, locks] = settle(600);
+    const auto [settled, locks] = ack(600);
     CHECK((settled.put == WriteStatus::done && settled.consumed == 600));
     CHECK(locks == 1);
   }
   SECTION("a peer has written") {
     entries.back() = entry("MESSAGE 599");  // every place is as it was
     at.put(inbox_of(entries));
-    CHECK(settle(600).first.put == WriteStatus::busy);
+    CHECK(ack(600).first.put == WriteStatus::busy);
     CHECK(at.bytes() == inbox_of(entries));
     at.clock.advance(std::chrono::seconds(1));
     REQUIRE(take_all() == 1);
-    const auto [settled, locks] = settle(1);
+    const auto [settled, locks] = ack(1);
     CHECK((settled.put == WriteStatus::done && settled.consumed == 600));
     CHECK(locks == 6);  // for five times 128 at most, and for those across a sector's end
   }

@@ -43,7 +43,7 @@ struct SharedFolder {
   }
   poller::Batch take(const std::string& box = "boss", Access reader = Access::exclusive) {
     clock.advance(std::chrono::seconds(1));
-    return test::run_awaitable(mailbox->take(box, reader, 100));
+    return test::run_awaitable(mailbox->receive(box, reader, 100));
   }
   /// What the lead is shown; all of it is consumed.
   std::vector<std::string> texts() {
@@ -54,7 +54,7 @@ struct SharedFolder {
       found.push_back(decoded ? decoded->message.text : "?");
     }
     static_cast<void>(
-        test::run_awaitable(mailbox->settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
+        test::run_awaitable(mailbox->ack("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
     return found;
   }
   [[nodiscard]] std::vector<std::string> names(const std::string& below) const {
@@ -99,7 +99,7 @@ TEST_CASE("Where no more files can be opened, what is held is settled first and 
   CHECK(first.more);
   shared.files.heal();
   static_cast<void>(test::run_awaitable(
-      shared.mailbox->settle("boss", std::vector<Ack>(first.taken.size(), Ack::ack))));
+      shared.mailbox->ack("boss", std::vector<Ack>(first.taken.size(), Ack::ack))));
   CHECK(shared.texts().size() == 3);
   CHECK(shared.names("boss/new").empty());
 }
@@ -130,7 +130,7 @@ struct ManyLetters : SharedFolder {
       for (const auto& one : batch.taken) found.push_back(mailbox->decode(one.bytes)->message.text);
       committed();
       const auto settled =
-          test::run_awaitable(mailbox->settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack)));
+          test::run_awaitable(mailbox->ack("boss", std::vector<Ack>(batch.taken.size(), Ack::ack)));
       consumed += settled.consumed;
       had_fault = had_fault || settled.put == WriteStatus::fault;
       more = batch.more;
@@ -238,7 +238,7 @@ TEST_CASE("whoever has a mailbox or writes to the lead is there, before the firs
   std::filesystem::create_directories(at.scratch.path("root/ada/new"));
   std::filesystem::create_directories(at.scratch.path("root/docs"));
   std::filesystem::create_directories(at.scratch.path("root/foo.bar/new"));
-  REQUIRE(at.mailbox->news().ok());
+  REQUIRE(at.mailbox->ready_boxes().ok());
   CHECK(at.people() == "ada !foo.bar ");
   CHECK_FALSE(at.mailbox->roster_changed());
   at.clock.advance(std::chrono::seconds(1));
@@ -265,7 +265,7 @@ TEST_CASE("a letter of somebody who is not a member yet waits for the next roste
   REQUIRE(at.files.fired());
   at.files.heal();
   CHECK(at.texts() == std::vector<std::string>{"one", "three"});
-  REQUIRE(at.mailbox->news().ok());
+  REQUIRE(at.mailbox->ready_boxes().ok());
   CHECK(at.mailbox->roster_changed());
   CHECK(at.people() == "ada script ");
   CHECK(at.texts() == std::vector<std::string>{"two"});
@@ -294,7 +294,7 @@ TEST_CASE("a letter that another process of the lead's is offered is not taken, 
     const auto file = at.real.open_read(*folder, "0.json");
     REQUIRE(at.real.lock(file->fd, file->path).ok());
     CHECK(at.texts().empty());
-    CHECK(at.mailbox->news()->front().changed);
+    CHECK(at.mailbox->ready_boxes()->front().changed);
   }
   CHECK(at.texts() == std::vector<std::string>{"offered"});
 }
@@ -318,14 +318,14 @@ TEST_CASE("what vanished without a trace is written again once; who makes it van
   const auto fate_after_removal = [&](const schema::Message& one) {
     REQUIRE(at.mailbox->post("ada", one).put == WriteStatus::done);
     static_cast<void>(at.take("ada", Access::peek));
-    CHECK(at.mailbox->fate("ada", key_of(one)) == ReadStatus::waiting);
+    CHECK(at.mailbox->read_status("ada", key_of(one)) == ReadStatus::waiting);
     for (const auto& name : at.names("ada/new")) std::filesystem::remove(at.scratch.path("root/ada/new/" + name));
     static_cast<void>(at.take("ada", Access::peek));
-    return at.mailbox->fate("ada", key_of(one));
+    return at.mailbox->read_status("ada", key_of(one));
   };
   CHECK(fate_after_removal(ours("one")) == ReadStatus::lost);
   CHECK(fate_after_removal(ours("one")) == ReadStatus::consumed);
-  at.mailbox->let_go("ada", key_of(ours("one")));
+  at.mailbox->untrack("ada", key_of(ours("one")));
   CHECK(fate_after_removal(ours("two")) == ReadStatus::consumed);
   for (const char* where : {"processing", "expired", "cur"}) {
     SharedFolder other;
@@ -334,7 +334,7 @@ TEST_CASE("what vanished without a trace is written again once; who makes it van
     std::filesystem::rename(other.scratch.path("root/ada/new"), other.scratch.path(std::string("root/ada/") + where));
     std::filesystem::create_directories(other.scratch.path("root/ada/new"));
     static_cast<void>(other.take("ada", Access::peek));
-    CHECK(other.mailbox->fate("ada", key_of(ours("one"))) == ReadStatus::consumed);
+    CHECK(other.mailbox->read_status("ada", key_of(ours("one"))) == ReadStatus::consumed);
     other.reopen();
     CHECK(other.mailbox->post("ada", ours("one")).put == WriteStatus::unchanged);
   }
@@ -346,7 +346,7 @@ TEST_CASE("orders, odd names and the lead's own box are refused; what is taken b
   for (const char* name : {"boss", "tmp", "tasks", "../x", ""}) CHECK(at.mailbox->post(name, ours("x")).put == WriteStatus::refused);
   REQUIRE(at.mailbox->post("ada", ours("x")).put == WriteStatus::done);
   const std::vector<schema::MessageKey> keys{key_of(ours("x"))};
-  CHECK(at.mailbox->retract("ada", keys).put == WriteStatus::done);
+  CHECK(at.mailbox->recall("ada", keys).put == WriteStatus::done);
   CHECK(at.names("ada/new").empty());
   CHECK(at.names("ada/dead").size() == 1);
 }
@@ -402,16 +402,16 @@ struct RestingFolder : SharedFolder {
   std::vector<std::string> see_to_news() {
     clock.advance(std::chrono::milliseconds(500));
     if (mailbox->roster_changed()) static_cast<void>(mailbox->roster());
-    const auto found = mailbox->news();
+    const auto found = mailbox->ready_boxes();
     REQUIRE(found.ok());
     const std::vector<poller::News> boxes(found->begin(), found->end());
     std::vector<std::string> texts;
     for (const auto& [box, changed] : boxes) {
       if (!changed) continue;
       const bool is_lead = box == "boss";
-      const auto batch = test::run_awaitable(mailbox->take(box, is_lead ? Access::exclusive : Access::peek, 100));
+      const auto batch = test::run_awaitable(mailbox->receive(box, is_lead ? Access::exclusive : Access::peek, 100));
       for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
-      static_cast<void>(test::run_awaitable(mailbox->settle(
+      static_cast<void>(test::run_awaitable(mailbox->ack(
           box, std::vector<Ack>(batch.taken.size(), is_lead ? Ack::ack : Ack::skip))));
     }
     return texts;
@@ -474,12 +474,12 @@ TEST_CASE("Mailboxes rest no longer when a doubt, another box, a letter or a que
   SECTION("others may write to it") {
     std::filesystem::permissions(shared.scratch.path("root"), std::filesystem::perms(0777));
     CHECK(shared.mailbox->roster_changed());
-    CHECK_FALSE(shared.mailbox->news().ok());
+    CHECK_FALSE(shared.mailbox->ready_boxes().ok());
   }
   SECTION("a link in the place of the root") {
     std::filesystem::rename(shared.scratch.path("root"), shared.scratch.path("moved"));
     std::filesystem::create_directory_symlink(shared.scratch.path("moved"), shared.scratch.path("root"));
-    CHECK_FALSE(shared.mailbox->news().ok());
+    CHECK_FALSE(shared.mailbox->ready_boxes().ok());
   }
   SECTION("asked to show again") {
     shared.mailbox->rewind("boss");

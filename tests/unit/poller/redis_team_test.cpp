@@ -32,19 +32,19 @@ struct RedisTeamSetting : RedisSetting {
   /// What a poll shows of the lead's box and consumes; "?" for what is no letter.
   std::vector<std::string> texts(RedisMailbox& from) {
     look(from);
-    const auto batch = run_awaitable(from.take("boss", Access::exclusive, 100));
+    const auto batch = run_awaitable(from.receive("boss", Access::exclusive, 100));
     std::vector<std::string> found;
     for (const auto& one : batch.taken) {
       const auto decoded = from.decode(one.bytes);
       found.push_back(decoded ? decoded->message.text : "?" + std::to_string(one.bytes.size()));
     }
-    static_cast<void>(run_awaitable(from.settle("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
+    static_cast<void>(run_awaitable(from.ack("boss", std::vector<Ack>(batch.taken.size(), Ack::ack))));
     return found;
   }
   std::vector<std::string> texts() { return texts(*mailbox); }
   bool has_news() {
     look(*mailbox);
-    const auto news = mailbox->news();
+    const auto news = mailbox->ready_boxes();
     REQUIRE(news.ok());
     return std::any_of(news->begin(), news->end(), [](const News& one) { return one.box == "boss" && one.changed; });
   }
@@ -85,7 +85,7 @@ TEST_CASE("what a daemon was shown is not shown to another one, and comes again 
   RedisTeamSetting at;
   REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   at.look(*at.mailbox);
-  CHECK(run_awaitable(at.mailbox->take("boss", Access::exclusive, 100)).taken.size() == 1);
+  CHECK(run_awaitable(at.mailbox->receive("boss", Access::exclusive, 100)).taken.size() == 1);
   at.gone();
   CHECK(at.texts(*at.open(shared_redis().address(at.team), "daemon-2")).empty());
   at.gone();
@@ -99,14 +99,14 @@ TEST_CASE("of two daemons for one actor the second takes nothing and says why, u
   REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   const auto second = at.open(shared_redis().address(at.team), "daemon-2");
   CHECK(at.texts(*second).empty());
-  REQUIRE_FALSE(second->news().ok());
-  CHECK(second->news().error().message.starts_with("another daemon (daemon-1) delivers the mail of boss"));
+  REQUIRE_FALSE(second->ready_boxes().ok());
+  CHECK(second->ready_boxes().error().message.starts_with("another daemon (daemon-1) delivers the mail of boss"));
   const auto left = at.direct.call(RedisCommand{"PTTL", at.keys.of("served:boss")});
   CHECK((left->as_number() > 0 && left->as_number() <= 15'000));
   at.gone();
   CHECK(at.texts(*second) == std::vector<std::string>{"one"});
   CHECK(at.texts().empty());
-  CHECK_FALSE(at.mailbox->news().ok());
+  CHECK_FALSE(at.mailbox->ready_boxes().ok());
 }
 
 TEST_CASE("an entry that is too long or says nothing hides no neighbour, and is kept by its beginning") {
@@ -154,8 +154,8 @@ TEST_CASE("beside a Redis that is away the team is who it was, and why nothing c
   CHECK(at.people(*alone) == "roster.unreadable");
   alone->remember_roster({R"(["ada", "boss", 7])", 0});
   CHECK(at.people(*alone) == "ada ");
-  CHECK(alone->news().error().message.find("is not reached") != std::string::npos);
-  const auto batch = run_awaitable(alone->take("boss", Access::exclusive, 10));
+  CHECK(alone->ready_boxes().error().message.find("is not reached") != std::string::npos);
+  const auto batch = run_awaitable(alone->receive("boss", Access::exclusive, 10));
   CHECK(batch.state == BoxState::fault);
   CHECK(batch.detail.find("is not reached") != std::string::npos);
   const auto posted = alone->post("ada", schema::Message{"boss", "x", "", "2026-02-07T15:20:10.000Z", "", "i"});

@@ -169,7 +169,7 @@ struct Story : MailboxSetting {
     fs::create_directories(tasks());
     spill(tasks() / "1.json", R"({"id":"1","subject":"Parse","owner":"w1","status":"in_progress"})");
     spill(tasks() / "2.json", R"({"id":"2","subject":"Print","owner":"w2","status":"in_progress"})");
-    settle();
+    ack();
     config::LogSettings log;
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
