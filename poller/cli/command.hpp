@@ -17,10 +17,9 @@
 #include <vector>
 
 #include "poller/cli/argument.hpp"
-#include "poller/cli/console.hpp"
+#include "poller/cli/command_line.hpp"
 #include "poller/cli/exit_code.hpp"
 #include "poller/control/client.hpp"
-#include "poller/daemon.hpp"
 #include "schema/error.hpp"
 #include "schema/operations/json_schema.hpp"
 #include "schema/operations/requests.hpp"
@@ -36,8 +35,6 @@ struct TeamWait {
   static constexpr bool may_be_left_out = true;
   void read(const std::string& option, const std::string& text);
 };
-
-using RunDaemon = std::function<int(const RunOptions&)>;
 
 class Context {
  public:
@@ -200,9 +197,6 @@ struct Command {
 };
 std::span<const Command> commands();
 
-/// What `--version` tells: version, commit, and the libraries that it was built with.
-std::string version_text();
-
 /// The parser with everything that the commands declare.
 std::unique_ptr<CLI::App> command_line(Context&);
 
@@ -240,8 +234,5 @@ config::Sources sources_in(const operations::Configuration& told);
 /// The files that a command is about: those that its line names; else those of the daemon that answers, which may have
 /// been started with others; else those of this environment.
 config::Sources meant_sources(const Context&, const config::Sources& named);
-
-/// The whole program: parses, runs one command, returns the exit code. `arguments` without the program's name.
-int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);
 
 }  // namespace inbox_poller::poller::cli

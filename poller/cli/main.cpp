@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "poller/cli/command.hpp"
+#include "poller/cli/command_line.hpp"
 
 int main(int argc, char** argv) {
   using namespace inbox_poller::poller;

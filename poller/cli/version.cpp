@@ -1,5 +1,5 @@
 #include "commit.hpp"
-#include "poller/cli/command.hpp"
+#include "poller/cli/command_line.hpp"
 
 namespace inbox_poller::poller::cli {
 

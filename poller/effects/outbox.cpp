@@ -65,11 +65,10 @@ Status Outbox::restore() {
 }
 
 bool Outbox::owes_nothing() {
-  if (none_pending_.still(context_.ledger.changes())) return true;
-  const auto rows = context_.ledger.outbox().due(context_.name, end_of_time, 1);
-  const bool none = rows && rows->empty();
-  none_pending_.note(none, context_.ledger.changes());
-  return none;
+  return none_pending_.check(context_.ledger.changes(), [&] {
+    const auto rows = context_.ledger.outbox().due(context_.name, end_of_time, 1);
+    return rows && rows->empty();
+  });
 }
 
 asio::awaitable<void> Outbox::run() {

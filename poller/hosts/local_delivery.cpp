@@ -149,19 +149,21 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
 }
 
 void LocalDelivery::put_in() {
-  if (none_to_put_in_.still(state_.context.ledger.changes())) return;
-  std::set<std::string> held;  // members: nothing overtakes what could not be put there, and nobody else waits for it
-  while (put_some_in(held)) {
-  }
+  none_to_put_in_.check(state_.context.ledger.changes(), [&] {
+    std::set<std::string> held;  // members: nothing overtakes what could not be put there, and nobody else waits for it
+    auto put = PutIn::more;
+    while (put == PutIn::more) put = put_some_in(held);
+    return put == PutIn::all;
+  });
 }
 
-bool LocalDelivery::put_some_in(std::set<std::string>& held) {
+LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
   auto& context = state_.context;
   const auto held_before = held.size();
   const auto rows = context.ledger.host_mail().to_file(context.name, filed_at_once, held);
   if (!rows) {
     context.heard_of_ledger(rows.error());
-    return false;
+    return PutIn::stuck;
   }
   std::vector<long long> done;
   std::vector<std::pair<long long, std::string>> bad;
@@ -197,10 +199,9 @@ bool LocalDelivery::put_some_in(std::set<std::string>& held) {
       if (!done.empty() || !bad.empty()) state_.work.raise();
     });
   };
-  if (!context.commit(put_there, CommitAs::fact)) return false;  // looked for, and found, at the next poll
-  const bool all = rows->size() < filed_at_once;
-  none_to_put_in_.note(held.empty() && all, context.ledger.changes());
-  return !all && held.size() > held_before;
+  if (!context.commit(put_there, CommitAs::fact)) return PutIn::stuck;  // looked for, and found, at the next poll
+  if (rows->size() < filed_at_once) return held.empty() ? PutIn::all : PutIn::stuck;
+  return held.size() > held_before ? PutIn::more : PutIn::stuck;
 }
 
 void LocalDelivery::look_at_filed() {

@@ -33,8 +33,9 @@ class LocalDelivery {
   Result<std::vector<Ack>> accept(const std::string& box, const std::string& owner, const std::vector<Taken>&);
   Status accept_one(const std::string& owner, const Taken&, Tx&);
   void put_in();
-  /// Whether there is more, behind what is held now.
-  bool put_some_in(std::set<std::string>& held);
+  /// `more`: behind what is held now. `stuck`: the rest is for the next poll.
+  enum class PutIn { all, more, stuck };
+  PutIn put_some_in(std::set<std::string>& held);
   void look_at_filed();
   [[nodiscard]] schema::MessageKey key_in_box(const std::string& inbox, const schema::Message&) const;
 

@@ -38,7 +38,6 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
                handlers::Place::worker) {}
 
 void LeadBoxes::follow_standing() {
-  if (std::exchange(stood_, standing_.times_stood()) != standing_.times_stood()) must_read_ = true;
   if (std::exchange(changed_, standing_.times_changed()) == standing_.times_changed()) return;
   mailbox_.rewind(context_.lead);
   for (const auto& [box, intake] : others_) mailbox_.rewind(box);
@@ -46,7 +45,7 @@ void LeadBoxes::follow_standing() {
 
 asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   follow_standing();
-  if (std::exchange(lead_, context_.lead) != context_.lead) must_read_ = true;  // seen by the one before in passing
+  if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // seen by the one before in passing
   const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
@@ -54,10 +53,9 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
     intake_.end_look(false);
     co_return;
   }
-  if (lead != nullptr && !lead->changed && !must_read_) co_return;
-  must_read_ = false;
-  const bool all = co_await take_in(context_.lead, intake_);
-  must_read_ = must_read_ || !all;
+  if (lead != nullptr && !lead->changed && !must_read()) co_return;
+  read_under_ = standing_.times_stood();  // before: whoever stands anew meanwhile has not read it
+  if (!co_await take_in(context_.lead, intake_)) read_again();
 }
 
 Intake& LeadBoxes::intake_of(const std::string& box, handlers::Place place) {

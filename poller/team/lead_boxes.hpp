@@ -2,7 +2,9 @@
 // workers. What is new in one is taken in, committed, and only then consumed.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,8 +40,8 @@ class LeadBoxes {
   /// To be called before the boxes are looked at: whoever became another reader is shown everything again.
   void follow_standing();
   /// The lead's inbox is read at the next poll although it does not change: something was left undone.
-  void read_again() { must_read_ = true; }
-  [[nodiscard]] bool must_read() const { return must_read_ || stood_ != standing_.times_stood(); }
+  void read_again() { read_under_.reset(); }
+  [[nodiscard]] bool must_read() const { return read_under_ != standing_.times_stood(); }
   /// The whole of the lead's inbox was in view at the last look.
   [[nodiscard]] bool has_all() const { return report_.state == to_string(BoxState::open) && !must_read(); }
   [[nodiscard]] const InboxReport& report() const { return report_; }
@@ -66,9 +68,8 @@ class LeadBoxes {
   Intake intake_;
   Intake between_;  // what others write to each other, where all of it is watched
   std::map<std::string, Intake> others_;  // aliases, and what came from other hosts
-  std::uint64_t stood_ = 0;               // the standing that was followed
-  std::uint64_t changed_ = 0;
-  bool must_read_ = true;
+  std::optional<std::uint64_t> read_under_;  // times_stood() as all of the lead's inbox was read; none: it was not
+  std::uint64_t changed_ = 0;                // times_changed() that was followed
   std::string lead_;  // whose inbox it was that we looked at
   std::string settle_detail_;
   InboxReport report_;

@@ -14,15 +14,18 @@ constexpr int most_at_once = 100;
 }  // namespace
 
 void PlanReminders::run_due() {
-  if (!look_.take(context_.clock.steady()) || none_decided_.still(context_.ledger.changes())) return;
+  if (look_.take(context_.clock.steady())) none_decided_.check(context_.ledger.changes(), [&] { return remind_due(); });
+}
+
+bool PlanReminders::remind_due() {
   const auto now = context_.clock.wall_ms();
   const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
-  none_decided_.note(decisions && decisions->empty(), context_.ledger.changes());
-  if (!decisions) return;  // a failing ledger is told elsewhere
+  if (!decisions) return false;  // a failing ledger is told elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);
     if (due != 0 && now >= due && context_.roster.find(request.asker) != nullptr && is_silent(request)) remind(request);
   }
+  return decisions->empty();
 }
 
 bool PlanReminders::is_silent(const handlers::Ask& approved) const {

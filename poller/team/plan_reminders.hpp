@@ -16,6 +16,8 @@ class PlanReminders {
   void run_due();
 
  private:
+  /// True when nothing was decided lately.
+  bool remind_due();
   /// True when it has taken the approval and said nothing since.
   [[nodiscard]] bool is_silent(const handlers::Ask& approved) const;
   void remind(const handlers::Ask& approved);

@@ -72,11 +72,10 @@ asio::awaitable<bool> Team::errands(std::function<bool()> given_up) {
 
 bool Team::something_waits() {
   if (parts_.notifier.errands().size() + parts_.tasks.errands().size() > 0) return true;
-  if (no_chat_.still(services_.ledger.chat_changes())) return false;
-  const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
-  const bool none = queued && !*queued;
-  no_chat_.note(none, services_.ledger.chat_changes());
-  return !none;
+  return !no_chat_.check(services_.ledger.chat_changes(), [&] {
+    const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
+    return queued && !*queued;
+  });
 }
 
 void Team::wake() {
