@@ -32,11 +32,10 @@ struct Known {
 
 class DaemonModel {
  public:
-  using Milliseconds = std::chrono::milliseconds;
   struct Settings {
     std::function<Result<std::string>()> where;  // the daemon's socket, as it is found now
     std::string team = {};                       // empty: all
-    Milliseconds look_every{5000};               // at what only the time changes
+    std::chrono::milliseconds look_every{5000};               // at what only the time changes
     long long most_rows = 200;                   // of chat and of decisions
   };
   /// Parts that have just come; none: the daemon does not answer, or does again.

@@ -26,7 +26,6 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr milliseconds draw_again{1000};   // ages
-constexpr milliseconds look_again = std::chrono::minutes(1);
 
 class TopLoop {
  public:
@@ -86,7 +85,7 @@ class TopLoop {
         top_.answered(*request, answer);
         model_.refresh();
       }
-      co_await wake_.wait(seen, look_again);
+      co_await wake_.wait(seen, std::chrono::minutes(1));
     }
   }
 
