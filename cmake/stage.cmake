@@ -13,7 +13,7 @@ endforeach()
 execute_process(COMMAND "${PROGRAM}" manual "${share}/man/man1" COMMAND_ERROR_IS_FATAL ANY)
 file(STRINGS "${SOURCE}/CMakeLists.txt" version REGEX "^project\\(inbox-poller VERSION")
 string(REGEX MATCH "[0-9.]+" version "${version}")
-execute_process(COMMAND python3 -B "${SOURCE}/deploy/packages/toml_page.py" "${SOURCE}/docs/configuration.md" ${version}
+execute_process(COMMAND python3 -B "${SOURCE}/deploy/packages/toml_page.py" "${SOURCE}/docs/reference/configuration.md" ${version}
   OUTPUT_FILE "${share}/man/man5/inbox-poller.toml.5" COMMAND_ERROR_IS_FATAL ANY)
 foreach(place "bash:bash-completion/completions/inbox-poller" "zsh:zsh/vendor-completions/_inbox-poller"
         "fish:fish/vendor_completions.d/inbox-poller.fish")
@@ -39,23 +39,28 @@ file(INSTALL "${SOURCE}/deploy/packages/inbox-poller-folder.service" DESTINATION
 file(INSTALL "${SOURCE}/deploy/packages/folder.conf" DESTINATION "${root}/lib/systemd/user/inbox-poller.service.d" MESSAGE_NEVER)
 
 file(INSTALL "${SOURCE}/README.md" "${SOURCE}/CHANGELOG.md" DESTINATION "${doc}" MESSAGE_NEVER)
-file(INSTALL "${SOURCE}/docs" DESTINATION "${doc}" MESSAGE_NEVER PATTERN "dev" EXCLUDE PATTERN "adr" EXCLUDE PATTERN "architecture.md" EXCLUDE)
+file(INSTALL "${SOURCE}/docs" DESTINATION "${doc}" MESSAGE_NEVER PATTERN "dev" EXCLUDE PATTERN "adr" EXCLUDE)
 execute_process(COMMAND "${PROGRAM}" manual --schemas "${doc}/docs/schemas" COMMAND_ERROR_IS_FATAL ANY)
 file(INSTALL "${SOURCE}/deploy/examples/" DESTINATION "${doc}/examples" MESSAGE_NEVER)
 foreach(more metrics claude-code)
   file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER)
 endforeach()
 
-# What the documents link to lies elsewhere than in a checkout; of what is not installed the words stay.
-set(to_the_prefix "../../../..")
-file(GLOB pages "${doc}/*.md" "${doc}/docs/*.md")
+# What the documents link to lies elsewhere than in a checkout; of what is not installed the words stay. Pages of a kind lie one folder
+# below docs, so that their way up is one step longer.
+file(GLOB_RECURSE pages "${doc}/*.md")
 foreach(page ${pages})
   file(READ "${page}" text)
-  string(REPLACE "](../deploy/systemd/" "](${to_the_prefix}/lib/systemd/user/" text "${text}")
-  string(REPLACE "](../deploy/notify/" "](${to_the_prefix}/lib/inbox-poller/notify/" text "${text}")
-  string(REGEX REPLACE "\\]\\((\\.\\./)?deploy/examples" "](\\1examples" text "${text}")
-  string(REGEX REPLACE "\\]\\((\\.\\./)?deploy/(metrics|claude-code)/" "](\\1examples/\\2/" text "${text}")
-  string(REGEX REPLACE "\\[([^]]*)\\]\\((\\.\\./)?(docs/)?(adr|dev|deploy|tests|architecture.md|CONTRIBUTING.md)[^)]*\\)" "\\1" text "${text}")
+  file(RELATIVE_PATH name "${doc}" "${page}")
+  set(to_the_prefix "../../../..")
+  if(name MATCHES "^docs/.*/")
+    set(to_the_prefix "../../../../..")
+  endif()
+  string(REGEX REPLACE "\\]\\((\\.\\./)+deploy/systemd/" "](${to_the_prefix}/lib/systemd/user/" text "${text}")
+  string(REGEX REPLACE "\\]\\((\\.\\./)+deploy/notify/" "](${to_the_prefix}/lib/inbox-poller/notify/" text "${text}")
+  string(REGEX REPLACE "\\]\\(((\\.\\./)*)deploy/examples" "](\\1examples" text "${text}")
+  string(REGEX REPLACE "\\]\\(((\\.\\./)*)deploy/(metrics|claude-code)/" "](\\1examples/\\3/" text "${text}")
+  string(REGEX REPLACE "\\[([^]]*)\\]\\((\\.\\./)*(docs/)?(adr|dev|deploy|tests|mkdocs.yml|CONTRIBUTING.md)[^)]*\\)" "\\1" text "${text}")
   file(WRITE "${page}" "${text}")
 endforeach()
 file(INSTALL "${SOURCE}/deploy/notify/" DESTINATION "${root}/lib/inbox-poller/notify" MESSAGE_NEVER USE_SOURCE_PERMISSIONS

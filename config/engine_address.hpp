@@ -2,7 +2,7 @@
 //   redis+unix:///run/redis/team.sock#team        redis://HOST[:PORT]#team        rediss://HOST[:PORT]#team (TLS)
 // with ?user=NAME, &secret=FILE (the password's file), &ca=FILE (who may sign the engine's certificate) and
 // &i_understand=redis-not-durable before the `#`. A password is never a part of it: an address is shown, logged and
-// written into files that others read. Source: docs/redis.md.
+// written into files that others read. Source: docs/how-to/redis.md.
 #pragma once
 
 #include <string>

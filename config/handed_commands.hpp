@@ -15,7 +15,7 @@
 namespace inbox_poller::config {
 
 /// One program, or one of its subcommands, whose arguments are names and texts: "brew", "aws s3".
-/// Beside the table of programs, which says what the arguments of its own are. docs/rules.md shows the list.
+/// Beside the table of programs, which says what the arguments of its own are. docs/reference/rules.md shows the list.
 std::vector<std::string_view> programs_with_plain_arguments();
 
 /// Tells whether the arguments of this program, with this first one, are on that list.

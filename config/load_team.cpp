@@ -61,7 +61,7 @@ Result<std::string> acknowledgement(const std::string& text) {
 
 bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
 
-/// Reads one file's sections in the order of docs/configuration.md.
+/// Reads one file's sections in the order of docs/reference/configuration.md.
 struct TeamReader {
   const toml::table& document;
   const Environment& environment;

@@ -22,7 +22,7 @@ std::vector<std::string> protections(std::string_view path, const RuleContext& c
 /// pattern names nothing.
 bool may_write(std::string_view pattern, std::string_view path, const RuleContext& context);
 
-/// One line of the table in docs/rules.md.
+/// One line of the table in docs/reference/rules.md.
 struct ProtectedRow {
   std::string_view where;  // "Linux", "macOS", "anywhere" …
   std::string_view names;  // with blanks between them

@@ -2,7 +2,7 @@
 // for their agent client ("Bash(git status:*)", "Edit(/repo/**)", "WebFetch(domain:github.com)", "mcp__server__tool").
 // Invariants: the order is deny, ask, allow, and the default after that; specificity never matters. A rule allows a
 // Bash command only when every part of it is allowed; a command that cannot be split with certainty is *ask*. Nothing
-// here is ever allowed by an error. Source: docs/rules.md and its conformance table, after
+// here is ever allowed by an error. Source: docs/reference/rules.md and its conformance table, after
 // the documented rule syntax of the agent client (version 2.1.240).
 #pragma once
 

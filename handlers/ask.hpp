@@ -27,7 +27,7 @@ Grant plain_grant(const Ask&, const TeamView&);
 Post reply_to(const Ask& decided, const Grant&, const TeamView&);
 
 /// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a
-/// plain message that follows the answer. Clients drop words inside an approval; see docs/protocol.md.
+/// plain message that follows the answer. Clients drop words inside an approval; see docs/reference/protocol.md.
 Post note_to(const Ask& decided, std::string_view words, const TeamView&);
 
 }  // namespace inbox_poller::handlers

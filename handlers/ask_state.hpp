@@ -1,5 +1,5 @@
 // The life of one ask, as one total transition table. States only move forward; the first decision is final, and
-// whoever comes second is told so. Source: docs/architecture.md, "Identity and idempotency".
+// whoever comes second is told so. Source: docs/dev/architecture.md, "Identity and idempotency".
 #pragma once
 
 #include <optional>

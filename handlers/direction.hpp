@@ -1,5 +1,5 @@
 // Who may say what where: type x sender x inbox, total. Anybody who can write a file can write any type; what is obeyed
-// is decided here and nowhere else. docs/protocol.md shows the same table.
+// is decided here and nowhere else. docs/reference/protocol.md shows the same table.
 #pragma once
 
 #include <string_view>

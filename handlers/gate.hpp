@@ -1,6 +1,6 @@
 // The busy/idle gate: whether the lead is between turns. One total table over everything that tells: hook events, the
 // stream of a lead that we started, reports, our own deliveries, and time. Control messages never pass through it.
-// Source: docs/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
+// Source: docs/dev/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What an event of the lead's session tells of the lead, and what its hook answers: one table, a row an event. Whether
 // the event is of the lead's session at all: lead_session.hpp. Whether the model got the answer: hook_proof.hpp. Pure.
-// Source: docs/control.md, the verb `hook`.
+// Source: docs/reference/control.md, the verb `hook`.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The lead's own permission prompts, judged by the same rules as the workers' asks ([lead] permissions). Sources:
-// docs/wire.md W25 (hook PermissionRequest), W26 (can_use_tool).
+// docs/reference/wire.md W25 (hook PermissionRequest), W26 (can_use_tool).
 #pragma once
 
 #include <string_view>

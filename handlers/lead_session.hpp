@@ -1,5 +1,5 @@
 // Which session of the client is the lead's, going by what its hooks tell: the one that the roster names, and the one
-// that is live, that is, was heard last. Pure. Source: docs/control.md, the verb `hook`.
+// that is live, that is, was heard last. Pure. Source: docs/reference/control.md, the verb `hook`.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // What the lead's side sends to workers of its own accord and without an answer: modes and permission rules. Pure.
-// Source: docs/wire.md W22.
+// Source: docs/reference/wire.md W22.
 #pragma once
 
 #include <optional>

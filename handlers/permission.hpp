@@ -1,6 +1,6 @@
 // A worker asks to run a tool. Judged on the tool's name and input, which is what will be carried out; its description
 // and its permission_suggestions are shown to people and never used. Either the worker asks its lead, or its client's
-// hook asks us before anybody is asked. Sources: docs/wire.md W17, W25 (PreToolUse).
+// hook asks us before anybody is asked. Sources: docs/reference/wire.md W17, W25 (PreToolUse).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // A worker in plan mode submits its plan. The decision is bound to the plan's text; its file is named, never opened (it
-// may have changed since, or be somebody else's secret). Source: docs/wire.md W19.
+// may have changed since, or be somebody else's secret). Source: docs/reference/wire.md W19.
 #pragma once
 
 #include <string>

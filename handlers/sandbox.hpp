@@ -1,5 +1,5 @@
 // A worker's sandbox asks to reach a host. Judged on the canonical spelling; the answer repeats the asker's own
-// spelling, since that is what the worker waits for. Source: docs/wire.md W18.
+// spelling, since that is what the worker waits for. Source: docs/reference/wire.md W18.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Ending a worker: from our request to its last trace. Pure: which state follows, which step is next, and the bytes
 // that are sent. Invariants: only what was recorded before the request was sent (pane, processes) is ever closed or
 // signalled, whatever a message says; nothing is signalled before the worker agreed or a configured force is due; an
-// approval counts only under an id of ours, from the worker it was sent to, once. Source: docs/wire.md W20.
+// approval counts only under an id of ours, from the worker it was sent to, once. Source: docs/reference/wire.md W20.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What workers tell about themselves: idle after a turn, a task taken, a task done. Nobody waits for an answer; it
 // changes what `status` shows, and reaches the lead only if configured, or when a turn went wrong. Source:
-// docs/wire.md W23.
+// docs/reference/wire.md W23.
 #pragma once
 
 #include "handlers/handler.hpp"

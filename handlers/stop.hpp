@@ -1,6 +1,6 @@
 // A worker asks to stop. It only wishes it: a yes begins a shutdown of that worker like any other (shutdown.hpp), a no
 // is told in plain words, because the client knows no answer to such a request. It is never an order to the lead.
-// Source: docs/wire.md W21.
+// Source: docs/reference/wire.md W21.
 #pragma once
 
 #include <string>

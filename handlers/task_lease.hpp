@@ -1,7 +1,7 @@
 // When a claimed task may be given back, and when it is given to nobody any more.
 // Two clocks are asked, the system's as it stands and ours that never jumps: a lease is over when both say so, so that
 // a clock that is put forward takes nothing from whoever holds it. Where a clock cannot be right, what counts is how
-// long we have watched the claim. Source: docs/mailboxes.md.
+// long we have watched the claim. Source: docs/reference/mailboxes.md.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // That something changed of what a person or a program looks at, and of which sort: one number for all of it, so that
 // who looks again only when it has grown misses nothing. Nothing is kept of the changes themselves. Without anybody who
-// listens a change costs a few additions. Source: docs/control.md, verb `changes`.
+// listens a change costs a few additions. Source: docs/reference/control.md, verb `changes`.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 // What it is not: a path library. Calls are relative to an open folder, never follow a link in the last component,
 // never block on a FIFO, and leave retrying to the caller (a failed sync is never retried: the pages may be gone).
 // Every fault has the code "io.<ERRNO>" and a message that names the path; the few that are ours are listed at `code`
-// below. Source: docs/architecture.md, "Errors"; POSIX.1-2017.
+// below. Source: docs/dev/architecture.md, "Errors"; POSIX.1-2017.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What a client says of a session of its own while it lives: sessions/<pid>.json in its configuration folder, from
 // 2.1.139 on. A hint and no more: it is written in place at every change, stays behind when its client is killed, and its
 // fields come and go with versions. So the reader is tolerant: a field of another kind counts as not said. Sources: runs
-// of 2.1.139 to 2.1.331 (docs/leads.md, "Sessions that live").
+// of 2.1.139 to 2.1.331 (docs/reference/clients.md, "Sessions that live").
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Versions of the client, and what it does from which version on: one table, which `hook install`, the daemon, `doctor`
-// and docs/leads.md read. An older client does not pass over an event that it does not know: it skips the whole file, its
+// and docs/reference/hooks.md read. An older client does not pass over an event that it does not know: it skips the whole file, its
 // permissions included. Sources: the client's public changelog and hooks reference; runs of 2.1.50, 2.1.78, 2.1.100,
 // 2.1.139, 2.1.141, 2.1.150, 2.1.156, 2.1.162, 2.1.163, 2.1.186, 2.1.220 and 2.1.329 to 2.1.331.
 #pragma once
@@ -30,7 +30,7 @@ enum class Ability {
 struct AbilitySince {
   Ability ability;
   ClientVersion since;
-  std::string_view told;  // a few words, as docs/leads.md has them
+  std::string_view told;  // a few words, as docs/reference/hooks.md has them
 };
 /// The table. Each ability once, older ones first.
 std::span<const AbilitySince> abilities();

@@ -2,7 +2,7 @@
 // snake_case, `approve`/`approved`, `name` or `name@team`, host as string or object); `null` counts as absent, except
 // where JSON is kept raw. One exception, a permission_response without `request_id` and `subtype`: all workers ignore
 // it or stop, so it is malformed here too and never mistaken for an answer. Strict writer: exactly the one shape that
-// clients 2.1.50 and 2.1.329 both honour (docs/wire.md W15 to W22): the permission pair in snake_case, everything else
+// clients 2.1.50 and 2.1.329 both honour (docs/reference/wire.md W15 to W22): the permission pair in snake_case, everything else
 // camelCase, a timestamp in plan and sandbox answers, never `null`, never an empty error, no extra keys.
 #pragma once
 

@@ -1,6 +1,6 @@
 // One JSON object in a file of its own, as maildir mailboxes keep messages and tasks: read tolerantly, changed member
 // by member, every value that is not changed in its own bytes. Written as the public stores write: sorted keys, two
-// spaces, ASCII. What an id says is a value and never a path. Source: docs/mailboxes.md.
+// spaces, ASCII. What an id says is a value and never a path. Source: docs/reference/mailboxes.md.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -1,6 +1,6 @@
 // What this is: the one way a fault travels through this program, and the value-or-fault type that carries it.
 // What it is not: an outcome. "The lock is held", "the inbox is missing", "refused" are ordinary answers and have types
-// of their own; an Error is something that should have worked and did not. Source: docs/architecture.md, "Errors". A
+// of their own; an Error is something that should have worked and did not. Source: docs/dev/architecture.md, "Errors". A
 // small type of our own because boost::system::result 1.81 may be ignored silently, and std::expected needs a newer
 // standard than clang 14 offers the fuzzers.
 #pragma once

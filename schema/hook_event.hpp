@@ -1,4 +1,4 @@
-// What a hook of the lead's client tells, and the answers that it understands. Source: docs/wire.md W25. The reader is tolerant: what a field of another kind says counts as not said, and unknown events are events
+// What a hook of the lead's client tells, and the answers that it understands. Source: docs/reference/wire.md W25. The reader is tolerant: what a field of another kind says counts as not said, and unknown events are events
 // too. The writers give exactly the documented shapes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Our hooks in a client's settings file, put in and taken out by changing only their own bytes; those of the lead's
-// sessions and those of the workers' beside each other. Source: docs/leads.md. Ours are the
+// sessions and those of the workers' beside each other. Source: docs/reference/hooks.md. Ours are the
 // handlers whose command is our program, by its name, with "hook" as its first argument, whether that stands in `args`
 // or in the command's own line. Invariant: what with_hooks() adds, without_hooks() removes to the last byte.
 #pragma once

@@ -1,6 +1,6 @@
 // Names, request ids and message keys: what may be called what, and how one message is told from another.
 // Everything here comes from files that any agent can write; nothing is trusted before it went through these functions.
-// Source: docs/wire.md W2 (names), W16 (ids), W7 (identity).
+// Source: docs/reference/wire.md W2 (names), W16 (ids), W7 (identity).
 #pragma once
 
 #include <cstddef>

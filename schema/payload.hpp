@@ -1,6 +1,6 @@
 // The typed payloads that travel as JSON inside an envelope's `text`: one struct per type, one variant for all of them.
 // A new message type is one new struct, one line in `Payload`, and every visitor that the compiler then points at.
-// Field comments name the wire spelling where it differs. Source: docs/wire.md W15 to W23.
+// Field comments name the wire spelling where it differs. Source: docs/reference/wire.md W15 to W23.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // A team's config.json: who is a member. The roster is the only source of names we answer to.
-// Source: docs/wire.md W3. Unknown fields stay in the file's bytes.
+// Source: docs/reference/wire.md W3. Unknown fields stay in the file's bytes.
 #pragma once
 
 #include <optional>

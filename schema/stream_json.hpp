@@ -1,7 +1,7 @@
 // The lines that a headless client exchanges on its standard input and output (`--input-format stream-json
 // --output-format stream-json`): one JSON object a line. Tolerant reader: a line that is not JSON, or of a kind that
 // does not concern us, is StreamOther. Strict writer: one line without its newline. A line of ours never claims to come
-// from a human. Source: docs/wire.md W26.
+// from a human. Source: docs/reference/wire.md W26.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // A task file of a team's task list: who owns it and how far it is, and the one change we make: giving it back.
-// Source: docs/wire.md W5. Unknown fields stay in the file's bytes.
+// Source: docs/reference/wire.md W5. Unknown fields stay in the file's bytes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The text block in which a lead session sees a teammate's message, and the neutralising that keeps a hostile text
-// inside it. Shape: docs/wire.md W24. Attributes come from the roster and the envelope
+// inside it. Shape: docs/reference/wire.md W24. Attributes come from the roster and the envelope
 // after validation, never raw from a payload. A block never claims to come from a human.
 #pragma once
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The borders of the house, checked by includes and by a few words (docs/architecture.md says why each exists).
+"""The borders of the house, checked by includes and by a few words (docs/dev/architecture.md says why each exists).
 
 boundaries.py ROOT        checks the sources below ROOT, prints the counts, leaves with 1 and `file:line: what` on a violation
 boundaries.py --self-test plants a violation of every rule and expects each to be found

@@ -11,9 +11,9 @@ import sys
 import tempfile
 
 MAX_LINE = 110
-MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/rules.md is read out of there
+MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/reference/programs.md is read out of there
 HOUR = ["read", "of it", "there you see"]
-MAX_HOUR = 1500  # lines of docs/architecture.md's table
+MAX_HOUR = 1500  # lines of docs/dev/architecture.md's table
 MAX_README = 150  # lines: who reads on finds the rest linked
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
 

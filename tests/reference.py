@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The parts of docs/commands.md and docs/control.md that are made of the tables in the program: `reference.py PROGRAM` says where they
+"""The parts of docs/reference/commands.md and docs/reference/control.md that are made of the tables in the program: `reference.py PROGRAM` says where they
 differ from what the program writes, `reference.py PROGRAM --write` puts it there. What a field means stands behind it in
 schema/operations/*.hpp."""
 import json
@@ -125,8 +125,8 @@ def main(program, *options):
         for path in made.glob("inbox-poller-*.1"):
             page = plain(path.read_text("utf-8"))
             pages[re.search(r"\.B inbox-poller ?(.*)", page)[1]] = page
-        parts = {"docs/control.md": control(json.loads((made / "control.json").read_text("utf-8"))),
-                 "docs/commands.md": {"commands": commands(overview, pages)}}
+        parts = {"docs/reference/control.md": control(json.loads((made / "control.json").read_text("utf-8"))),
+                 "docs/reference/commands.md": {"commands": commands(overview, pages)}}
     wrong = 0
     for name, blocks in parts.items():
         path = ROOT / name

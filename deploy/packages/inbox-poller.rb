@@ -26,7 +26,7 @@ class InboxPoller < Formula
     system "cmake", "--build", "build"
     bin.install "build/inbox-poller"
     system bin/"inbox-poller", "manual", man1
-    page = Utils.safe_popen_read("python3", "deploy/packages/toml_page.py", "docs/configuration.md", version.to_s)
+    page = Utils.safe_popen_read("python3", "deploy/packages/toml_page.py", "docs/reference/configuration.md", version.to_s)
     (man5/"inbox-poller.toml.5").write page
     generate_completions_from_executable(bin/"inbox-poller", "completion")
     doc.install "README.md", "CHANGELOG.md", "docs", "deploy/examples"

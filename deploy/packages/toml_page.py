@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""inbox-poller.toml(5) out of docs/configuration.md: toml_page.py docs/configuration.md VERSION > inbox-poller.toml.5
+"""inbox-poller.toml(5) out of docs/reference/configuration.md: toml_page.py docs/reference/configuration.md VERSION > inbox-poller.toml.5
 
 A table becomes a list: its first column the term, the others behind it. Links keep their text. A test holds every key of the document
 against the page, and the document against the parser.

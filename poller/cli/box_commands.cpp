@@ -324,7 +324,7 @@ constexpr Argument box_copy_takes[] = {
 constexpr Command box_rows[] = {
     {.name = "box", .group = Group::act, .summary = "Mail and tasks in a folder that agents share; no team, no daemon",
      .help = "Agents that are not one team share a folder: each has a mailbox in it, and all have one queue of\n"
-             "tasks. No daemon is needed; other programs may work on the same files (docs/mailboxes.md).",
+             "tasks. No daemon is needed; other programs may work on the same files (docs/reference/mailboxes.md).",
      .examples = "mkdir -p scratch/coordination\n"
                  "export COLLAB_ROOT=scratch/coordination COLLAB_ACTOR=ada\n"
                  "inbox-poller box send bob 'please review branch x' --type handoff\n"

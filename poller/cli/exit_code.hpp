@@ -1,5 +1,5 @@
 // What a command leaves with: one rule for all of them. It depends on the mistake and not on who notices it. Source:
-// docs/operations.md, "Exit codes".
+// docs/reference/exit-codes.md, "Exit codes".
 #pragma once
 
 #include "schema/error.hpp"

@@ -1,5 +1,5 @@
 // `hook`, `hook wait` and `hook worker`: what a lead's and a worker's client starts at its events. They fail open:
-// whatever goes wrong, the client goes on as if they were not there, and nothing is ever allowed. Source: docs/wire.md
+// whatever goes wrong, the client goes on as if they were not there, and nothing is ever allowed. Source: docs/reference/wire.md
 // W25.
 #include <unistd.h>
 

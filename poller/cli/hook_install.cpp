@@ -13,7 +13,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr schema::ClientVersion first_with_hooks{2, 1, 33};  // of these events; docs/leads.md
+constexpr schema::ClientVersion first_with_hooks{2, 1, 33};  // of these events; docs/reference/hooks.md
 
 struct InstallOptions {
   std::string scope = "user";

@@ -1,6 +1,6 @@
 // What lies on the disk of a team, for a person: teams below a root, their inboxes and locks, whose each inbox is.
 // Nothing is changed, and nothing but inboxes and rosters is opened. What it is not: the daemon's view, which knows
-// what was decided and owed. Source: docs/wire.md W1, W2, W9.
+// what was decided and owed. Source: docs/reference/wire.md W1, W2, W9.
 #pragma once
 
 #include <chrono>

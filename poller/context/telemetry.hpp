@@ -1,5 +1,5 @@
 // The daemon's log: one line per state transition, through one function, with an enum of event names. The catalogue
-// with each event's fields and level is docs/operations.md. JSON lines for programs, readable text for a terminal; both
+// with each event's fields and level is docs/reference/log-events.md. JSON lines for programs, readable text for a terminal; both
 // from one Fields. Invariants: one event is one line, whatever the texts in it contain; message bodies are never
 // logged; what looks like a secret is masked. Levels by consequence: warn is somebody else's fault, handled; error is
 // ours and will be retried; critical stops us.

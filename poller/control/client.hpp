@@ -1,7 +1,7 @@
 // The control socket's client: one request out, one answer in, over a connection that stays open. A program that does
 // one thing and leaves calls and waits; one with a loop of its own asks in a coroutine. The daemon never uses it except
 // to see whether somebody answers on its socket already. It is also where both sides get what they must agree on: the
-// frame limits and how a path becomes an address. Source: docs/control.md.
+// frame limits and how a path becomes an address. Source: docs/reference/control.md.
 #pragma once
 
 #include <sys/types.h>

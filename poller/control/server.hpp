@@ -1,5 +1,5 @@
 // The control socket's server: accepts connections of our own user, cuts lines, parses one JSON object a line, and
-// writes the answer. What a verb means is the Handler's business (verbs.hpp). Source: docs/control.md. Invariants: no
+// writes the answer. What a verb means is the Handler's business (verbs.hpp). Source: docs/reference/control.md. Invariants: no
 // frame over the limit is ever buffered; a slow, idle or hostile client costs one bounded connection and nothing else;
 // the socket file is replaced only when nobody answers on it; every request that arrived as a complete line is carried
 // out, also when its sender did not wait for the answer. The executor must be one that runs one thing at a time (an

@@ -197,7 +197,7 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
   services_.telemetry.emit(Event::control_command, {{"type", envelope.verb}, {"by", envelope.by}});
   const Verb* verb = find(envelope.verb);
   if (verb == nullptr)
-    co_return refuse("verb.unknown", "there is no verb \"" + envelope.verb + "\"; docs/control.md lists them");
+    co_return refuse("verb.unknown", "there is no verb \"" + envelope.verb + "\"; docs/reference/control.md lists them");
   if (envelope.tools) {
     auto said = as_the_lead(*verb, request);
     if (!said) co_return refuse(said.error());
@@ -210,7 +210,7 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
 
 Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request) const {
   if (verb.lead_says.empty())
-    return Error{"lead.no_tools", "\"" + std::string(verb.name) + "\" is no tool of a lead's; docs/mcp.md lists them"};
+    return Error{"lead.no_tools", "\"" + std::string(verb.name) + "\" is no tool of a lead's; docs/reference/mcp.md lists them"};
   const auto* named = request.if_contains("team");
   TRY(const auto team, team_of(named != nullptr && named->is_string() ? std::string(named->get_string()) : ""));
   const auto& context = team->context();

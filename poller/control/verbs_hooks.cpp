@@ -1,5 +1,5 @@
-// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/wire.md W25;
-// docs/control.md.
+// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/reference/wire.md W25;
+// docs/reference/control.md.
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <set>

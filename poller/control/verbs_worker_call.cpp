@@ -1,5 +1,5 @@
 // The verb `worker_call`: what the rules of a worker's team say about a call that its client is about to make. Sources:
-// docs/wire.md W25 (PreToolUse); docs/control.md.
+// docs/reference/wire.md W25 (PreToolUse); docs/reference/control.md.
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"

@@ -1,6 +1,6 @@
 // The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting
 // responsibility for a message means that its row is committed here; nothing is marked read, answered or delivered
-// before that. This class owns the file and its transactions and gives out its tables; docs/ledger.md describes those
+// before that. This class owns the file and its transactions and gives out its tables; docs/reference/ledger.md describes those
 // for people, who may read the file with `sqlite3` at any time. Invariants: what a team takes in of one look is there as
 // a whole or not at all, also when several teams share a transaction (docs/adr/0003, 0015); request states only move
 // along handlers::transition; the words of what is owed never change; a row is read as it was written or not at all. A

@@ -1,5 +1,5 @@
 // Which version of a file or folder a look met, and whether a later look can tell it from the next. A stat is all it
-// needs. Source: docs/wire.md W13 (peers rewrite in place or by rename).
+// needs. Source: docs/reference/wire.md W13 (peers rewrite in place or by rename).
 #pragma once
 
 #include "poller/clock.hpp"

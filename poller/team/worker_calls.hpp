@@ -1,7 +1,7 @@
 // Tool calls of workers, judged by the team's rules before the worker asks anybody: its client's hook tells of each.
 // Whose session it is is looked up in what the kernel knows of the hook's process; where the client covers its command
 // line, in the roster's session or pane. An allow or deny by rule is recorded before it is answered; what no rule
-// decides is neither, and goes its usual way. Sources: docs/wire.md W25; docs/adr/0022.
+// decides is neither, and goes its usual way. Sources: docs/reference/wire.md W25; docs/adr/0022.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -121,7 +121,7 @@ struct InboxChanged : AboutInbox {
 };
 BOOST_DESCRIBE_STRUCT(InboxChanged, (AboutInbox), (count))
 
-/// A message of a shared box as its writer spelled it (docs/mailboxes.md); null where there is none.
+/// A message of a shared box as its writer spelled it (docs/reference/mailboxes.md); null where there is none.
 struct BoxMessage {
   boost::json::value message;
   std::optional<bool> new_mailbox;  // true: nobody had read there before

@@ -1,6 +1,6 @@
 // Requests: what the daemon is asked over its control socket, a record for each verb. A request names its verb, what it
 // is about, its fields and the record of its answer; the daemon's function takes it, and whoever asks fills it in. A field
-// that is as it is here is left out on the wire (docs/control.md). `team` may be left out where the daemon serves one
+// that is as it is here is left out on the wire (docs/reference/control.md). `team` may be left out where the daemon serves one
 // team; `by` is who asks, for the record.
 #pragma once
 

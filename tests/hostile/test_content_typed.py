@@ -1,7 +1,7 @@
 """T-TYPED: every kind of message with each of its fields missing, of every other type, oversized, contradicted and in its other
 spelling; ids that nobody would echo; what only a lead may say, said by others; and texts that only look like a message.
 
-The table is made from the shapes in docs/protocol.md, a case an entry, all of them in one inbox and one run. The well-formed asks in it are
+The table is made from the shapes in docs/reference/protocol.md, a case an entry, all of them in one inbox and one run. The well-formed asks in it are
 ones that the rules ALLOW: whatever a mutation gets that it should not get is an allowance without a rule, and the oracle says so.
 """
 

@@ -25,7 +25,7 @@ ROWS = {
     1: ("a worker sends what only a lead may say: modes, rules, answers", {
         "hostile/test_content_typed.py": ["test_every_kind_with_every_field_spoilt_from_every_side", "test_what_only_a_lead_may_say_is_reported_where_others_wrote_it"],
         "unit/handlers/direction_test.cpp": ["every cell of the direction table is as drawn, and every type has a line",
-                                             "docs/protocol.md shows the same table, every cell once"],
+                                             "docs/reference/protocol.md shows the same table, every cell once"],
         "integration/test_refusals.py": ["test_orders_that_only_a_leader_gives"]}),
     2: ("a worker suggests a permanent rule for the whole account", {
         "hostile/test_threats.py": ["test_row_02_what_a_worker_suggests_is_shown_and_never_echoed"],

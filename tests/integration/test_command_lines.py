@@ -2,7 +2,7 @@
 names by the way, each command and each option is one of ours.
 
 `claude` and `my-lead` are stand-ins found first in PATH. What builds, tests or measures the project is only looked for, since it runs
-these tests; recipes of docs/leads.md have a test of their own (test_leads_doc.py).
+these tests; recipes of docs/how-to/deliver-to-your-lead.md have a test of their own (test_leads_doc.py).
 """
 
 import os
@@ -254,9 +254,9 @@ class Mentions(unittest.TestCase):
                               if re.fullmatch(r"--[a-z-]+", word) and word not in offered(*here, "--") | {"--version", "--help"}]
         self.assertEqual(wrong, [])
         self.assertGreater(seen, 60)
-        table = re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.M)
+        table = re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8"), re.M)
         told = {word for cell in table for word in re.findall(r"`([a-z-]+)", cell)}
-        self.assertEqual(offered("") - told, set(), "commands that docs/commands.md leaves out")
+        self.assertEqual(offered("") - told, set(), "commands that docs/reference/commands.md leaves out")
 
 
 if __name__ == "__main__":

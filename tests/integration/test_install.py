@@ -44,7 +44,7 @@ class Install(ProcessTest):
                   "share/man/man1/inbox-poller.1", "share/man/man1/inbox-poller-approve.1", "share/man/man5/inbox-poller.toml.5",
                   "share/bash-completion/completions/inbox-poller", "share/zsh/vendor-completions/_inbox-poller",
                   "share/fish/vendor_completions.d/inbox-poller.fish", "share/doc/inbox-poller/README.md",
-                  "share/doc/inbox-poller/docs/guide.md", "share/doc/inbox-poller/docs/pictures/demo.svg",
+                  "share/doc/inbox-poller/docs/concepts.md", "share/doc/inbox-poller/docs/pictures/demo.svg",
                   "share/doc/inbox-poller/examples/front.toml", "share/doc/inbox-poller/examples/metrics/rules.yml"}
         self.assertEqual(wanted - have, set())
         self.assertEqual([path for path in have if "/dev/" in path or "/adr/" in path], [])
@@ -68,12 +68,12 @@ class Install(ProcessTest):
                     good += 1
             self.assertEqual(re.sub(link, r"\1", text), re.sub(link, r"\1", (ROOT / path.relative_to(doc)).read_text("utf-8")), path.name)
         self.assertGreater(good, 100)
-        self.assertIn("(../../../../lib/systemd/user/inbox-poller.service)", (doc / "docs" / "install.md").read_text("utf-8"))
+        self.assertIn("(../../../../../lib/systemd/user/inbox-poller.service)", (doc / "docs" / "how-to" / "run-as-a-service.md").read_text("utf-8"))
 
     def page(self, path):
         """inbox-poller.toml(5) has every key of the document, and roff finds nothing wrong with it."""
         text = path.read_text("utf-8").replace("\\-", "-")
-        keys = re.findall(r"^\| `([a-z_.]+)` \|", (ROOT / "docs" / "configuration.md").read_text("utf-8"), re.M)
+        keys = re.findall(r"^\| `([a-z_.]+)` \|", (ROOT / "docs" / "reference" / "configuration.md").read_text("utf-8"), re.M)
         self.assertGreater(len(keys), 60)
         self.assertEqual([key for key in keys if "\\fB%s\\fR" % key not in text], [])
         self.assertNotIn("](", text)
@@ -114,7 +114,7 @@ class Install(ProcessTest):
         doc = root / "usr" / "share" / "doc" / "inbox-poller"
         self.assertRegex(gzip.decompress((doc / "changelog.gz").read_bytes()).decode(), r"^inbox-poller \(0\.9\.0\) ")
         self.assertIn("Apache-2.0", (doc / "copyright").read_text())
-        self.assertIn("](../NEWS.gz)", (doc / "docs" / "install.md").read_text("utf-8"))
+        self.assertIn("](../../NEWS.gz)", (doc / "docs" / "how-to" / "upgrade-back-up-remove.md").read_text("utf-8"))
         self.assertTrue((root / "usr" / "share" / "man" / "man5" / "inbox-poller.toml.5.gz").is_file())
         self.run_here("md5sum", "-c", "--quiet", "DEBIAN/md5sums", expect=None)
         sums = (root / "DEBIAN" / "md5sums").read_text()

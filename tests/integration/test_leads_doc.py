@@ -1,4 +1,4 @@
-"""docs/leads.md, recipe by recipe: what a person copies from there brings a worker's message to that kind of lead.
+"""docs/how-to/deliver-to-your-lead.md, recipe by recipe: what a person copies from there brings a worker's message to that kind of lead.
 
 The programs that a recipe names (`claude`, `my-lead`) are stand-ins found first in PATH; everything else runs as it is written.
 """
@@ -34,7 +34,7 @@ with open(os.environ["GOT"], "a") as got:
 def recipes():
     """name -> (toml, command or None), in the order of the document."""
     found = {}
-    for part in re.split(r"<!-- recipe: ", (ROOT / "docs" / "leads.md").read_text("utf-8"))[1:]:
+    for part in re.split(r"<!-- recipe: ", (ROOT / "docs" / "how-to" / "deliver-to-your-lead.md").read_text("utf-8"))[1:]:
         name, rest = part.split(" -->", 1)
         rest = rest.split("\n## ")[0]
         toml = re.search(r"```toml\n(.*?)```", rest, re.S).group(1)

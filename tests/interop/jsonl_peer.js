@@ -1,4 +1,4 @@
-// A worker of a JSONL team, written from docs/mailboxes.md ("The lines") alone: node jsonl_peer.js FOLDER NAME.
+// A worker of a JSONL team, written from docs/reference/mailboxes.md ("The lines") alone: node jsonl_peer.js FOLDER NAME.
 // It takes the same orders as jsonl_peer.py and reports the same events; the head of that file lists them. It shares no code with it,
 // and writes its lines as JSON.stringify does: everything but controls and quotes as raw UTF-8.
 'use strict';

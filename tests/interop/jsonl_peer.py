@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker of a JSONL team, written from docs/mailboxes.md ("The lines") alone: jsonl_peer.py FOLDER NAME.
+"""A worker of a JSONL team, written from docs/reference/mailboxes.md ("The lines") alone: jsonl_peer.py FOLDER NAME.
 
 Not a fake that tests steer from inside: a process of its own that knows files only. Standard input takes one JSON object a line:
 

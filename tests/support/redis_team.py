@@ -1,5 +1,5 @@
 """A team whose mail is in a Redis, with a daemon that delivers the mail of one of them; the others write and read what stands in
-docs/redis.md with a client of the test's own."""
+docs/how-to/redis.md with a client of the test's own."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A team's folder as its peers keep it: roster, inboxes, locks, entries. The second, independent reading of docs/protocol.md.
+"""A team's folder as its peers keep it: roster, inboxes, locks, entries. The second, independent reading of docs/reference/protocol.md.
 
 Nothing here shares code or constants with the program under test; where the two disagree, one of them is wrong.
 Python 3.9 or newer, standard library only.

@@ -1,6 +1,6 @@
 """What peers may have written before anybody looked: a lead's inbox with everything in it, from a seed.
 
-The entries are those of docs/protocol.md in the spellings of both generations and of other tools; beside them duplicates, strangers,
+The entries are those of docs/reference/protocol.md in the spellings of both generations and of other tools; beside them duplicates, strangers,
 forgeries, orders that only a lead may give, entries that are none, members we do not know, and numbers that no double holds.
 """
 

@@ -1,5 +1,5 @@
 // What each thing that was seen means: pure, one small function a check, findings out. Nothing is looked at here
-// (look.hpp does that) and nothing is ever changed. Source: docs/wire.md W1 to W12.
+// (look.hpp does that) and nothing is ever changed. Source: docs/reference/wire.md W1 to W12.
 #pragma once
 
 #include <boost/json/object.hpp>

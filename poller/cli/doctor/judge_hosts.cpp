@@ -21,7 +21,7 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
       findings.push_back({Severity::error, "hosts.engine",
                           trouble + ", for " + span_text(now - hosts.trouble_since_ms) +
                               ": mail for other hosts waits in this host's ledger",
-                          engine, "see to it; docs/hosts.md, \"When the engine is gone\""});
+                          engine, "see to it; docs/how-to/several-machines.md, \"When the engine is gone\""});
     if (hosts.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "hosts.slow",
                           round_trip_text(hosts) + ": letters and answers to other hosts wait for it", engine,
@@ -29,7 +29,7 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
     if (const std::string full = printable(hosts.full); !full.empty())
       findings.push_back({Severity::error, "hosts.full", full, engine, look});
     for (const auto& worry : hosts.worries)
-      findings.push_back({Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/redis.md"});
+      findings.push_back({Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/how-to/redis.md"});
     const bool led = is_led(hosts), was_led = !hosts.leader.empty();
     findings.push_back({led ? Severity::ok : Severity::error, "hosts.leader", (led ? "led by " : "") + leader_text(hosts), engine,
                         !was_led ? "start the daemon on a host that `leads` under [hosts] names" : ""});

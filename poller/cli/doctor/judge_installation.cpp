@@ -41,7 +41,7 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured, co
   for (const std::string& warning : loaded.warnings) {
     const bool slip = is_slip(warning);
     findings.push_back({slip ? Severity::warning : Severity::note, slip ? "config.slip" : "config.warning", warning, "",
-                        slip ? "change the line; docs/rules.md says what each form means" : ""});
+                        slip ? "change the line; docs/reference/rules.md says what each form means" : ""});
   }
   if (loaded.problems.empty())
     findings.push_back({Severity::ok, "config",

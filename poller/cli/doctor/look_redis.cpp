@@ -19,8 +19,8 @@ constexpr const char* most_boxes = "500";
 
 std::string mend_of(const Error& error, const config::TeamConfig& config) {
   if (error.code == "exchange.down") return "start it, or check engine under [team] in " + printable(config.source);
-  if (error.code == "exchange.denied") return "user= and secret= in engine under [team] in " + printable(config.source) + ", and its users: docs/redis.md";
-  if (error.code == "exchange.unfit") return "its settings: docs/redis.md";
+  if (error.code == "exchange.denied") return "user= and secret= in engine under [team] in " + printable(config.source) + ", and its users: docs/how-to/redis.md";
+  if (error.code == "exchange.unfit") return "its settings: docs/how-to/redis.md";
   return "";
 }
 
@@ -70,13 +70,13 @@ Section examine_redis(const config::TeamConfig& config, const operations::Status
   }
   findings.push_back({Severity::ok, "redis.reached", "Redis answers", place, ""});
   for (const std::string& worry : redis.connection().facts().worries())
-    findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/redis.md"});
+    findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/how-to/redis.md"});
   if (const auto* team = served_in(status, config.team.name)) {
     const bool is_read = team->roster.state != "unreadable";
     if (!is_read || team->inbox.state == "fault")
       findings.push_back({Severity::error, "redis.not_taken",
                           printable(is_read ? team->inbox.detail : team->roster.detail), place,
-                          "inbox-poller status; docs/mailboxes.md, \"A lead over it\""});
+                          "inbox-poller status; docs/reference/mailboxes.md, \"A lead over it\""});
   }
   for (const RedisReply& box : boxes->parts)
     if (box.at(0).text != config.team.lead) look_at_box(box, place, findings);

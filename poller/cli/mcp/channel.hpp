@@ -1,6 +1,6 @@
 // Pushing messages into a session, for clients that have such a thing ("claude/channel"). Nothing acknowledges an event:
 // it counts as delivered by assumption after a minute, unless the session calls `ack` with the key that it carries.
-// After three such in a row nothing more goes this way until somebody calls it. Source: docs/mcp.md.
+// After three such in a row nothing more goes this way until somebody calls it. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,7 +1,7 @@
 // The permission prompts of the session that a channel pushes into ("claude/channel/permission"). The client shows us
 // only the beginning of what is to run, so no rule judges it: it is put before a person, as an open ask of the lead's.
 // The dialog stays open meanwhile, and the first answer wins. Invariant: nothing but a person's word goes back; a
-// deadline, a fault, and an approval of another input leave the dialog as it is. Source: docs/mcp.md.
+// deadline, a fault, and an approval of another input leave the dialog as it is. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

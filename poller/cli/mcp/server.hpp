@@ -1,7 +1,7 @@
 // One client's conversation: requests in, answers out, calls side by side. It has no process around it (serve.hpp
 // has). A message that was handed out is only offered. It is taken when the client has read the answer out of the pipe
 // and then asks for something else, or ends its side of the conversation while it lives; it is given back when the call
-// was cancelled, when the client died, and after `ack_within`. Source: docs/mcp.md.
+// was cancelled, when the client died, and after `ack_within`. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/cancellation_signal.hpp>

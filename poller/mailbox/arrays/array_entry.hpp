@@ -1,4 +1,4 @@
-// One entry of an array inbox: how agent clients spell a message there. Source: docs/wire.md W6.
+// One entry of an array inbox: how agent clients spell a message there. Source: docs/reference/wire.md W6.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 // that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
 // could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
 // may write to is refused. The team's folders are opened anew for every call, or once for the looks of a poll: they
-// appear, vanish and are replaced at any time. Source: docs/wire.md W1, W6, W7, W9 to W14.
+// appear, vanish and are replaced at any time. Source: docs/reference/wire.md W1, W6, W7, W9 to W14.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>

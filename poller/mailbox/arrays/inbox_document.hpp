@@ -1,7 +1,7 @@
 // The bytes of one inbox file and what one scan of them tells: where each entry lies, its key, and the place of its
 // `read` value. No DOM; an entry the ledger already knows costs nothing more than the scan. Invariant: every splice
 // leaves all bytes outside the changed values identical (peers' unknown fields, number spelling, order, line ends, a
-// BOM). Source: docs/wire.md W6 to W8.
+// BOM). Source: docs/reference/wire.md W6 to W8.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // One file of a team at one moment: its bytes, which version they are, and whether a later look can tell that version
 // from the next. And temporary files, from which a new version is made by rename. What it is not: about locks or
-// messages. Source: docs/wire.md W13 (peers rewrite in place or by rename), W14.
+// messages. Source: docs/reference/wire.md W13 (peers rewrite in place or by rename), W14.
 #pragma once
 
 #include <optional>

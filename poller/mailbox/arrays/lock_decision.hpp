@@ -1,7 +1,7 @@
 // What to do about something that stands at a lock path: pure, from what was seen and for how long it has not changed.
 // A lock of our protocol is a directory; its holder touches it every 5 s. "Abandoned" is judged on our own monotonic
 // clock, by the same (inode, mtime) having been seen for long enough: neither a wall clock that jumps nor an mtime in
-// the future (which locks every peer out for good) can fool that. Source: docs/wire.md W9, W12 (other tools'
+// the future (which locks every peer out for good) can fool that. Source: docs/reference/wire.md W9, W12 (other tools'
 // lock files).
 #pragma once
 

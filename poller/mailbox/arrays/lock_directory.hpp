@@ -4,7 +4,7 @@
 // contents, a link, a large file); a lock that is no longer ours is never removed by us. The known weakness of the
 // protocol is kept, not widened: of two waiters that judge a lock abandoned at the same moment both may believe to own
 // it. We look again right before removing one, and holders check `still_ours()` before they commit. Source:
-// docs/wire.md W9, W10.
+// docs/reference/wire.md W9, W10.
 #pragma once
 
 #include <map>

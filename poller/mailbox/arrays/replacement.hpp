@@ -1,6 +1,6 @@
 // Putting a new version of a file in the place of the one that was read, under its lock, if it is still that one; and
 // the outcomes that this and its surroundings can have. Invariant: the new bytes are on the disk before the lock is
-// taken; under it there is a look and an exchange of names. Source: docs/wire.md W14.
+// taken; under it there is a look and an exchange of names. Source: docs/reference/wire.md W14.
 #pragma once
 
 #include <optional>

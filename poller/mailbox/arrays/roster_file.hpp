@@ -1,7 +1,7 @@
 // A team's roster as its clients keep it, `config.json`, guarded by `config.json.lock`.
 // Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it or put in. A file that holds nothing is
 // filled again with what was last seen in it, and only when it is that very file and stays empty; what is torn is a
-// person's to repair. Source: docs/wire.md W3, W13.
+// person's to repair. Source: docs/reference/wire.md W3, W13.
 #pragma once
 
 #include <functional>

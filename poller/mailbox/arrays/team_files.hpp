@@ -1,7 +1,7 @@
 // What a worker leaves behind in its team's task list: tasks that it owns.
 // Invariants: those of arrays_mailbox.hpp; of each task only the owner and the status change. All tasks of a list are
 // guarded by one lock, the directory `.lock.lock` (beside `.lock`, the empty file that it is named after).
-// Source: docs/wire.md W5.
+// Source: docs/reference/wire.md W5.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 //   tmp/  <actor>/new/  <actor>/cur/  tasks/open/  tasks/claimed/<actor>/  tasks/done/  tasks/dead/
 // Invariants: a file appears under its name complete and on the disk, or not at all; it is changed only where it still
 // stands (an exchange, never a rename onto a name that may be gone); no link is followed below the root.
-// Source: docs/mailboxes.md, docs/adr/0033-maildir-and-tasks.md.
+// Source: docs/reference/mailboxes.md, docs/adr/0033-maildir-and-tasks.md.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 //   open/ --claim--> claimed/<actor>/ --complete--> done/      --abandon, sweep--> open/, or dead/ after some attempts
 // Invariants: a task stands in one place; who has it is decided by one rename; what a holder writes is written over the
 // claimed file as it was read, so that a holder who has lost it notices; what is in done/ is never done again by us;
-// a result that comes too late is kept in dead/. Peers do less (docs/mailboxes.md has what that costs), and their
+// a result that comes too late is kept in dead/. Peers do less (docs/reference/mailboxes.md has what that costs), and their
 // half-done claims and completions are mended here.
 #pragma once
 

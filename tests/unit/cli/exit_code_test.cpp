@@ -1,4 +1,4 @@
-// What a command leaves with depends on the mistake: the table of docs/operations.md.
+// What a command leaves with depends on the mistake: the table of docs/reference/exit-codes.md.
 #include "poller/cli/exit_code.hpp"
 
 #include "poller/control/client.hpp"

@@ -117,8 +117,8 @@ TEST_CASE("where the worker's folder or the home is not known, a restriction mee
   CHECK(judge_tool(edits, "Bash", R"({"command":"sort -o x y"})", {"", ""}, Action::ask).action == Action::ask);
 }
 
-TEST_CASE("docs/rules.md shows the table of programs as it is") {
-  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/rules.md");
+TEST_CASE("docs/reference/programs.md shows the table of programs as it is") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/programs.md");
   std::stringstream text;
   text << file.rdbuf();
   std::string table = "| Programs | Operands | Options |\n|---|---|---|\n";
@@ -131,8 +131,8 @@ TEST_CASE("docs/rules.md shows the table of programs as it is") {
   CHECK(text.str().find(table) != std::string::npos);
 }
 
-TEST_CASE("docs/rules.md shows what is protected and what takes plain arguments as it is") {
-  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/rules.md");
+TEST_CASE("docs/reference/rules.md shows what is protected and what takes plain arguments as it is") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/rules.md");
   std::stringstream text;
   text << file.rdbuf();
   std::string places = "| Where | Names |\n|---|---|\n";

@@ -94,7 +94,7 @@ std::string place_name(Place place) {
   return "?";
 }
 
-/// What a cell of docs/protocol.md means.
+/// What a cell of docs/reference/protocol.md means.
 std::string word(const std::string& cell) {
   static const std::map<std::string, std::string> words{{"judged", "ask"},
                                                         {"answer", "answer"},
@@ -147,8 +147,8 @@ TEST_CASE("every cell of the direction table is as drawn, and every type has a l
   CHECK(lines.size() == payload_of.size());
 }
 
-TEST_CASE("docs/protocol.md shows the same table, every cell once") {
-  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/protocol.md");
+TEST_CASE("docs/reference/protocol.md shows the same table, every cell once") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/protocol.md");
   REQUIRE(file);
   const auto payload_of = payloads();
   std::set<std::pair<std::string, std::string>> shown;

@@ -1,4 +1,4 @@
-// The busy/idle gate, cell by cell, as code, as it is drawn here and as docs/architecture.md shows it.
+// The busy/idle gate, cell by cell, as code, as it is drawn here and as docs/dev/architecture.md shows it.
 #include "handlers/gate.hpp"
 
 #include <filesystem>
@@ -68,8 +68,8 @@ TEST_CASE("every cell of the gate's table is as drawn, and every event has a lin
   CHECK(lines.size() == schema::values<LeadEvent>.size());
 }
 
-TEST_CASE("docs/architecture.md shows the gate's table, every event once") {
-  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/architecture.md");
+TEST_CASE("docs/dev/architecture.md shows the gate's table, every event once") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/dev/architecture.md");
   REQUIRE(file);
   std::set<LeadEvent> shown;
   std::string line;

@@ -1,4 +1,4 @@
-// What proves that a hook's output reached the model: cell by cell as code, as it is drawn here and as docs/leads.md
+// What proves that a hook's output reached the model: cell by cell as code, as it is drawn here and as docs/reference/hooks.md
 // shows it.
 #include "handlers/hook_proof.hpp"
 
@@ -88,8 +88,8 @@ TEST_CASE("every cell of what proves a hook's output is as drawn") {
   compare(lines, "");
 }
 
-TEST_CASE("docs/leads.md shows the same table of what proves a hook's output") {
-  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/leads.md");
+TEST_CASE("docs/reference/hooks.md shows the same table of what proves a hook's output") {
+  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/hooks.md");
   REQUIRE(document);
   compare(document, "way  transcript ");
 }

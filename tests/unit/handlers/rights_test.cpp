@@ -1,4 +1,4 @@
-// What we may do in a team, cell by cell: as code, as it is drawn here and as docs/protocol.md shows it.
+// What we may do in a team, cell by cell: as code, as it is drawn here and as docs/reference/protocol.md shows it.
 #include "handlers/rights.hpp"
 
 #include <filesystem>
@@ -76,8 +76,8 @@ TEST_CASE("every cell of the table of rights is as drawn, and every right has a 
   CHECK(lines.size() == right_count);
 }
 
-TEST_CASE("docs/protocol.md shows the table of rights, every right once") {
-  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/protocol.md");
+TEST_CASE("docs/reference/protocol.md shows the table of rights, every right once") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/protocol.md");
   REQUIRE(file);
   std::set<std::string> shown;
   std::string line;

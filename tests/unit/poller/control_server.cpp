@@ -121,7 +121,7 @@ TEST_CASE("what is not a JSON object is refused by name and the connection goes 
 }
 
 TEST_CASE("a line of exactly 64 KiB is taken, one byte more is refused and closes the connection") {
-  constexpr std::size_t most = std::size_t{64} << 10;  // docs/control.md
+  constexpr std::size_t most = std::size_t{64} << 10;  // docs/reference/control.md
   const TempDir dir;
   ServerThread server(dir / "s");
   std::string request = R"({"verb":"echo","n":1,"fill":""})";

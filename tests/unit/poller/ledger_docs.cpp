@@ -1,4 +1,4 @@
-// What docs/ledger.md says of the tables, and that its queries run.
+// What docs/reference/ledger.md says of the tables, and that its queries run.
 #include <vector>
 
 #include "ledger_support.hpp"
@@ -7,7 +7,7 @@
 namespace inbox_poller::poller::ledger_test::ledger_docs_test {
 namespace {
 
-std::string page() { return read_file((std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/ledger.md").string()); }
+std::string page() { return read_file((std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/ledger.md").string()); }
 
 /// The texts between ```sql and ```.
 std::vector<std::string> blocks(const std::string& text) {
@@ -23,7 +23,7 @@ bool is_query(const std::string& block) { return block.starts_with("SELECT"); }
 
 }  // namespace
 
-TEST_CASE("docs/ledger.md shows every table and view as they are made, and no other") {
+TEST_CASE("docs/reference/ledger.md shows every table and view as they are made, and no other") {
   const auto text = page();
   std::string made;
   for (const auto& table : described_tables()) made += table.sql;
@@ -33,7 +33,7 @@ TEST_CASE("docs/ledger.md shows every table and view as they are made, and no ot
   CHECK(shown == made);
 }
 
-TEST_CASE("every query of docs/ledger.md runs, and finds something in a ledger that has something of everything") {
+TEST_CASE("every query of docs/reference/ledger.md runs, and finds something in a ledger that has something of everything") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
   auto ledger = must(Ledger::open(path));

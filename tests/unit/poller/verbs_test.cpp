@@ -1,4 +1,4 @@
-// The verbs of the control socket (docs/control.md) against a team that is really served: what they answer, what they
+// The verbs of the control socket (docs/reference/control.md) against a team that is really served: what they answer, what they
 // change, and in which role they are refused.
 #include "poller/control/verbs.hpp"
 

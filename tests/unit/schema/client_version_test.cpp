@@ -46,8 +46,8 @@ TEST_CASE("what a client calls itself in its hooks' environment names its versio
   }
 }
 
-TEST_CASE("docs/leads.md shows the table of what clients do, each row once and in its order") {
-  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/leads.md");
+TEST_CASE("docs/reference/hooks.md shows the table of what clients do, each row once and in its order") {
+  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/reference/hooks.md");
   REQUIRE(document);
   std::vector<std::string> shown;
   std::string line;

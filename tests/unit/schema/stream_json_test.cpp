@@ -1,4 +1,4 @@
-// The lines of a headless client, as docs/wire.md W26 tells them.
+// The lines of a headless client, as docs/reference/wire.md W26 tells them.
 #include "schema/stream_json.hpp"
 
 #include <boost/json.hpp>
