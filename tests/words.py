@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""How plain the documents are: a ratchet over measures that separate ours from documents that strangers understand (docs/dev/style.md).
+
+words.py ROOT        leaves with 1 where a group of documents is above a limit of its, or a limit is higher than it need be
+words.py ROOT --all  prints the measures of each document as well
+words.py --self-test measures texts whose measures are known
+
+Only prose counts: no code, table, heading, comment or made block. A piece of code is one word. The measures:
+  long      sentences of more than 25 words, of 100
+  odd       sentences that begin with What, Who, Of, So and their like, of 100
+  pronouns  of 100 words; the reader's own (you, your) is none of them
+  chains    `;` and `:` of 100 sentences
+  you       you and your, of 1,000 words: the more the better, so this limit is a floor
+"""
+
+import pathlib
+import re
+import sys
+
+LONG = 25  # words
+ODD = set("what who whoever whose whom whatever whichever of so that those where wherever such neither likewise which whether why".split())
+PRONOUNS = set("""it its itself they them their theirs themselves he him his himself she her hers we us our ours ourselves this that these those
+    who whom whose whoever which what whatever somebody someone something nobody anybody anyone anything everybody everyone everything
+    one ones none such neither either both another others""".split())
+# group -> (documents, limits). A limit is the measure of today, rounded up (of `you`, down); it only ever gets stricter.
+GROUPS = {}
+MEASURES = ("long", "odd", "pronouns", "chains", "you")
+SLACK = {"long": 1.5, "odd": 1.0, "pronouns": 0.4, "chains": 4, "you": 4}  # how far a limit may be from its measure before it is to follow
+
+
+def prose(text):
+    """The paragraphs and items, each as one line."""
+    text = re.sub(r"<!-- (\w+): made by .*?<!-- end of \1 -->", "", text, flags=re.S)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"^(\s*)```.*?^\s*```", "", text, flags=re.S | re.M)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"``[^`]+``|`[^`]*`", "code", text)
+    piece = []
+    for line in text.split("\n") + [""]:
+        item = re.match(r"\s*([*+-]|\d+\.) ", line)
+        skip = not line.strip() or line.lstrip().startswith(("|", "#"))
+        if (item or skip) and piece:
+            yield " ".join(piece)
+            piece = []
+        if not skip:
+            piece.append(line[item.end():].strip() if item else line.strip())
+
+
+def sentences(text):
+    for piece in prose(text):
+        for sentence in re.split(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*]*(?:[A-Z0-9]|code\b))", piece.replace("**", "")):
+            if re.search(r"[A-Za-z]", sentence):
+                yield sentence
+
+
+def words_of(sentence):
+    return re.findall(r"[A-Za-z0-9][\w'’./%-]*", sentence)
+
+
+def measure(texts):
+    said = [sentence for text in texts for sentence in sentences(text)]
+    words = [word.lower().rstrip(".") for sentence in said for word in words_of(sentence)]
+    firsts = [(words_of(sentence) or [""])[0].lower() for sentence in said]
+    marks = sum(len(re.findall(r"[;:](?=\s|$)", sentence)) for sentence in said)
+    count, total = max(len(said), 1), max(len(words), 1)
+    return {
+        "long": 100 * sum(len(words_of(sentence)) > LONG for sentence in said) / count,
+        "odd": 100 * sum(first in ODD for first in firsts) / count,
+        "pronouns": 100 * sum(word in PRONOUNS for word in words) / total,
+        "chains": 100 * marks / count,
+        "you": 1000 * sum(word in ("you", "your", "yours", "yourself") for word in words) / total,
+    }
+
+
+def documents(root, patterns):
+    return sorted({path for pattern in patterns for path in root.glob(pattern)})
+
+
+def judge(name, found, limits):
+    """What is wrong with a group: above a limit (of `you`: below), or a limit that has become too loose."""
+    for what, limit in limits.items():
+        above, gap = (found[what] < limit, found[what] - limit) if what == "you" else (found[what] > limit, limit - found[what])
+        if above:
+            yield "%s: %s is %.1f; the limit is %g" % (name, what, found[what], limit)
+        elif gap > SLACK[what]:
+            yield "%s: %s is %.1f; make its limit of %g stricter" % (name, what, found[what], limit)
+
+
+def row(name, found):
+    return "%-38s" % name + "".join("%10.1f" % found[what] for what in MEASURES)
+
+
+def check(root, groups, verbose):
+    problems, known = [], set()
+    if verbose:
+        print("%-38s" % "" + "".join("%10s" % what for what in MEASURES))
+    for name, (patterns, limits) in groups.items():
+        paths = documents(root, patterns)
+        known |= set(paths)
+        texts = [path.read_text("utf-8") for path in paths]
+        found = measure(texts)
+        problems += judge(name, found, limits) if paths else ["%s: no such documents" % name]
+        if verbose:
+            print(row(name.upper(), found))
+            for path, text in zip(paths, texts):
+                print(row("  " + path.relative_to(root).as_posix(), measure([text])))
+    every = {path for path in documents(root, ["*.md", "docs/**/*.md"]) if "adr" not in path.parts}
+    return problems + ["%s: is in no group" % path.relative_to(root).as_posix() for path in sorted(every - known)]
+
+
+def self_test():
+    failed = []
+    cases = [
+        ("long", 50, "One two. W " + "w " * 24 + "w."), ("long", 0, "w " * 24 + "w."), ("odd", 50, "What is there counts. The dog sleeps."),
+        ("odd", 0, "It says what it is."), ("pronouns", 50, "It sleeps."), ("pronouns", 0, "You sleep."), ("chains", 200, "A dog: it eats; it sleeps."),
+        ("chains", 0, "A `;` at 10:30 sleeps."), ("you", 500, "You sleep."), ("you", 0, "They sleep."),
+        ("pronouns", 0, "```\nit it it\n```\n| it | it |\n# It\n<!-- it -->\n<!-- x: made by y -->\nit\n<!-- end of x -->\n"),
+        ("odd", 50, "* What sleeps\n* The dog\n"), ("long", 0, "`" + "w " * 30 + "` is code."), ("odd", 100, "**So** it sleeps."),
+    ]
+    for what, wanted, text in cases:
+        found = measure([text])[what]
+        if abs(found - wanted) > 0.01:
+            failed.append("%s of %r is %g, not %g" % (what, text, found, wanted))
+    good = measure(["The dog sleeps."])
+    bad = dict(good, long=50, you=0)
+    if list(judge("x", good, {"long": 0, "you": 0})) or len(list(judge("x", bad, {"long": 10, "you": 8}))) != 2:
+        failed.append("a limit does not hold")
+    if len(list(judge("x", good, {"long": 10}))) != 1:
+        failed.append("a loose limit is not found")
+    return failed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        problems, good = self_test(), "each measure finds what it is for"
+    else:
+        root = pathlib.Path(next((word for word in sys.argv[1:] if not word.startswith("-")), ".")).resolve()
+        problems, good = check(root, GROUPS, "--all" in sys.argv), "%d groups of documents are as plain as their limits" % len(GROUPS)
+    print("\n".join(problems) or good)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
