@@ -21,7 +21,7 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
       findings.push_back({Severity::error, "hosts.engine",
                           trouble + ", for " + span_text(now - hosts.trouble_since_ms) +
                               ": mail for other hosts waits in this host's ledger",
-                          engine, "see to it; docs/how-to/several-machines.md, \"When the engine is gone\""});
+                          engine, "see to it; docs/how-to/several-machines.md, \"If the engine is gone\""});
     if (hosts.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "hosts.slow",
                           round_trip_text(hosts) + ": letters and answers to other hosts wait for it", engine,
