@@ -8,7 +8,6 @@ these tests; recipes of docs/how-to/deliver-to-your-lead.md have a test of their
 import os
 import pathlib
 import re
-import shlex
 import signal
 import stat
 import subprocess
@@ -158,9 +157,6 @@ class Blocks(World):
         self.answer(self.worker, self.decided)
         self.team.say("ada", "hello")
 
-    def words_of(self, line):
-        return shlex.split(re.sub(r"[|;&].*", "", plain(line)))
-
     def run_block(self, path, lines):
         """As it stands, but that nobody is there to say yes, and that what waits for keys has no terminal."""
         script = []
@@ -180,7 +176,7 @@ class Blocks(World):
         ran = 0
         for path in DOCUMENTS:
             for of, lines in blocks(path):
-                first = self.words_of(lines[0])[0]
+                first = lines[0].split()[0]
                 if of[0] in ("way", "recipe") or "lead run" in lines[0]:
                     continue
                 if path.name == "README.md":
