@@ -22,8 +22,17 @@ ODD = set("what who whoever whose whom whatever whichever of so that those where
 PRONOUNS = set("""it its itself they them their theirs themselves he him his himself she her hers we us our ours ourselves this that these those
     who whom whose whoever which what whatever somebody someone something nobody anybody anyone anything everybody everyone everything
     one ones none such""".split())
-# group -> (documents, limits). A limit is the measure of today, rounded up (of `you`, down); it only ever gets stricter.
-GROUPS = {}
+# group -> (documents, limits). A limit is the measure of today, rounded up (of `you`, down); it only ever gets stricter. A document is in
+# the first group that names it.
+GROUPS = {
+    "start": (["README.md", "docs/tutorial.md"], {"long": 1, "odd": 0.5, "pronouns": 5.3, "chains": 17, "you": 57}),
+    "how-to": (["docs/how-to/*.md"], {"long": 1, "odd": 0.5, "pronouns": 5.3, "chains": 13, "you": 16}),
+    "explanation": (["docs/*.md"], {"long": 1, "odd": 0.5, "pronouns": 4.9, "chains": 6, "you": 12}),
+    "reference": (["docs/reference/*.md"], {"long": 1.5, "odd": 0.5, "pronouns": 4.5, "chains": 13, "you": 2}),
+    "development": (["docs/dev/*.md", "CONTRIBUTING.md", "CHANGELOG.md"], {"long": 26, "odd": 8.5, "pronouns": 8.8, "chains": 63, "you": 0}),
+}
+PAGE = {"long": 10, "odd": 3, "pronouns": 6.5, "chains": 30}  # of each document that is not for developers, so that no other one hides it
+FEW = 8  # sentences of a document that is too short for that
 MEASURES = ("long", "odd", "pronouns", "chains", "you")
 SLACK = {"long": 1.5, "odd": 1.0, "pronouns": 0.4, "chains": 4, "you": 4}  # how far a limit may be from its measure before it is to follow
 
@@ -96,15 +105,19 @@ def check(root, groups, verbose):
     if verbose:
         print("%-38s" % "" + "".join("%10s" % what for what in MEASURES))
     for name, (patterns, limits) in groups.items():
-        paths = documents(root, patterns)
+        paths = [path for path in documents(root, patterns) if path not in known]
         known |= set(paths)
         texts = [path.read_text("utf-8") for path in paths]
         found = measure(texts)
         problems += judge(name, found, limits) if paths else ["%s: no such documents" % name]
         if verbose:
             print(row(name.upper(), found))
-            for path, text in zip(paths, texts):
-                print(row("  " + path.relative_to(root).as_posix(), measure([text])))
+        for path, text in zip(paths, texts):
+            place, mine = path.relative_to(root).as_posix(), measure([text])
+            if name != "development" and len(list(sentences(text))) >= FEW:
+                problems += ["%s: %s is %.1f; at most %g" % (place, what, mine[what], most) for what, most in PAGE.items() if mine[what] > most]
+            if verbose:
+                print(row("  " + place, mine))
     every = {path for path in documents(root, ["*.md", "docs/**/*.md"]) if "adr" not in path.parts}
     return problems + ["%s: is in no group" % path.relative_to(root).as_posix() for path in sorted(every - known)]
 

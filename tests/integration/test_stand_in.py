@@ -1,5 +1,5 @@
 """The stand-in itself: it must be as strict as the real client, or the other tests prove nothing. One line an answer, as observed
-of clients 2.1.50 and 2.1.329 (docs/reference/protocol.md, "What a worker accepts")."""
+of clients 2.1.50 and 2.1.329 (docs/reference/protocol.md, "Payloads")."""
 
 import unittest
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A stand-in for one worker process: asks, waits, and accepts exactly what the real client accepts (docs/reference/protocol.md, "What a
-worker accepts"). What the real one would silently ignore, this one ignores too and says so in its log: an answer of the wrong
-shape therefore shows as a worker that waits for ever, as in life.
+"""A stand-in for one worker process: asks, waits, and accepts exactly what the real client accepts (docs/reference/protocol.md,
+"Payloads"). What the real one would silently ignore, this one ignores too and says so in its log: an answer of the wrong shape therefore
+shows as a worker that waits for ever, as in life.
 
 Commands come as JSON lines on standard input, or in a file that grows (--commands); what happened goes as JSON lines to the log,
 with "event":
