@@ -1,7 +1,7 @@
 // Path rules: gitignore patterns against the paths of file tools and redirections. Lexical only: symbolic links are not
 // resolved (this room touches no file, and between our answer and the worker's use a link can change anyway);
-// docs/reference/rules.md says so. Invariant: a grant needs the whole path to match; a restriction also meets everything below a
-// folder that matches, and compares without regard to case, since the file system may do so too.
+// docs/reference/rules.md says so. Invariant: a grant needs the whole path to match; a restriction also meets
+// everything below a folder that matches, and compares without regard to case, since the file system may do so too.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What the arguments of programs do: which options run something, write or read a file, which arguments are paths. One
-// table, in programs_table.cpp, which is the documentation as well (docs/reference/programs.md holds the same rows; a test
-// compares). Programs that are not listed may read any argument that could be a path.
+// table, in programs_table.cpp, which is the documentation as well (docs/reference/programs.md holds the same rows; a
+// test compares). Programs that are not listed may read any argument that could be a path.
 #pragma once
 
 #include <span>
@@ -10,7 +10,8 @@
 
 namespace inbox_poller::config {
 
-/// A row as it is written and shown. The words of `operands` and the marks of `options` are explained in docs/reference/programs.md.
+/// A row as it is written and shown. The words of `operands` and the marks of `options` are explained in
+/// docs/reference/programs.md.
 struct ProgramRow {
   std::string_view names;  // "cat tac", or "git log,show" for subcommands
   std::string_view operands;

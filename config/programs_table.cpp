@@ -1,6 +1,6 @@
-// The table of docs/reference/programs.md, as programs_table.inc holds it: a row a line, programs | operands | options; what is
-// indented goes on. Sources: the manuals of the programs (GNU, BSD where it differs), and public collections of options
-// that execute or write.
+// The table of docs/reference/programs.md, as programs_table.inc holds it: a row a line, programs | operands | options;
+// what is indented goes on. Sources: the manuals of the programs (GNU, BSD where it differs), and public collections of
+// options that execute or write.
 #include <algorithm>
 
 #include "config/programs.hpp"

@@ -1,5 +1,5 @@
-// What a hook's output proves, and what proves that it reached the model: one table (docs/reference/hooks.md shows it). What a
-// hook printed is offered; that the client ran the hook says nothing about the model. Source: docs/adr/0021.
+// What a hook's output proves, and what proves that it reached the model: one table (docs/reference/hooks.md shows it).
+// What a hook printed is offered; that the client ran the hook says nothing about the model. Source: docs/adr/0021.
 #pragma once
 
 #include <optional>

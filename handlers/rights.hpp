@@ -1,5 +1,5 @@
-// What we may do in a team: one total table over how we stand in it, drawn in a test and in docs/reference/protocol.md. How we
-// stand is here and nowhere else: a configuration keeps what the operator wrote. Pure.
+// What we may do in a team: one total table over how we stand in it, drawn in a test and in docs/reference/protocol.md.
+// How we stand is here and nowhere else: a configuration keeps what the operator wrote. Pure.
 #pragma once
 
 #include <string>

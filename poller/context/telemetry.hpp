@@ -1,8 +1,8 @@
 // The daemon's log: one line per state transition, through one function, with an enum of event names. The catalogue
-// with each event's fields and level is docs/reference/log-events.md. JSON lines for programs, readable text for a terminal; both
-// from one Fields. Invariants: one event is one line, whatever the texts in it contain; message bodies are never
-// logged; what looks like a secret is masked. Levels by consequence: warn is somebody else's fault, handled; error is
-// ours and will be retried; critical stops us.
+// with each event's fields and level is docs/reference/log-events.md. JSON lines for programs, readable text for a
+// terminal; both from one Fields. Invariants: one event is one line, whatever the texts in it contain; message bodies
+// are never logged; what looks like a secret is masked. Levels by consequence: warn is somebody else's fault, handled;
+// error is ours and will be retried; critical stops us.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
 // Cutting what a connection of the control socket received into requests: one line each, one JSON object a line.
-// Pure: no socket, no clock. Invariant: never more than one byte over the limit is kept. Source: docs/reference/control.md.
+// Pure: no socket, no clock. Invariant: never more than one byte over the limit is kept. Source:
+// docs/reference/control.md.
 #pragma once
 
 #include <boost/json/object.hpp>

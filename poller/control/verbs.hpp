@@ -1,4 +1,5 @@
-// What the verbs of the control socket mean (docs/reference/control.md). One class knows them all; the server knows none.
+// What the verbs of the control socket mean (docs/reference/control.md). One class knows them all; the server knows
+// none.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,5 +1,6 @@
 // The lines of the protocol: what one means, and how ours are written. Pure. One JSON-RPC message a line; batches are
-// not part of it. Source: the public specification, revisions 2025-06-18, 2025-11-25 and 2026-07-28; docs/reference/mcp.md.
+// not part of it. Source: the public specification, revisions 2025-06-18, 2025-11-25 and 2026-07-28;
+// docs/reference/mcp.md.
 #pragma once
 
 #include <boost/json/object.hpp>
