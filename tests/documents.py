@@ -134,6 +134,14 @@ def no_fields(root, text):
                 yield text.count("\n", 0, found.start()) + 1, "jq is asked for .%s, which no record has" % name
 
 
+def disordered(text):
+    """Terms of the glossary stand in the order of the alphabet, each once."""
+    terms = [(cells(line)[0].lower(), number) for number, line, code in lines_of(text) if line.startswith("| ") and not code]
+    for (before, _), (term, number) in zip(terms[1:], terms[2:]):
+        if term <= before:
+            yield number, "%s stands after %s" % (term, before)
+
+
 def unlisted(folder):
     """Records that the index of their folder does not name."""
     index = folder / "README.md"
@@ -149,7 +157,8 @@ def check(root):
         problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
-        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
+        found = [disordered(text)] if path.name == "glossary.md" else []
+        for found in (*found, widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     for path in sorted((root / "poller" / "cli").rglob("*.cpp")):  # the help texts
         problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in no_fields(root, path.read_text("utf-8"))]
@@ -192,6 +201,9 @@ def self_test():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "README.md").write_text("word\n" * (MAX_README + 1), "utf-8")
         failed = [] if any("more than" in problem for problem in check(pathlib.Path(folder))) else ["not found: a long README.md"]
+    table = "| Term | Meaning |\n|---|---|\n| ask | x |\n| %s | y |\n"
+    failed += [] if list(disordered(table % "alias")) and list(disordered(table % "ask")) else ["not found: a glossary without order"]
+    failed += list(disordered(table % "box"))
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "0001-x.md").write_text("# 1. X\n", "utf-8")
         failed += [] if unlisted(pathlib.Path(folder)) else ["not found: a record that no index names"]
