@@ -116,7 +116,8 @@ class TlsLink final : public StreamLink<asio::ssl::stream<tcp::socket>> {
     error_code problem = co_await connect_over_tcp();
     if (problem) co_return down(address_, problem);
     stream_.set_verify_mode(asio::ssl::verify_peer, problem);
-    stream_.set_verify_callback(asio::ssl::host_name_verification(address_.host), problem);
+    if (!problem) stream_.set_verify_callback(asio::ssl::host_name_verification(address_.host), problem);
+    if (problem) co_return Error{"exchange.denied", "TLS with Redis at " + address_.shown() + " cannot be checked: " + problem.message()};
     SSL_set_tlsext_host_name(stream_.native_handle(), address_.host.c_str());
     co_await stream_.async_handshake(asio::ssl::stream_base::client, asio::redirect_error(asio::use_awaitable, problem));
     if (!problem) co_return Done{};
@@ -134,6 +135,7 @@ Result<std::shared_ptr<asio::ssl::context>> trusted_by(const EngineAddress& addr
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
   error_code problem;
   context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, problem);
+  if (problem) return Error{"exchange.denied", "TLS 1.0 and 1.1 cannot be turned off: " + problem.message()};
   if (address.ca.empty())
     context->set_default_verify_paths(problem);
   else
