@@ -12,17 +12,17 @@ namespace {
 
 constexpr const char* of_all = "resetkeys resetchannels -@all +ping +info";
 
-/// Each pair of parentheses is what may be done with the keys in it, and with no others.
+/// Rights of a host that may not lead. Each pair of parentheses is a selector: its commands apply to its keys only.
 std::string satellite(const RedisKeys& keys, const std::string& host) {
   const std::string written = keys.stream("*", host);
   const std::string marks = keys.mark(host, "*", "*");
   const std::string read = keys.stream(host_address(host), "*");
   std::string rights = of_all;
-  rights += " (+eval +evalsha +xadd ~" + written + ")";                    // speaks as itself
-  rights += " (+eval +evalsha ~" + written + " ~" + marks + ")";           // with a mark, in one script
+  rights += " (+eval +evalsha +xadd ~" + written + ")";                    // appends to its own streams
+  rights += " (+eval +evalsha ~" + written + " ~" + marks + ")";           // and sets the marker, in one script
   rights += " (+set +exists ~" + marks + ")";
   rights += " (+eval +evalsha +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xinfo|groups +time ~" + read + ")";
-  rights += " (+set ~" + keys.host(host) + ")";                            // tells of itself
+  rights += " (+set ~" + keys.host(host) + ")";                            // sends its heartbeat
   rights += " (+sadd %W~" + keys.of("hosts") + ") (+smembers %R~" + keys.of("hosts") + ")";
   rights += " (+get +getrange +pttl %R~" + keys.of("leader") + " %R~" + keys.of("epoch") + " %R~" + keys.of("born") + " %R~" +
             keys.host("*") + ")";

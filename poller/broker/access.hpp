@@ -1,7 +1,8 @@
-// Who may do what in the engine: the text of an ACL file with one user a host. A host appends to the streams that are
-// named as written by it, reads those that are written to it, and tells of itself; hosts that may lead have the team's
-// keys, and no other's. So who wrote a letter is proven by where it stands, and a host in foreign hands can neither speak
-// as another, nor decide an ask, nor change who leads. What it can do is fill the engine's memory. Pure.
+// The text of a Redis ACL file with one user per host. A host's user may append to the streams that its name ends,
+// read the streams addressed to it, and send its heartbeat. Hosts that may lead have all keys of the team, and of no
+// other team. The stream's name therefore proves the sender of a frame. A hostile host that may not lead cannot speak
+// as another host, decide a request, or change the leader. Its only attack is to fill the memory of Redis.
+// Pure functions.
 #pragma once
 
 #include <string>
@@ -11,16 +12,18 @@
 
 namespace inbox_poller::poller {
 
+/// One host for access_list().
 struct HostAccess {
   std::string host;
   bool may_lead = false;
   std::string password_sha256;  // 64 hexadecimal digits
 };
 
-/// What a host's user is called.
+/// Name of the Redis user of this host, "host-" and the host's name.
 std::string user_of_host(const std::string& host);
 
-/// One line a user, as Redis 7 reads it; `default` is switched off, and `admin` has everything. "name.invalid".
+/// Builds the ACL file, one line per user, in the syntax of Redis 7. The user `default` is disabled; `admin` may do
+/// everything. Errors: "name.invalid" for the team, for a host, or for a host that is listed twice.
 Result<std::string> access_list(const std::string& team, const std::vector<HostAccess>&, const std::string& admin_sha256);
 
 }  // namespace inbox_poller::poller

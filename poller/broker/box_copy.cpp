@@ -22,7 +22,7 @@ constexpr const char* copied_mark_ms = "604800000";
 constexpr const char* one_page = "50";
 constexpr const char* bytes_a_page = "8388608";
 
-/// A name in a folder: from its moment, and from its id where that can stand in a name.
+/// File name from the time and the id; an id that is not a valid name is replaced by its hash.
 std::string file_name(long long ns, const std::string& bytes_of_id) {
   const bool plain = bytes_of_id.size() <= 64 && schema::is_valid_name(bytes_of_id);
   return MaildirRoot::Fresh{ns, plain ? bytes_of_id : schema::content_hash(bytes_of_id).substr(0, 32)}.name();
@@ -64,7 +64,7 @@ class FolderStore final : public BoxStore {
     }
     const std::string id = schema::identity_of(message);
     if (!known->second->ids.insert(id).second) return false;
-    // In the order in which they come: those of one moment are read by their names.
+    // Keep the order: messages of the same nanosecond are read in the order of their file names.
     known->second->last_ns = std::max(order_of({TaskPlace::open, {}, {}, message}), known->second->last_ns + 1);
     const std::string name = file_name(known->second->last_ns, id);
     Mail meant;
@@ -101,13 +101,13 @@ class FolderStore final : public BoxStore {
   struct Known {
     NewMail mail;
     std::set<std::string> ids;
-    long long last_ns = 0;  // of the names that we gave
+    long long last_ns = 0;  // of the file names written here
     Known(const MaildirRoot& root, const std::string& actor) : mail(root, actor) {}
   };
 
   MaildirRoot root_;
   TaskQueue tasks_;
-  std::map<std::string, std::unique_ptr<Known>> boxes_;  // that were written to
+  std::map<std::string, std::unique_ptr<Known>> boxes_;  // mailboxes written to
 };
 
 class RedisStore final : public BoxStore {

@@ -7,7 +7,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr int oldest_major = 7;  // rights by key and direction, and what our scripts call
+constexpr int oldest_major = 7;  // first version with key permissions by direction and the commands of our scripts
 
 std::string_view value_in(std::string_view info, std::string_view name) {
   for (std::size_t at = 0; at < info.size();) {
@@ -41,7 +41,7 @@ EngineFacts EngineFacts::read(std::string_view info) {
 Status EngineFacts::usable(bool not_durable_is_meant) const {
   if (major < oldest_major)
     return Error{"exchange.unfit", "Redis 7.0 is the oldest that will do, this is " + std::to_string(major)};
-  // Its log counts as off until then.
+  // Checked before appendonly, because aof_enabled is 0 while Redis loads.
   if (is_loading) return Error{"exchange.down", "it still loads what it kept"};
   if (is_replica)
     return Error{"exchange.down", "it is a replica at this moment and takes nothing: name the primary, or promote it"};

@@ -1,4 +1,4 @@
-// What an engine says of itself, whether it may be used, and what its refusals mean. Pure.
+// Reads the INFO of Redis, checks that its settings fit, and maps error replies to our error codes. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,25 +9,28 @@
 
 namespace inbox_poller::poller {
 
-/// What INFO says of the engine, as far as it matters here.
+/// The parts of the INFO reply that decide whether this Redis may be used.
 struct EngineFacts {
   std::string run_id, replication_id;
   bool is_replica = false;
-  bool is_loading = false;      // after a start
-  bool writes_log = false;      // appendonly
-  std::string evicts;           // maxmemory-policy
-  std::string log_is_synced;    // appendfsync; empty: its user may not ask
-  bool log_fails = false;       // the last write of it failed
-  int major = 0;                // of its version
+  bool is_loading = false;      // loads its data after a start
+  bool writes_log = false;      // aof_enabled (setting appendonly)
+  std::string evicts;           // maxmemory_policy
+  std::string log_is_synced;    // appendfsync; empty: the user may not read it
+  bool log_fails = false;       // aof_last_write_status is err
+  int major = 0;                // of redis_version
 
+  /// Parses an INFO reply; missing fields stay empty. `log_is_synced` is not part of INFO.
   static EngineFacts read(std::string_view info);
-  /// "exchange.unfit" with what to set, unless that is meant; "exchange.down" for a replica.
+  /// Checks that this Redis may be used. Errors: "exchange.unfit" before 7.0, without appendonly, or with eviction; the
+  /// message names the setting. "exchange.down" for a replica or while loading. `not_durable_is_meant` accepts missing
+  /// appendonly and eviction.
   [[nodiscard]] Status usable(bool not_durable_is_meant) const;
-  /// What is wrong and does not stop us.
+  /// Problems that do not prevent use, as sentences for people.
   [[nodiscard]] std::vector<std::string> worries() const;
 };
 
-/// The error that an error reply means.
+/// Maps an error reply to "exchange.denied", "exchange.full", "exchange.down" or "exchange.fault" by its first words.
 Error error_of(const RedisReply&);
 
 }  // namespace inbox_poller::poller

@@ -1,4 +1,4 @@
-// Which engine stands between the hosts of a team, opened. The one place that turns a configuration into an Exchange.
+// Opens the Broker that a team's configuration names. No other place turns a configuration into a Broker.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -10,10 +10,11 @@
 
 namespace inbox_poller::poller {
 
-/// Where it is, and as whom this host logs in.
+/// Address of Redis and the user of this host, from [hosts]. Errors: "exchange.address".
 Result<config::EngineAddress> engine_of(const config::HostsSettings&);
 
-/// An error says, for people, why there is none: a build without it, an address that is none.
+/// Opens the Broker without connecting; connection errors come from its calls. Errors: those of engine_of(), as text
+/// for people.
 Result<std::unique_ptr<Broker>> open_exchange(const boost::asio::any_io_executor&, const config::HostsSettings&);
 
 }  // namespace inbox_poller::poller

@@ -19,15 +19,15 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds an_offer{10'000};  // of a process that does not touch it any more
+constexpr milliseconds an_offer{10'000};  // idle time after which a lease counts as abandoned
 constexpr milliseconds between_touches{3'000};
 constexpr milliseconds one_bell{5'000};
 constexpr milliseconds longest_rest{30'000};
 constexpr milliseconds away_rest{500};
 constexpr milliseconds away_at_most{30'000};
-constexpr milliseconds looking_patience{0};  // who waits looks again
+constexpr milliseconds looking_patience{0};  // recv() waits and tries again itself
 constexpr milliseconds closing_patience{500};
-constexpr const char* sent_mark_ms = "604800000";  // a week
+constexpr const char* sent_mark_ms = "604800000";  // 7 days
 constexpr const char* taken_kept_ms = "604800000";
 
 }  // namespace
@@ -53,7 +53,7 @@ struct RedisBell::Listener {
       if (self->is_over) co_return;
       const std::string id = reply ? reply->at(0).at(1).at(0).at(0).text : std::string();
       if (!id.empty()) self->behind = id;
-      if (!reply && reply.error().code != "exchange.down") {  // nobody hears it then; who waits looks now and then
+      if (!reply && reply.error().code != "exchange.down") {  // no wakeups then; recv() polls instead
         self->resting.expires_after(longest_rest);
         boost::system::error_code woken;
         co_await self->resting.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -87,7 +87,7 @@ void RedisBell::rest() {
   listener_.reset();
 }
 
-// --- the box
+// --- the inbox
 
 RedisBox::RedisBox(const config::EngineAddress& address, std::string actor, const Clock& clock,
                    asio::any_io_executor executor, milliseconds patience, TaskSettings settings)
@@ -121,7 +121,7 @@ RedisBox::~RedisBox() {
   redis_.set_patience(closing_patience);
   std::vector<std::string> ids;
   for (const auto& [ticket, id] : offers_) ids.push_back(id);
-  (void)touch(true, ids);  // or they are free when an offer's time is over
+  (void)touch(true, ids);  // otherwise the leases expire after 10 s
 }
 
 Status RedisBox::make() {
@@ -146,7 +146,7 @@ Result<Sent> RedisBox::send(const Letter& letter) {
   return sent(message, put.at(0).as_number() == 2, others);
 }
 
-/// Who began to wait last looks first, as in a folder.
+/// Wakes the latest waiter first, as the folder does.
 void RedisBox::wake() {
   for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) (*one)->cancel();
 }
@@ -169,7 +169,7 @@ Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
   return Look{std::move(out), {}, {}};
 }
 
-/// Idle from now on; or free for whoever looks next.
+/// Renews the leases of `ids`, or ends them with `is_free`. Errors: "exchange.*".
 Status RedisBox::touch(bool is_free, const std::vector<std::string>& ids) {
   RedisCommand claim{"XCLAIM", stream_, "g", actor_, "0"};
   claim.insert(claim.end(), ids.begin(), ids.end());
@@ -186,7 +186,7 @@ void RedisBox::keep_offers() {
     std::vector<std::string> ids;
     for (const auto& [ticket, id] : offers_) ids.push_back(id);
     redis_.set_patience(looking_patience);
-    (void)touch(false, ids);  // what is not touched comes again, labelled
+    (void)touch(false, ids);  // a lease that is not renewed expires; its message is redelivered, marked as a repeat
     redis_.set_patience(patience_);
     keep_offers();
   });
@@ -245,7 +245,7 @@ void RedisBox::give_back(const std::string& ticket) {
   if (offer == offers_.end()) return;
   const std::vector<std::string> id{offer->second};
   offers_.erase(offer);
-  (void)touch(true, id);  // or it is free a little later
+  (void)touch(true, id);  // otherwise the lease expires after 10 s
   wake();
 }
 

@@ -1,7 +1,7 @@
-// The operations of one actor over Redis: a box is a stream with one group of readers, and all that is said is what a
-// folder says (envelopes.hpp). What an offer is stands in the stream: an entry that is pending and was touched within the
-// last ten seconds is offered; whoever offers it touches it again and again, so that what a killed process offered comes
-// again. How often it was offered is the entry's count. Nothing is accepted, offered or claimed while the engine is away.
+// The operations of one actor on shared mail in Redis. An inbox is a stream with one consumer group; the texts and
+// envelopes are those of a folder (envelopes.hpp). A lease is stored in the stream: a pending entry touched within the
+// last 10 s is leased. The consumer touches it every 3 s, so entries of a killed process are leased again. The entry's
+// delivery count is the number of attempts. Without Redis nothing is accepted, leased or claimed.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,7 +19,8 @@
 
 namespace inbox_poller::poller {
 
-/// Rings when something new stands in a stream, while it is listened to.
+/// Watches one stream on a connection of its own and calls `ring` on a new entry, or on a lost connection.
+/// Works on the thread of the executor; `ring` is not called after rest() or the destructor.
 class RedisBell {
  public:
   RedisBell(boost::asio::any_io_executor executor, config::EngineAddress address, std::string stream,
@@ -28,8 +29,9 @@ class RedisBell {
   RedisBell(const RedisBell&) = delete;
   RedisBell& operator=(const RedisBell&) = delete;
 
-  /// From behind this entry on.
+  /// Watches for entries after the id `behind`; ignored while already watching, or if the id is empty.
   void listen(const std::string& behind);
+  /// Stops watching and closes the connection.
   void rest();
 
  private:
@@ -39,12 +41,14 @@ class RedisBell {
   std::shared_ptr<Listener> listener_;
 };
 
+/// SharedBox of one actor in Redis. One thread, that of the executor. Calls block; only the waiting of recv() does not.
 class RedisBox final : public SharedBox {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// "name.invalid", and what exchange.hpp says of an engine that is not reached or does not fit. `patience`: for so
-  /// long a call is made again while the engine is away.
+  /// Opens the mailbox and checks the connection. `patience`: how long a call is retried while Redis is unreachable.
+  /// Errors: "name.invalid" for the actor, "exchange.address" without a team, and those of broker.hpp.
+  /// `clock` must outlive this object; the destructor returns its leases.
   static Result<std::unique_ptr<RedisBox>> open(const config::EngineAddress&, const std::string& actor, const Clock&,
                                                 boost::asio::any_io_executor, milliseconds patience,
                                                 TaskSettings settings = {});
@@ -68,8 +72,8 @@ class RedisBox final : public SharedBox {
 
   struct Look {
     std::optional<HandOut> offered;
-    milliseconds again{0};  // when an offer of somebody else may be over; negative: only when something comes
-    std::string last;       // entry of the stream
+    milliseconds again{0};  // time until the next lease of another consumer may expire; negative: wait for a new entry
+    std::string last;       // id of the last entry in the stream
   };
   Result<Look> offer(const Filter&);
   void wake();
@@ -85,13 +89,13 @@ class RedisBox final : public SharedBox {
   const milliseconds patience_;
   RedisCaller redis_;
   RedisTasks tasks_;
-  std::map<std::string, std::string> offers_;  // entries, by ticket
+  std::map<std::string, std::string> offers_;  // entry id by ticket
   unsigned long next_ticket_ = 0;
   long long last_ns_ = 0;
   boost::asio::any_io_executor executor_;
   std::list<boost::asio::steady_timer*> waiting_;
   boost::asio::steady_timer keeper_;
-  const std::shared_ptr<int> alive_ = std::make_shared<int>();  // a timer that ran out may be on its way
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();  // a timer that expired may still call its handler
   RedisBell bell_;
 };
 

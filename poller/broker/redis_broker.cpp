@@ -22,10 +22,10 @@ constexpr milliseconds beat_kept{15'000};
 constexpr milliseconds mark_kept = std::chrono::hours(24);
 constexpr milliseconds ask_kept = std::chrono::hours(24 * 7);
 constexpr milliseconds read_kept = std::chrono::minutes(15);
-constexpr milliseconds new_hosts_within{1000};  // a host that writes for the first time is heard so much later
+constexpr milliseconds new_hosts_within{1000};  // longest delay of the first frame of a new host
 constexpr std::size_t most_in_script = 100;
 constexpr std::size_t most_bytes_in_script = std::size_t{1} << 20;
-constexpr std::size_t most_bytes_in_flight = std::size_t{4} << 20;  // scripts that go out together
+constexpr std::size_t most_bytes_in_flight = std::size_t{4} << 20;  // of scripts in one write
 constexpr std::size_t most_hosts = 1000;
 
 std::string text_of(milliseconds time) { return std::to_string(time.count()); }
@@ -65,10 +65,10 @@ HostLease lease_of(const RedisReply& reply) {
           milliseconds(std::clamp(reply.at(3).as_number(), 0LL, lease_kept.count() * 1LL))};
 }
 
-/// What a letter's mark is named by.
+/// Last part of a frame's marker key: one marker per attempt.
 std::string marked(const Frame& letter) { return letter.key.value + ':' + std::to_string(letter.attempt); }
 
-/// All of these in which somebody's entries may stand, in the answer of a read.
+/// Decodes the frames in the reply of a read. Skips streams that are not in `sources`.
 std::vector<ReceivedFrame> letters_in(const RedisReply& reply, const auto& sources) {
   std::vector<ReceivedFrame> letters;
   for (const RedisReply& stream : reply.parts) {
@@ -111,7 +111,7 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Fr
     }
     CO_TRY(const auto replies, co_await calls_.call_all(scripts::append(), std::move(flight), settings_.call_within));
     for (const RedisReply& reply : replies) {
-      if (reply.at(0).as_number() == -1) {  // and all behind it: an epoch never goes back
+      if (reply.at(0).as_number() == -1) {  // later frames too: an epoch never decreases
         outcomes.push_back({PutOutcome::What::fenced, reply.at(1).as_number()});
         co_return outcomes;
       }
@@ -139,7 +139,7 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
     switch (reply.at(0).as_number()) {
       case 1: outcome.what = AnswerOutcome::What::decided; break;
       case 2: outcome.what = AnswerOutcome::What::was_ours; break;
-      case -1:  // and all behind it
+      case -1:  // later answers too
         outcome.what = AnswerOutcome::What::fenced;
         outcome.epoch = reply.at(1).as_number();
         co_return outcomes;
@@ -198,7 +198,7 @@ asio::awaitable<Status> RedisBroker::find_sources(bool as_leader) {
   co_return Done{};
 }
 
-/// What was given to an earlier process of ours, or to somebody who led before, and was never acknowledged.
+/// Claims entries that an earlier process of this host, or an earlier leader, received and never acknowledged.
 asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source& source, std::size_t most) {
   const std::string stream = keys_.stream(source.address, source.host);
   std::vector<ReceivedFrame> letters;
@@ -212,11 +212,11 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source&
   RedisCommand claim{"XCLAIM", stream, "g", settings_.host, "0"};
   for (const RedisReply& one : pending.parts) claim.push_back(one.at(0).text);
   const auto claimed = co_await calls_.call(std::move(claim), settings_.call_within);
-  if (!claimed) {  // too much for one reply, or for the time that it may take: fewer, at last each by itself
+  if (!claimed) {  // reply too large or too slow: claim fewer entries, at last one by one
     const bool alone = pending.parts.size() == 1 && claimed.error().message == RedisReader::too_much;
     source.at_once = std::max<std::size_t>(pending.parts.size() / 8, 1);
     if (!alone) co_return claimed.error();
-    letters.emplace_back().address = source.address;  // nobody can read it: it says nothing
+    letters.emplace_back().address = source.address;  // unreadable: report its address, host and id only
     letters.back().host = source.host;
     letters.back().id = source.taken_up = pending.parts.front().at(0).text;
     co_return letters;
@@ -237,9 +237,9 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::wait_for_news(s
   read.insert(read.end(), sources_.size(), ">");
   const auto reply = co_await reader_.call(std::move(read), wait + settings_.call_within);
   if (reply) co_return letters_in(*reply, sources_);
-  give_pending_again();  // what was sent to us and did not arrive
+  give_pending_again();  // entries that Redis sent may have been lost with the reply
   if (reply.error().code == "exchange.interrupted") co_return none;
-  if (reply.error().message.find("NOGROUP") != std::string::npos) {  // the engine was emptied
+  if (reply.error().message.find("NOGROUP") != std::string::npos) {  // Redis was emptied
     sources_.clear();
     co_return none;
   }
@@ -257,11 +257,11 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::receive(bool as
     for (auto& [stream, source] : sources_) {
       if (source.is_new) continue;
       auto letters = co_await take_up(source, most);
-      if (!letters && letters.error().message.find("NOGROUP") != std::string::npos) break;  // made anew below
+      if (!letters && letters.error().message.find("NOGROUP") != std::string::npos) break;  // wait_for_news() resets
       if (!letters || !letters->empty()) co_return letters;
     }
     const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
-    if (sources_.empty()) {  // no host has told of itself yet
+    if (sources_.empty()) {  // no host has sent a heartbeat yet
       if (left.count() <= 0 || is_woken_) co_return none;
       asio::steady_timer rest(co_await asio::this_coro::executor, std::min(left, milliseconds(100)));
       co_await rest.async_wait(asio::use_awaitable);
@@ -290,7 +290,7 @@ asio::awaitable<Status> RedisBroker::acknowledge(std::vector<ReceivedFrame> lett
       std::vector<std::string> keys{stream};
       const auto settled = co_await calls_.call(scripts::ack(), std::move(keys), std::move(arguments), settings_.call_within);
       if (settled) continue;
-      give_pending_again();  // or nobody would acknowledge them, and nothing behind them would be trimmed
+      give_pending_again();  // unacknowledged entries would block trimming; redeliver them
       co_return settled.error();
     }
   }
@@ -304,7 +304,7 @@ void RedisBroker::give_pending_again() {
   }
 }
 
-// --- who leads
+// --- lease
 
 asio::awaitable<Result<RedisReply>> RedisBroker::lease_call(const RedisScript& script,
                                                               std::vector<std::string> arguments) {
@@ -346,7 +346,7 @@ asio::awaitable<Result<HostLease>> RedisBroker::leader() {
   co_return lease;
 }
 
-// --- what hosts tell
+// --- heartbeats
 
 asio::awaitable<Status> RedisBroker::beat(Heartbeat told) {
   std::vector<RedisCommand> all;
@@ -362,7 +362,7 @@ asio::awaitable<Result<std::vector<Heartbeat>>> RedisBroker::hosts() {
   CO_TRY(const auto names, co_await known_hosts());
   std::vector<RedisCommand> all;
   for (const std::string& one : names)
-    all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte more is too long
+    all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte over the limit
   std::vector<Heartbeat> beats;
   if (names.empty()) co_return beats;
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));

@@ -1,6 +1,5 @@
-// The way between hosts (exchange.hpp) over Redis: streams named by who writes and who reads, scripts that refuse whoever
-// does not lead any more, and two connections, since one that waits for news does nothing else. What each host may do
-// with which key is in access.hpp.
+// The Broker over Redis. Streams are named by reader and writer, and scripts fence every host that no longer leads.
+// Two connections are used, because a blocking read occupies one. access.hpp lists the rights of a host on each key.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,17 +13,20 @@
 
 namespace inbox_poller::poller {
 
+/// Broker of one team on one host; broker.hpp describes the calls, errors and threads.
 class RedisBroker final : public Broker {
  public:
   using milliseconds = std::chrono::milliseconds;
 
+  /// Connection, identity and timing of one host.
   struct Settings {
-    config::EngineAddress address;  // its team names the keys
-    std::string host;               // who we are
+    config::EngineAddress address;  // its `team` is part of every key
+    std::string host;               // name of this host
     milliseconds call_within = std::chrono::seconds(10);
-    std::vector<std::string> team = {};  // its hosts; empty: whoever told of itself, and any host may invent names there
+    std::vector<std::string> team = {};  // empty: every host that sent a heartbeat, so any host may add names
   };
 
+  /// Does not connect; the first call does.
   RedisBroker(const boost::asio::any_io_executor&, Settings);
 
   boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> letters,
@@ -49,11 +51,11 @@ class RedisBroker final : public Broker {
 
  private:
   static constexpr std::size_t most_taken_up = 500;
-  /// A stream that we read, and how far we are with what was given to us before.
+  /// A stream that this host reads, and the progress in its unacknowledged entries.
   struct Source {
     std::string address, host;
-    std::string taken_up = {};  // entries up to this one were given again; empty: none yet
-    bool is_new = false;        // all that was pending was given again
+    std::string taken_up = {};  // last entry that was redelivered; empty: none yet
+    bool is_new = false;        // every pending entry was redelivered
     std::size_t at_once = most_taken_up;
   };
 

@@ -34,7 +34,7 @@ constexpr std::size_t longest_secret = 4096;
 RedisScript::RedisScript(std::string script) : text(std::move(script)) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) size = 0;  // then by its text
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) size = 0;  // then EVAL
   for (unsigned i = 0; i < size; ++i) {
     std::array<char, 3> digits;
     std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned>(digest[i]));
@@ -44,7 +44,7 @@ RedisScript::RedisScript(std::string script) : text(std::move(script)) {
 
 Result<std::string> read_secret(const std::string& path) {
   const auto wrong = [&](const std::string& what) { return Error{"exchange.denied", "the secret in " + path + ' ' + what}; };
-  // Not with a colon behind the path: what follows "secret:" is masked in the log.
+  // No colon after the path: the log masks any text after "secret:".
   const auto unreadable = [&](const Error& why) {
     const std::size_t colon = why.message.rfind(": ");
     return wrong("cannot be read (" + why.message.substr(colon == std::string::npos ? 0 : colon + 2) + ')');
@@ -77,11 +77,11 @@ struct RedisConnection::State {
   std::shared_ptr<RedisLink> link;
   std::unique_ptr<RedisReader> reader;
   asio::steady_timer deadline;
-  asio::steady_timer resting;  // before it is tried again
+  asio::steady_timer resting;  // back-off before a reconnect
   bool is_late = false, is_interrupted = false;
   bool is_taken = false;
-  std::list<asio::steady_timer*> waiting;  // for their turn
-  steady_clock::time_point not_before{};   // a failed connection is not tried again at once
+  std::list<asio::steady_timer*> waiting;  // in order of arrival
+  steady_clock::time_point not_before{};   // end of the back-off after a failed connect
   milliseconds pause{0};
   Error last{"exchange.down", "Redis was not reached yet"};
   EngineFacts facts;
@@ -96,14 +96,14 @@ struct RedisConnection::State {
     is_late = false;
     deadline.expires_after(within);
     deadline.async_wait([this, link_then = std::weak_ptr<RedisLink>(what)](const boost::system::error_code& ended) {
-      const auto still = link_then.lock();  // who calls has it, and us
+      const auto still = link_then.lock();  // the caller holds the link and this state
       if (ended || !still) return;
       is_late = true;
       still->close();
     });
   }
 
-  /// What broke the call off.
+  /// The error of a failed call: interrupted, timed out, or `seen`.
   [[nodiscard]] Error reason(const Error& seen) const {
     if (is_interrupted) return {"exchange.interrupted", "ended by us"};
     if (is_late) return {"exchange.down", "Redis at " + address.shown() + " did not answer in time"};
@@ -117,7 +117,7 @@ struct RedisConnection::State {
 
 namespace {
 
-/// One caller at a time, in the order in which they came.
+/// Lets one caller at a time use the connection, in order of arrival.
 class Turn {
  public:
   explicit Turn(RedisConnection::State& state) : state_(state) {}
@@ -152,7 +152,7 @@ class Turn {
     ~Waits() {
       const bool was_first = place == list.begin();
       list.erase(place);
-      if (was_first && !list.empty()) list.front()->cancel();  // it looks whether it is its turn
+      if (was_first && !list.empty()) list.front()->cancel();  // wakes the next caller to check its turn
     }
   };
   RedisConnection::State& state_;
@@ -162,7 +162,7 @@ class Turn {
 }  // namespace
 
 asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::State::talk(std::vector<RedisCommand> commands) {
-  const auto over = link;  // close() may come in between
+  const auto over = link;  // close() may happen during this call
   std::string bytes;
   for (const RedisCommand& command : commands) bytes += encode(command);
   CO_TRY(co_await over->write(bytes));
@@ -194,7 +194,7 @@ asio::awaitable<Status> RedisConnection::State::greet() {
     if (const RedisReply& one = replies[i]; one.kind == RedisReply::Kind::error)
       co_return in_context("logging in to Redis at " + address.shown() + (address.user.empty() ? "" : " as " + address.user), error_of(one));
   facts = EngineFacts::read(replies[info].text);
-  facts.log_is_synced = replies.back().at(1).text;  // nothing where the user may not ask
+  facts.log_is_synced = replies.back().at(1).text;  // empty if the user may not read it
   const Status usable = facts.usable(address.not_durable_is_meant);
   if (!usable.ok()) co_return in_context("Redis at " + address.shown(), usable.error());
   co_return Done{};
@@ -247,7 +247,7 @@ const EngineFacts& RedisConnection::facts() const { return state_->facts; }
 
 asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::vector<RedisCommand> commands,
                                                                            milliseconds within) {
-  const auto state = state_;  // also when nobody else has it any more
+  const auto state = state_;  // keeps the state if the connection object ends
   const auto until = steady_clock::now() + within;
   Turn turn(*state);
   co_await turn.take();
@@ -288,7 +288,7 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(const
                                                                            milliseconds within) {
   for (bool by_name = !script.sha1.empty();; by_name = false) {
     std::vector<RedisCommand> commands;
-    for (const ScriptCall& one : calls) {  // the first may have to bring the text; the others find it there
+    for (const ScriptCall& one : calls) {  // only the first command carries the text; Redis then knows the script
       RedisCommand command{"EVALSHA", script.sha1};
       if (!by_name && (commands.empty() || script.sha1.empty())) command = {"EVAL", script.text};
       command.push_back(std::to_string(one.keys.size()));
@@ -299,7 +299,7 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(const
     CO_TRY(auto replies, co_await call_all(std::move(commands), within));
     const auto failed = std::ranges::find(replies, RedisReply::Kind::error, &RedisReply::kind);
     if (failed == replies.end()) co_return replies;
-    // Not known is not carried out, and then none of those behind it was.
+    // NOSCRIPT on the first command means that no command ran, so the calls can be repeated with the text.
     if (!by_name || failed != replies.begin() || !failed->text.starts_with("NOSCRIPT")) co_return error_of(*failed);
   }
 }

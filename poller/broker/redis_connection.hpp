@@ -1,7 +1,8 @@
-// One connection to Redis that comes back by itself: it logs in, refuses an engine that would lose what it confirms,
-// waits longer from failure to failure, and ends each call at its deadline. Calls of several coroutines take turns.
-// After an error it is not known whether the command was carried out, but for "exchange.unfit" and "exchange.denied".
-// Errors are those of exchange.hpp; no message has a password in it.
+// One connection to Redis that reconnects by itself. Connecting logs in and rejects a Redis that would lose confirmed
+// data. Failures cause a back-off (100 ms to 5 s). Each call ends at its deadline. Calls of several coroutines run one
+// by one.
+// After an error the outcome of the command is unknown, except for "exchange.unfit" and "exchange.denied".
+// Errors are those of broker.hpp; no message contains a password.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,44 +18,48 @@
 
 namespace inbox_poller::poller {
 
-/// A script and the name that Redis knows it by.
+/// A Lua script and its SHA-1, by which Redis caches it.
 struct RedisScript {
   std::string text;
   std::string sha1;
   explicit RedisScript(std::string text);
 };
 
-/// What one run of a script is given.
+/// Keys and arguments of one run of a script.
 struct ScriptCall {
   std::vector<std::string> keys;
   std::vector<std::string> arguments;
 };
 
+/// Client of one Redis. All calls on the thread of the executor; the object may end during a call.
 class RedisConnection {
  public:
   using milliseconds = std::chrono::milliseconds;
 
+  /// Does not connect; the first call does.
   RedisConnection(const boost::asio::any_io_executor&, config::EngineAddress);
-  /// A call under way ends with an error.
+  /// Ends the call under way with an error.
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  /// The answer to one command; an error reply is an error.
+  /// Runs one command or script and returns its reply; an error reply becomes an error. `within`: time for writing and
+  /// reading, without connecting (at most 5 s) and its back-off.
+  /// Errors: those of broker.hpp, and "exchange.interrupted" after interrupt().
   boost::asio::awaitable<Result<RedisReply>> call(RedisCommand, milliseconds within);
   boost::asio::awaitable<Result<RedisReply>> call(const RedisScript&, std::vector<std::string> keys,
                                                   std::vector<std::string> arguments, milliseconds within);
-  /// The script once for each, in one write and in their order. After an error reply nobody knows of any of them.
+  /// Runs the script once per call, in order, in one write. After an error reply the outcome of all calls is unknown.
   boost::asio::awaitable<Result<std::vector<RedisReply>>> call_all(const RedisScript&, std::vector<ScriptCall>,
                                                                    milliseconds within);
-  /// All of them in one write; error replies stand among the answers.
+  /// Sends all commands in one write; error replies are part of the result.
   boost::asio::awaitable<Result<std::vector<RedisReply>>> call_all(std::vector<RedisCommand>, milliseconds within);
 
-  /// A call that rests before it tries to connect again rests no longer.
+  /// Ends the reconnect back-off; the pending call connects at once.
   void try_now();
-  /// Ends the call under way, and the connection; the next call connects anew. From the same thread.
+  /// Ends the call under way and closes the connection; the next call connects again. Same thread only.
   void interrupt();
-  /// Of the engine that was connected last.
+  /// Facts of the Redis that was connected last.
   [[nodiscard]] const EngineFacts& facts() const;
 
   struct State;
@@ -63,7 +68,8 @@ class RedisConnection {
   std::shared_ptr<State> state_;
 };
 
-/// The password in a file of ours that nobody else may read, without the newline at its end. "exchange.denied".
+/// Reads a password file and strips line ends at its end. The file must belong to this user, without rights for group
+/// and others, and have at most 4,096 bytes. Errors: "exchange.denied".
 Result<std::string> read_secret(const std::string& path);
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,5 @@
-// What the keys of a team are called. {team} is a hash tag: all of a team is in one slot of a cluster. What may be
-// written where is decided by these names (access.hpp), so the writing host is a part of them.
+// Names of a team's keys in Redis. {team} is a hash tag, so a Redis Cluster keeps the whole team in one slot.
+// The access rules (access.hpp) match these names, so the writing host is part of them.
 #pragma once
 
 #include <string>
@@ -7,26 +7,32 @@
 
 namespace inbox_poller::poller {
 
+/// Builds the names of all keys of one team.
 struct RedisKeys {
   std::string prefix;  // "ip:{team}:"
 
   explicit RedisKeys(std::string_view team) : prefix("ip:{" + std::string(team) + "}:") {}
 
-  /// What mail that agents share is written as; no host may be called so.
+  /// Writer name in the keys of shared mail; access_list() allows no host of this name.
   static constexpr std::string_view shared_box = "box";
 
+  /// Stream to the address or actor `to`, written by `host`.
   [[nodiscard]] std::string stream(std::string_view to, std::string_view host) const {
     return prefix + "in:" + std::string(to) + ':' + std::string(host);
   }
-  /// That a message was appended.
+  /// Marker that makes appends idempotent: one per host, address and message key.
   [[nodiscard]] std::string mark(std::string_view host, std::string_view to, std::string_view key) const {
     return prefix + "k:" + std::string(host) + ':' + std::string(to) + ':' + std::string(key);
   }
+  /// Hash with the final answer to one approval request.
   [[nodiscard]] std::string ask(std::string_view kind, std::string_view request) const {
     return prefix + "ask:" + std::string(kind) + ':' + std::string(request);
   }
+  /// Last heartbeat of one host.
   [[nodiscard]] std::string host(std::string_view name) const { return prefix + "host:" + std::string(name); }
+  /// Hash of one task.
   [[nodiscard]] std::string task(std::string_view id) const { return prefix + "task:" + std::string(id); }
+  /// Any other key of the team, such as "leader" or "epoch".
   [[nodiscard]] std::string of(std::string_view name) const { return prefix + std::string(name); }
 };
 

@@ -60,7 +60,7 @@ class StreamLink : public RedisLink {
   asio::awaitable<error_code> connect_over_tcp() {
     error_code problem;
     tcp::resolver resolver(stream_.get_executor());
-    // A number needs no name server, and no thread.
+    // An IP address needs neither a name server nor the resolver's thread.
     const auto number = asio::ip::make_address(address_.host, problem);
     if (!problem) {
       co_await stream_.lowest_layer().async_connect(tcp::endpoint(number, address_.port),

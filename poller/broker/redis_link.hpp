@@ -1,4 +1,4 @@
-// A connection's bytes, over a Unix socket, TCP or TLS. Whoever closes it ends whatever is under way on it.
+// Byte stream of one connection over a Unix socket, TCP or TLS. close() ends every pending operation.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,20 +12,23 @@
 
 namespace inbox_poller::poller {
 
+/// One connection; single use, and all calls on the thread of its executor.
 class RedisLink {
  public:
   virtual ~RedisLink() = default;
-  /// Connects; with TLS the certificate is for this host and signed by who is trusted. "exchange.down",
-  /// "exchange.denied".
+  /// Connects. With TLS, checks that the certificate is for this host and signed by a trusted CA.
+  /// Errors: "exchange.down", "exchange.denied" (TLS, or a socket path over 107 bytes).
   virtual boost::asio::awaitable<Status> open() = 0;
+  /// Writes all bytes. Errors: "exchange.down".
   virtual boost::asio::awaitable<Status> write(std::string_view) = 0;
-  /// At least one byte.
+  /// Reads at least one byte and returns the count. Errors: "exchange.down".
   virtual boost::asio::awaitable<Result<std::size_t>> read(std::span<char>) = 0;
+  /// Closes the connection; pending calls return "exchange.down".
   virtual void close() = 0;
 };
 
-/// Not connected yet. "exchange.unfit" when this program was built without Redis; "exchange.denied" for a file of trusted
-/// certificates that cannot be used.
+/// Creates a link that is not connected yet. Errors: "exchange.unfit" in a build without Redis, "exchange.denied" if
+/// the file of trusted certificates cannot be read.
 Result<std::shared_ptr<RedisLink>> make_redis_link(const boost::asio::any_io_executor&, const config::EngineAddress&);
 
 }  // namespace inbox_poller::poller

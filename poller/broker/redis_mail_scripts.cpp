@@ -1,11 +1,12 @@
-// What a daemon does with the boxes of a team in one step: a look at all, a piece of one, what became of ours.
+// Lua scripts of a daemon on a team's inboxes: scan all, read entries of one, read status, recall.
 #include "poller/broker/redis_scripts.hpp"
 
 namespace inbox_poller::poller::scripts {
 
 namespace {
 
-// The last entry that was handed to a reader of the group; nil without the group or the stream. And its description.
+// group_of() returns the last entry that the group received and the group's description; nil without group or stream.
+// An error reply comes third. later() compares two entry ids as numbers.
 constexpr const char* group_of = R"lua(
 local function group_of(stream)
   local groups = redis.pcall('XINFO', 'GROUPS', stream)
@@ -26,10 +27,12 @@ end
 
 }  // namespace
 
-// KEYS boxes, who serves that actor. ARGV what a stream's name begins with, and ends with, whose box is there in any case
-// and is to be served or "", most, who would serve it, for how many ms. Who does, if that is another; else
-// {name, last entry handed out or "", how many of these are not taken, how many were not handed out or -1, what else
-// changes}... A box without a stream has only its name; one that is no stream has what is wrong behind it.
+// Scans all inboxes and claims the lead's mail for one daemon.
+// KEYS: set of actors, key of the claim. ARGV: prefix and suffix of stream names, actor to claim or "" (read only),
+// limit, name of this daemon, claim in ms. The claimed actor is added to the set.
+// Returns the name of another daemon that has the claim. Otherwise returns one list per actor:
+// {name, last received entry or "", pending count, unreceived count or -1 for some, other data that changes}.
+// An actor without a stream has only {name}; a key that is not a stream has {name, error}.
 const RedisScript& boxes() {
   static const RedisScript script(std::string(group_of) + R"lua(
 if ARGV[3] ~= '' then
@@ -65,9 +68,10 @@ return found
   return script;
 }
 
-// KEYS stream. ARGV reader, or "" who only looks; ms for which an offer to another lasts; from behind which entry, or "";
-// most; bytes in all; bytes of one, longer ones are cut. {1 when there may be more, the first that is offered to another
-// or "", {id, entry}...}: what was not taken, in its order. A reader has them as his own from here on.
+// Reads unacknowledged entries in stream order. With a reader, the entries are leased to the reader.
+// KEYS: stream. ARGV: reader or "" (read only), lease of other consumers in ms, id to start after or "", limit,
+// limit in bytes, limit in bytes of one entry. Longer entries are cut to 65,536 bytes.
+// Returns {1 if there may be more, first entry leased to another consumer or "", {id, entry}...}.
 const RedisScript& show() {
   static const RedisScript script(std::string(group_of) + R"lua(
 local stream, me, lease, from = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -132,7 +136,8 @@ return {is_full() and 1 or 0, left, unpack(found)}
   return script;
 }
 
-// KEYS stream, then marks of messages. ARGV ms that a mark stays. "waiting", "taken" or "lost" of each.
+// Reads the status of written messages and renews their markers.
+// KEYS: stream, then markers. ARGV: lifetime of a marker in ms. Returns "waiting", "taken" or "lost" per marker.
 const RedisScript& fates() {
   static const RedisScript script(std::string(group_of) + R"lua(
 local stream, found = KEYS[1], {}
@@ -155,7 +160,7 @@ return found
   return script;
 }
 
-// KEYS stream, then marks of messages: those that were not taken leave the stream. 1, or 0: there is no stream.
+// Removes unread messages from the stream. KEYS: stream, then markers. Returns 1, or 0 if the stream does not exist.
 const RedisScript& recall() {
   static const RedisScript script(std::string(group_of) + R"lua(
 local stream = KEYS[1]

@@ -20,17 +20,17 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds call_patience{900};  // then this team's poll goes on without the engine
+constexpr milliseconds call_patience{900};  // longest delay of this team's poll by one call
 constexpr const char* an_offer_ms = "10000";
 constexpr const char* most_boxes = "500";
 constexpr const char* bytes_a_piece = "8388608";
 constexpr const char* most_pending = "10000";
-constexpr const char* mark_kept_ms = "2592000000";  // thirty days, begun anew while it is followed
-constexpr const char* read_kept_ms = "604800000";  // a week
+constexpr const char* mark_kept_ms = "2592000000";  // 30 days, renewed while the message is tracked
+constexpr const char* read_kept_ms = "604800000";  // 7 days
 constexpr std::chrono::hours resent_within{1};
 constexpr std::size_t at_once = 500;
 
-/// Ids of entries grow; they are told apart as numbers.
+/// Parses an entry id, "ms-number", because ids are ordered as numbers and not as text.
 std::pair<unsigned long long, unsigned long long> place_in_stream(const std::string& id) {
   std::pair<unsigned long long, unsigned long long> place{0, 0};
   const char* const end = id.data() + id.size();
@@ -55,16 +55,16 @@ RedisMailbox::RedisMailbox(const Clock& clock, RedisTeamSettings settings)
 
 RedisMailbox::~RedisMailbox() {
   if (bell_) bell_->rest();
-  thread_.join();  // a call under way ends within its deadline
+  thread_.join();  // a call in progress ends at its deadline
 }
 
 std::string RedisMailbox::place_of(const std::string& name) const { return place_ + "/" + name; }
 
-// --- the look of a poll
+// --- scan
 
 asio::awaitable<void> RedisMailbox::refresh() {
   {
-    const std::lock_guard lock(errands_lock_);  // who still waits for one asks for it anew
+    const std::lock_guard lock(errands_lock_);  // a caller that still waits calls again
     errands_.remove_if([](const Errand& errand) { return errand.results.has_value(); });
   }
   Wanted wanted;
@@ -77,7 +77,7 @@ asio::awaitable<void> RedisMailbox::refresh() {
   const auto executor = co_await asio::this_coro::executor;
   if (ring_ && !bell_)
     bell_ = std::make_unique<RedisBell>(executor, settings_.address, stream_of(settings_.lead), ring_);
-  if (bell_) bell_->listen("$");  // what comes between two of its calls the next look finds
+  if (bell_) bell_->listen("$");  // the next scan finds entries that arrive between two reads
 }
 
 RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
@@ -142,7 +142,7 @@ void RedisMailbox::adopt(Look found) {
     meet(name);
     const auto box = boxes_.find(name);
     const auto before = states_.find(name);
-    // An older copy of the engine's data was put back: what was settled may be unread again.
+    // Redis was restored from an older copy, so acknowledged entries may be unread again.
     if (box != boxes_.end() && before != states_.end() && is_later(before->second.delivered, state.delivered)) rewind(name);
     states.emplace(name, std::move(state));
   }
@@ -157,7 +157,8 @@ void RedisMailbox::adopt(Look found) {
   std::move(found.finished.begin(), found.finished.end(), std::back_inserter(finished_));
 }
 
-/// For an owner what is not his yet is news; whoever only looks knows what he saw.
+/// True if the inbox may have something new for its reader. An exclusive or shared reader must see every entry that is
+/// not acknowledged; other readers must see every change.
 bool RedisMailbox::is_changed(const std::string& name) const {
   const auto found = boxes_.find(name);
   const auto now = states_.find(name);
@@ -166,7 +167,7 @@ bool RedisMailbox::is_changed(const std::string& name) const {
   const bool follows = ours != followed_.end() && std::any_of(ours->second.begin(), ours->second.end(), [](const auto& one) {
                          return one.second == ReadStatus::waiting;
                        });
-  // What an earlier process wrote may be lost with all that was there.
+  // Messages of an earlier process may be lost together with the inbox.
   if (found == boxes_.end() || !found->second.seen) return follows || state != State();
   const Box& one = found->second;
   if (one.goes_on || one.left_out) return true;
@@ -194,7 +195,7 @@ RedisMailbox::Entry RedisMailbox::entry_of(const std::string& box, const RedisRe
   }
   entry.from = letter->text("from");
   const std::string id = schema::identity_of(*letter);
-  // Without an id nothing says that two entries are one message.
+  // Without an id, two entries with the same content are two messages.
   entry.key = key_of_letter(scope, *letter,
                             letter->text("id").empty() ? "sha256:" + schema::content_hash(entry.id + '\n' + id) : id,
                             settings_.lead);
@@ -298,7 +299,7 @@ void RedisMailbox::begin_look(Box& one, const Piece& piece, Batch& batch) {
       seen.rest < 0 ? one.known.size() : static_cast<std::size_t>(std::max(seen.pending + seen.rest, 0LL));
 }
 
-/// False when there was nothing to show in this piece, and another one follows.
+/// Adds one piece to the batch. False if the piece had nothing to return and the pass is not complete.
 bool RedisMailbox::show(const std::string& name, Box& one, Piece& piece, Batch& batch) {
   one.piece = std::move(piece.entries);
   if (!piece.left_out.empty()) one.left_out = true;
@@ -312,7 +313,7 @@ bool RedisMailbox::show(const std::string& name, Box& one, Piece& piece, Batch& 
     }
     if (name != settings_.lead || !settings_.members.empty() || entry.from.empty()) continue;
     if (meet(entry.from)) newcomers_.insert(entry.from);
-    if (newcomers_.contains(entry.from)) {  // members from the next poll on; then their letters are no stranger's
+    if (newcomers_.contains(entry.from)) {  // members from the next poll on, so their messages are not from a stranger
       entry.skipped = true;
       one.left_out = true;
       one.floor_rises = false;
@@ -338,7 +339,7 @@ std::optional<Error> RedisMailbox::ack_entries(const std::string& box, const std
   if (freed.empty()) return std::nullopt;
   RedisCommand claim{"XCLAIM", stream, "g", settings_.reader, "0"};
   claim.insert(claim.end(), freed.begin(), freed.end());
-  claim.insert(claim.end(), {"TIME", "0", "JUSTID"});  // whoever looks next may have it
+  claim.insert(claim.end(), {"TIME", "0", "JUSTID"});  // idle since 1970, so the next reader may claim them at once
   const auto done = redis_.call(claim);
   return done ? std::nullopt : std::optional(done.error());
 }
@@ -371,7 +372,7 @@ asio::awaitable<Settled> RedisMailbox::ack(std::string name, std::vector<Ack> di
   }
   if (failed) {
     result = {why_not(*failed), 0};
-    one.left_out = true;  // it is known by then, and acknowledged
+    one.left_out = true;  // returned again, recognized as known, and acknowledged
     one.goes_on = false;
     if (failed->code == "exchange.down") away_ = failed;
     co_return result;
@@ -410,7 +411,7 @@ std::function<bool(const MessageKey&)> RedisMailbox::held(const std::string& nam
 }
 
 asio::awaitable<Trimmed> RedisMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // what is consumed leaves the stream by its age
+  Trimmed nothing;  // ack() trims acknowledged entries by age
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }

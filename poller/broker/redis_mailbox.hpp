@@ -1,11 +1,11 @@
-// A team whose mail and tasks are in Redis, as the team of the actor whose mail we deliver: what a maildir is with files
-// (maildir_mailbox.hpp). Nothing here waits for the network on the thread that decides: a poll begins with one look at
-// all boxes (refresh), pieces of a box are fetched by awaitables, what is posted is carried by a thread of the team's own
-// and told at the next try. So an engine that is slow, or gone, holds up this team and no other.
-// Invariants: an entry is acknowledged after it was committed and never before; what was shown and not settled is shown
-// again, also to the next process of this reader; what we write is there once for each key, and is written again when
-// the engine has lost it; a name that was met stays a member, also in an engine that was emptied; one daemon at a time
-// takes an actor's mail: who was first, until it has not looked for some time.
+// Mailbox of a team with mail and tasks in Redis, as seen by the lead actor. maildir_mailbox.hpp does the same with
+// files. The decision thread never waits for the network. Each poll starts with one scan of all inboxes (refresh).
+// Entries are fetched by awaitables. The team's own thread does the writes, and a later call returns their results.
+// A slow or unreachable Redis therefore delays this team only.
+// Invariants: an entry is acknowledged only after its commit. An entry that was returned but not acknowledged is
+// returned again, also to the next process of this reader. A message that we write exists once per key, and is written
+// again if Redis lost it. An actor stays a member once seen, even if Redis is emptied. One daemon at a time reads an
+// actor's mail: the first one, until it has not scanned for `served_for`.
 // Source: docs/adr/0049-redis-teams.md.
 #pragma once
 
@@ -33,17 +33,20 @@
 
 namespace inbox_poller::poller {
 
+/// Settings of one Redis team.
 struct RedisTeamSettings {
-  config::EngineAddress address;     // with the team's name there
-  std::string team;                  // as the ledger calls it
-  std::string lead;                  // the actor whose mail is delivered
-  std::vector<std::string> members;  // empty: whoever has a box, or writes to the lead
-  bool writes = true;                // false: an observer's
-  std::string reader;                // whose entries are ours: the same after a restart, no other daemon's
-  std::chrono::milliseconds served_for{15'000};  // so long after its last look a daemon counts as there; polls are more often
+  config::EngineAddress address;     // with the team's name in Redis
+  std::string team;                  // team name in the ledger
+  std::string lead;                  // the lead actor; its mail is delivered
+  std::vector<std::string> members;  // empty: every actor that has an inbox or writes to the lead
+  bool writes = true;                // false: observer
+  std::string reader;                // consumer name; unique per daemon and stable over restarts
+  std::chrono::milliseconds served_for{15'000};  // validity of the claim of one scan; polls are more frequent
   TaskSettings tasks;
 };
 
+/// Mailbox, roster and tasks of one Redis team. Decision thread only; `clock` must outlive this object.
+/// The destructor waits for the call under way.
 class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents {
  public:
   RedisMailbox(const Clock& clock, RedisTeamSettings settings);
@@ -61,7 +64,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   [[nodiscard]] Contention contention() const override { return {}; }
   [[nodiscard]] std::string place_of(const std::string& box) const override;
 
-  /// `busy` until the engine has answered.
+  /// Returns `busy` for each message until Redis has replied; a later call with the same messages returns the result.
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void track(const std::string& inbox, const schema::MessageKey& key) override;
@@ -80,46 +83,46 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
 
-  /// As of the last look, some seconds ago at most.
+  /// Task counts of the last scan, at most some seconds old. Errors: "exchange.*".
   [[nodiscard]] Result<TaskCounts> counts() const override;
-  /// What was found over by the look before; asks for another one.
+  /// Returns the leases that the previous scan found expired, and schedules the next scan. Errors: "exchange.*".
   Result<std::vector<GivenBack>> sweep() override;
   [[nodiscard]] std::vector<std::string> troubles() const override { return troubles_; }
   Result<std::vector<FinishedTask>> finished(long long since_ns) override;
 
  private:
-  /// A box as one look saw it.
+  /// State of one inbox as one scan saw it.
   struct State {
-    std::string delivered;  // the last entry that was handed to a reader; empty: none
-    long long pending = 0;  // of these, not taken
-    long long rest = 0;     // not handed to anybody; negative: some
-    std::string more;       // whatever else changes with it
-    std::string wrong;      // why it is no box
+    std::string delivered;  // last entry that a reader received; empty: none
+    long long pending = 0;  // received and not acknowledged
+    long long rest = 0;     // not received by any reader; negative: some, count unknown
+    std::string more;       // other data that changes with the inbox
+    std::string wrong;      // reason why the key is not an inbox
     bool operator==(const State&) const = default;
   };
   struct Entry {
     std::string id, bytes, from;
     schema::MessageKey key;
-    bool skipped = false;  // settled before: not shown
+    bool skipped = false;  // not to be returned: skipped before, or of a new actor
   };
-  struct Known {  // unread, and shown
+  struct Known {  // unread entry that was returned
     schema::MessageKey key;
     SteadyTime since;
     EpochMs first_ms;
   };
   struct Box {
     Access reader = Access::peek;
-    State looked;                           // when the look under way began
-    std::optional<State> seen;              // when the last whole look began; none: there was none
-    std::string floor;                      // all up to this entry is settled
-    bool floor_rises = true;                // in this look
-    std::string cursor;                     // the last entry of the piece before
-    bool goes_on = false;                   // the look has more
-    bool left_out = false;                  // somebody else of the actor is offered an entry
+    State looked;                           // when the pass under way began
+    std::optional<State> seen;              // when the last complete pass began; empty: no pass yet
+    std::string floor;                      // every entry up to this one is settled
+    bool floor_rises = true;                // in this pass
+    std::string cursor;                     // last entry of the previous batch
+    bool goes_on = false;                   // the pass is not complete
+    bool left_out = false;                  // an entry was not returned, such as one leased elsewhere
     std::vector<Entry> piece;
-    std::map<std::string, Known> known;     // by entry
-    std::set<std::string> left;             // not to be shown again, and unread
-    std::map<schema::MessageKey, SteadyTime> taken;  // by us, lately
+    std::map<std::string, Known> known;     // by entry id
+    std::set<std::string> left;             // entries acknowledged as `skip`, still unread
+    std::map<schema::MessageKey, SteadyTime> taken;  // acknowledged by us within the last hour
   };
   struct Wanted {
     bool tasks = false, sweep = false;
@@ -142,13 +145,13 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   struct Piece {
     std::optional<Error> failed;
     bool more = false;
-    std::string left_out;            // the first entry that somebody else is offered
+    std::string left_out;            // first entry that is leased to another consumer
     std::vector<Entry> entries;
-    std::set<std::string> pending;   // all of them, where they were asked for
-    std::vector<ReadStatus> fates;         // of `followed`
+    std::set<std::string> pending;   // all pending entries, if wanted
+    std::vector<ReadStatus> fates;         // read status of `followed`, in order
   };
 
-  // On the team's own thread: nothing of ours but what is constant, and what stands behind the mutex.
+  // On the team's own thread. Uses only constant members, those under the mutex, and those marked as this thread's.
   Look look(const Wanted&);
   void look_at_tasks(const Wanted&, Look&);
   Piece read(const PieceWanted&);
@@ -156,11 +159,11 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   std::optional<Error> ack_entries(const std::string& box, const std::vector<std::string>& consumed,
                         const std::vector<std::string>& freed);
   void carry();
-  /// What stands in the way of a change.
+  /// Maps an error to a WriteStatus: `blocked` if a person must act, otherwise `fault`.
   static WriteReceipt why_not(const Error& error);
 
   void adopt(Look);
-  /// False when it was met before, or too many were.
+  /// Adds `name` to the known actors. False if it is known already or the limit of 500 is reached.
   bool meet(const std::string& name);
   [[nodiscard]] bool is_changed(const std::string& name) const;
   void begin_look(Box& box, const Piece& piece, Batch& batch);
@@ -170,7 +173,8 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     return keys_.mark(RedisKeys::shared_box, box, key.value);
   }
   using Work = std::function<std::vector<WriteReceipt>()>;
-  /// Done by the team's thread, one after another, `count` results; `busy` until then.
+  /// Queues a job for the team's thread, in order, and returns `busy` in each of `count` results until it has run.
+  /// Jobs with the same name are one job. Returns the results once.
   std::vector<WriteReceipt> errand(const std::string& name, std::size_t count, Work work);
   [[nodiscard]] WriteReceipt append(const std::string& inbox, const schema::Envelope& letter, const std::string& bytes);
 
@@ -181,14 +185,14 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   std::function<void()> ring_;
   std::unique_ptr<RedisBell> bell_;
 
-  std::optional<Error> away_;  // why the last call did not work; before the first one, that there was none
+  std::optional<Error> away_;  // error of the last scan or read; initially "exchange.down"
   std::map<std::string, State> states_;
   std::map<std::string, Box> boxes_;
   std::vector<News> news_;
   std::string worries_;
 
-  std::set<std::string> names_;  // whoever was ever met, the lead too
-  std::set<std::string> newcomers_;  // met since the roster was read, by their letters
+  std::set<std::string> names_;  // every actor ever seen, including the lead
+  std::set<std::string> newcomers_;  // actors seen in mail since the roster was read
   bool roster_is_read_ = false;
   RosterCopy copy_;
   std::map<std::string, std::map<schema::MessageKey, ReadStatus>> followed_;  // by inbox
@@ -207,13 +211,13 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     std::optional<std::vector<WriteReceipt>> results;
   };
   std::mutex errands_lock_;
-  std::list<Errand> errands_;  // in the order in which they came
+  std::list<Errand> errands_;  // in order of arrival
   bool is_carrying_ = false;
 
   RedisCaller redis_;  // the team's thread only
-  RedisTasks tasks_;   // likewise
-  std::size_t done_then_ = 0;            // likewise: when finished tasks were looked for last, and
-  std::set<std::string> told_finished_;  // what of them was told
+  RedisTasks tasks_;   // the team's thread only
+  std::size_t done_then_ = 0;            // the team's thread only: count of done tasks at the last query
+  std::set<std::string> told_finished_;  // the team's thread only: done tasks that were reported
   boost::asio::thread_pool thread_{1};
 };
 

@@ -1,4 +1,4 @@
-// Who is in a team whose mail is in Redis, and what its keeper of tasks is told.
+// Roster of a Redis team, and its task reports.
 #include <boost/json.hpp>
 
 #include "poller/broker/redis_mailbox.hpp"
@@ -63,7 +63,7 @@ WriteReceipt RedisMailbox::remove_member(const std::string& name) {
 }
 
 TasksReleased RedisMailbox::release_tasks(const std::string&, const std::string&) {
-  TasksReleased nothing;  // a lease that runs out gives back what is held
+  TasksReleased nothing;  // an expired lease releases a task
   nothing.put = WriteStatus::gone;
   return nothing;
 }

@@ -1,4 +1,4 @@
-// What is written into the boxes of a team in Redis: by the team's thread, and told at a later call.
+// Writes of a Redis team: the team's thread runs them, and a later call returns the result.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
@@ -13,7 +13,7 @@ using schema::MessageKey;
 
 namespace {
 
-constexpr const char* post_mark_kept_ms = "2592000000";  // thirty days, begun anew while it is followed
+constexpr const char* post_mark_kept_ms = "2592000000";  // 30 days, renewed while the message is tracked
 
 bool is_in_stream(WriteStatus put) { return put == WriteStatus::done || put == WriteStatus::unchanged; }
 
@@ -47,7 +47,7 @@ void RedisMailbox::carry() {
       const auto found = std::find_if(errands_.begin(), errands_.end(), [](const Errand& one) { return !one.results; });
       is_carrying_ = found != errands_.end();
       if (!is_carrying_) return;
-      next = &*found;  // stays where it is until it has results
+      next = &*found;  // a list element; not moved or erased before it has results
     }
     std::vector<WriteReceipt> results = next->work();
     const std::lock_guard lock(errands_lock_);
@@ -71,7 +71,7 @@ std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span
     results.assign(messages.size(), {WriteStatus::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"});
     return results;
   }
-  std::vector<std::size_t> places;  // of those that can be carried
+  std::vector<std::size_t> places;  // indexes of the messages that can be written
   std::vector<std::pair<schema::Envelope, std::string>> letters;
   std::vector<MessageKey> keys;
   std::string name = "post " + inbox;

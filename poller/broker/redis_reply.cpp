@@ -28,7 +28,7 @@ long long RedisReply::as_number() const {
 
 namespace {
 
-/// What the reader builds into: the root, and how much it has asked for.
+/// Target of the parser: the root value, and the number of parts requested so far.
 struct Growing {
   RedisReply root;
   std::size_t parts = 0;
@@ -51,13 +51,13 @@ void* make_text(const redisReadTask* task, char* text, std::size_t size) {
   return reply;
 }
 
-/// An `int` in hiredis 0.14, a `size_t` since 1.0.
+/// `Count` is `int` in hiredis 0.14 and `size_t` since 1.0.
 template <class Count>
 void* make_list(const redisReadTask* task, Count count) {
   RedisReply* const reply = place_of(task);
   auto& all = static_cast<Growing*>(task->privdata)->parts;
   const auto wanted = static_cast<std::size_t>(count);
-  if (reply == nullptr || wanted > RedisReader::most_parts - all) return nullptr;  // told as "out of memory"
+  if (reply == nullptr || wanted > RedisReader::most_parts - all) return nullptr;  // hiredis reports 'out of memory'
   all += wanted;
   reply->kind = RedisReply::Kind::list;
   reply->parts.resize(wanted);
@@ -74,7 +74,7 @@ void* make_integer(const redisReadTask* task, long long value) {
 
 void* make_nothing(const redisReadTask* task) { return place_of(task); }
 
-void forget(void*) {}  // all of it is one value of ours
+void forget(void*) {}  // every value is part of `Growing::root`
 
 redisReplyObjectFunctions building() {
   redisReplyObjectFunctions functions{};
@@ -101,7 +101,7 @@ struct FreeReader {
 struct RedisReader::State {
   redisReplyObjectFunctions functions = building();
   Growing growing;
-  std::size_t fed = 0;  // since the last whole reply
+  std::size_t fed = 0;  // bytes since the last complete reply
   bool is_broken = false;
   std::unique_ptr<redisReader, FreeReader> reader{redisReaderCreateWithFunctions(&functions)};
 };

@@ -1,5 +1,5 @@
-// What Redis says, out of bytes: hiredis as a codec and nothing else. The engine is not trusted: how large a reply may
-// be, how deep and of how many parts, is bounded here.
+// Codec of the Redis protocol, on hiredis. Redis is not trusted, so the size, depth and number of parts of a reply are
+// bounded.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 namespace inbox_poller::poller {
 
+/// One value of a reply; lists contain further values.
 struct RedisReply {
   enum class Kind { nothing, integer, text, status, error, list };
   Kind kind = Kind::nothing;
@@ -21,20 +22,21 @@ struct RedisReply {
   std::vector<RedisReply> parts;
 
   [[nodiscard]] bool is_nothing() const { return kind == Kind::nothing; }
-  /// The part, or one that is nothing.
+  /// Returns a part, or an empty reply if there are fewer parts.
   [[nodiscard]] const RedisReply& at(std::size_t index) const;
-  /// An integer, or a text that is one; 0 for anything else.
+  /// Returns an integer, also one in decimal text; 0 for anything else.
   [[nodiscard]] long long as_number() const;
 };
 
 using RedisCommand = std::vector<std::string>;
 
-/// A command's bytes.
+/// Encodes a command in the Redis protocol; empty in a build without Redis.
 std::string encode(const RedisCommand&);
 
+/// Incremental parser of replies. Unusable after the first error.
 class RedisReader {
  public:
-  static constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of one reply
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;  // limit of one reply
   static constexpr std::size_t most_parts = 200'000;
   static constexpr const char* too_much = "what answers there does not speak as Redis does, or answers with too much";
 
@@ -43,9 +45,10 @@ class RedisReader {
   RedisReader(const RedisReader&) = delete;
   RedisReader& operator=(const RedisReader&) = delete;
 
+  /// Appends bytes as they were read from the connection.
   void feed(std::string_view bytes);
-  /// The next whole reply; nothing when more bytes are needed. "exchange.fault" when this is no reply, or too large a
-  /// one; from then on always.
+  /// Returns the next complete reply, or empty if more bytes are needed. Errors: "exchange.fault" for malformed or too
+  /// large replies, and for every later call.
   Result<std::optional<RedisReply>> next();
 
  private:

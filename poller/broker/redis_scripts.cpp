@@ -4,8 +4,8 @@ namespace inbox_poller::poller::scripts {
 
 namespace {
 
-// Entries that all readers are through with and that are old enough leave a stream: never one that is pending or that
-// was not read yet. Ids begin with milliseconds.
+// trim: removes entries that the only group has acknowledged and that are older than `older_ms`. Pending and unread
+// entries stay. Entry ids begin with milliseconds of the server's clock.
 constexpr const char* trimming = R"lua(
 local function trim(stream, older_ms)
   local info = redis.pcall('XINFO', 'GROUPS', stream)
@@ -23,8 +23,9 @@ end
 
 }  // namespace
 
-// KEYS mark, stream, boxes. ARGV to, from, mark's ms, then the fields. {1, id}; {0, id} was there; {2, id, names...} the
-// box is new, and these were there.
+// Appends a message once. KEYS: marker, stream, set of actors. ARGV: receiver, sender, lifetime of the marker in ms,
+// then the fields. Returns {1, id}, {0, id} if it was there, or {2, id, names...} with the known actors for a new
+// mailbox.
 const RedisScript& send() {
   static const RedisScript script(R"lua(
 local was = redis.call('GET', KEYS[1])
@@ -43,9 +44,10 @@ return {1, id}
   return script;
 }
 
-// KEYS stream, boxes, this call's own. ARGV actor, lease in ms, type wanted, type, answer wanted, to what.
-// {1, id, attempts, entry}; {0, ms until an offer ends or -1, the stream's last id}. What is pending and idle for longer
-// than the lease is offered to nobody; its count is how often it was offered.
+// Leases one message. KEYS: stream, set of actors, result of this call (makes a repeat return the same entry).
+// ARGV: actor, lease in ms, 1 to filter by type, type, 1 to filter by answered id, id.
+// Returns {1, id, attempts, entry}, or {0, ms until a lease expires or -1, last id of the stream}.
+// Pending entries that are idle longer than the lease are free; the delivery count is the number of attempts.
 const RedisScript& offer() {
   static const RedisScript script(R"lua(
 local stream, me, lease = KEYS[1], ARGV[1], tonumber(ARGV[2])
@@ -110,7 +112,7 @@ return {0, soonest, '0-0'}
   return script;
 }
 
-// KEYS stream. ARGV id, ms that what was taken stays.
+// Acknowledges one message and trims the stream. KEYS: stream. ARGV: id, ms that acknowledged entries stay.
 const RedisScript& take() {
   static const RedisScript script(std::string(trimming) + R"lua(
 redis.call('XACK', KEYS[1], 'g', ARGV[1])
@@ -120,7 +122,7 @@ return 1
   return script;
 }
 
-// KEYS stream. ARGV most. {how many unread, {fields...}...}: the oldest; changes nothing.
+// Lists the oldest unread messages; changes nothing. KEYS: stream. ARGV: limit. Returns {unread count, {fields...}...}.
 const RedisScript& look() {
   static const RedisScript script(R"lua(
 local stream, most, found, count = KEYS[1], tonumber(ARGV[1]), {}, 0
@@ -156,10 +158,10 @@ return {count, unpack(found)}
   return script;
 }
 
-// --- tasks: a hash each (e envelope, m name, s state, o owner, v version, n counter of claims, y type, w who wrote last),
-// and a sorted set a state. KEYS of all that change one: task, open, leases, done, dead.
+// --- tasks: one hash each (e envelope, m name, s state, o owner, v version, n claim counter, y type, w last writer),
+// and one sorted set per state. KEYS of scripts that change a task: task, open, leases, done, dead.
 
-// ARGV name, e, type, state, score, owner. 1, or 0: it was there.
+// Adds a task. ARGV: name, envelope, type, state, score, owner. Returns 1, or 0 if the task is there.
 const RedisScript& put_task() {
   static const RedisScript script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
@@ -171,8 +173,9 @@ return 1
   return script;
 }
 
-// KEYS open. ARGV type wanted, type, prefix of a task's key. The first that fits: {name, e, v, {seconds, microseconds}},
-// or nothing. A name is 20 digits, '-', and what the task's key ends with.
+// Finds the first open task that matches. KEYS: open. ARGV: 1 to filter by type, type, prefix of task keys.
+// Returns {name, envelope, version, {seconds, microseconds}} or nothing.
+// A name has 20 digits, '-', and the end of the task's key.
 const RedisScript& next_task() {
   static const RedisScript script(R"lua(
 local from = 0
@@ -189,7 +192,8 @@ end
   return script;
 }
 
-// KEYS task. {name, e, v, {seconds, microseconds}, state, owner, counter}, or nothing.
+// Reads a task. KEYS: task.
+// Returns {name, envelope, version, {seconds, microseconds}, state, owner, counter} or nothing.
 const RedisScript& get_task() {
   static const RedisScript script(R"lua(
 local task = redis.call('HMGET', KEYS[1], 'm', 'e', 'v', 's', 'o', 'n')
@@ -199,8 +203,9 @@ return {task[1], task[2], task[3], redis.call('TIME'), task[4], task[5], task[6]
   return script;
 }
 
-// ARGV version, state, e, owner, lease in ms, score when open, "claim" | "over" | "", who writes.
-// {1, counter}; {0} when it is not that version any more; {-1} when its lease is not over by the server's clock.
+// Changes a task if its version is as read. ARGV: version, state, envelope, owner, lease in ms, score if open,
+// "claim" | "over" | "", id of this write (a repeat changes nothing).
+// Returns {1, counter}, {0} for another version, or {-1} if "over" and the lease has not expired by the server's clock.
 const RedisScript& change_task() {
   static const RedisScript script(R"lua(
 local task = redis.call('HMGET', KEYS[1], 'v', 'm', 'n', 'w')
@@ -224,8 +229,8 @@ return {1, counter}
   return script;
 }
 
-// KEYS one of the sets. ARGV prefix, from which score on, "over" or "", how many not, most. {name, e, owner, v,
-// {seconds, microseconds}}... "over": those whose score is over by the server's clock.
+// Lists tasks of one state. KEYS: sorted set. ARGV: prefix, lowest score, "over" or "", offset, limit.
+// Returns {name, envelope, owner, version, {seconds, microseconds}}... "over": only scores before the server's time.
 const RedisScript& list_tasks() {
   static const RedisScript script(R"lua(
 local time, till, found = redis.call('TIME'), '+inf', {}
@@ -241,7 +246,7 @@ return found
   return script;
 }
 
-// KEYS leases. ARGV prefix, owner. The names of his, sorted.
+// Lists the tasks of one owner. KEYS: leases. ARGV: prefix, owner. Returns their names, sorted.
 const RedisScript& tasks_of() {
   static const RedisScript script(R"lua(
 local found = {}
@@ -254,10 +259,11 @@ return found
   return script;
 }
 
-// --- between hosts. KEYS leader, epoch.
+// --- between hosts. The lease scripts have KEYS: leader, epoch.
 
-// And born: the name of this engine's data, made by the first who leads. ARGV host, ms, epoch that he knows, name.
-// {ours, holder, epoch, ms left}. One's own lease is taken anew: an earlier process of this host has ended, or is fenced.
+// Takes the lease if it is free or already this host's, which fences an earlier process of this host.
+// KEYS also: born, the identity of this data, set by the first leader. ARGV: host, lease in ms, known epoch, identity.
+// Returns {ours, holder, epoch, ms left}.
 const RedisScript& elect() {
   static const RedisScript script(R"lua(
 local holder, epoch = redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -271,7 +277,7 @@ return {1, ARGV[1], epoch, tonumber(ARGV[2])}
   return script;
 }
 
-// ARGV host, ms, epoch. {ours, holder, epoch, ms left}.
+// Extends the lease. ARGV: host, lease in ms, epoch. Returns {ours, holder, epoch, ms left}.
 const RedisScript& renew() {
   static const RedisScript script(R"lua(
 local holder, epoch = redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -284,7 +290,7 @@ return {0, holder or '', epoch, math.max(redis.call('PTTL', KEYS[1]), 0)}
   return script;
 }
 
-// ARGV host, epoch.
+// Releases the lease if host and epoch match. ARGV: host, epoch.
 const RedisScript& resign() {
   static const RedisScript script(R"lua(
 if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[2]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
@@ -293,8 +299,9 @@ return 1
   return script;
 }
 
-// KEYS stream and mark of each, and the epoch as the last one when somebody leads. ARGV epoch or "", ms that a mark stays,
-// how many fields an entry has, then the fields of each. {{1 | 0}...} appended or there; {-1, epoch} when fenced.
+// Appends frames once per marker. KEYS: stream and marker per frame, then epoch if sent as leader.
+// ARGV: epoch or "", lifetime of a marker in ms, fields per frame, then all fields.
+// Returns 1 (appended) or 0 (was there) per frame, or {-1, epoch} if fenced.
 const RedisScript& append() {
   static const RedisScript script(R"lua(
 if ARGV[1] ~= '' then
@@ -317,8 +324,9 @@ return done
   return script;
 }
 
-// KEYS epoch, ask, stream, mark. ARGV epoch, host, bytes of the answer, ms that a mark stays, ms that an ask stays, then
-// the fields of the letter. {1} decided; {2} ours was; {0, bytes, host, epoch} another was; {-1, epoch} fenced.
+// Decides a request and appends the answer. KEYS: epoch, request, stream, marker. ARGV: epoch, host, answer, lifetime
+// of the marker and of the request in ms, then the fields. Returns {1} if decided now, {2} if decided before with these
+// bytes, {0, bytes, host, epoch} for another answer, or {-1, epoch} if fenced.
 const RedisScript& answer() {
   static const RedisScript script(R"lua(
 local epoch = redis.call('GET', KEYS[1])
@@ -337,7 +345,7 @@ return {was[1] and 2 or 1}
   return script;
 }
 
-// KEYS stream. ARGV ms that what was read stays, then ids.
+// Acknowledges entries and trims the stream. KEYS: stream. ARGV: ms that acknowledged entries stay, then ids.
 const RedisScript& ack() {
   static const RedisScript script(std::string(trimming) + R"lua(
 redis.call('XACK', KEYS[1], 'g', unpack(ARGV, 2))

@@ -1,24 +1,24 @@
-// All that Redis does for us in more than one step: each script is carried out as a whole, and may be called again after
-// a lost answer. The comment beside each in the source says what it takes and gives.
+// Lua scripts for every step that needs more than one Redis command. Redis runs each script atomically, and a script
+// may be repeated after a lost reply. The comment before each definition lists its keys, arguments and result.
 #pragma once
 
 #include "poller/broker/redis_connection.hpp"
 
 namespace inbox_poller::poller::scripts {
 
-// Mail that agents share.
+// Shared mail of one actor.
 const RedisScript& send();
 const RedisScript& offer();
 const RedisScript& take();
 const RedisScript& look();
 
-// The same for a daemon, many at once (redis_mail_scripts.cpp).
+// Shared mail for a daemon, many inboxes or entries at once (redis_mail_scripts.cpp).
 const RedisScript& boxes();
 const RedisScript& show();
 const RedisScript& fates();
 const RedisScript& recall();
 
-// Their tasks.
+// Shared tasks.
 const RedisScript& put_task();
 const RedisScript& next_task();
 const RedisScript& get_task();
@@ -26,7 +26,7 @@ const RedisScript& change_task();
 const RedisScript& list_tasks();
 const RedisScript& tasks_of();
 
-// Between hosts.
+// Frames, lease and answers between hosts.
 const RedisScript& elect();
 const RedisScript& renew();
 const RedisScript& resign();

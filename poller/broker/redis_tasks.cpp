@@ -17,8 +17,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int most_rounds = 8;  // of a change that somebody else was faster with
-constexpr std::size_t digits_before = 21;  // of a name: twenty digits and a '-'
+constexpr int most_rounds = 8;  // attempts to change a task that others change meanwhile
+constexpr std::size_t digits_before = 21;  // length of 20 digits and '-' at the start of a name
 constexpr int tasks_a_page = 100;
 constexpr std::string_view late_result_prefix = "late-";
 constexpr std::array places{std::pair("open", TaskPlace::open), std::pair("claimed", TaskPlace::claimed),
@@ -47,10 +47,10 @@ const char* set_of(TaskPlace place) {
   return "tasks";
 }
 
-/// What a task is found by. Ids are somebody else's words: any bytes, any length.
+/// Key of a task. Ids come from other programs, so they may have any bytes and any length.
 std::string key_of(const std::string& id) { return id.size() <= 200 ? id : "sha256:" + schema::content_hash(id); }
 
-/// One that is copied twice is one.
+/// Key of a late result, by content, so that copying it twice adds it once.
 std::string late_key(std::string_view bytes) { return std::string(late_result_prefix) + schema::content_hash(bytes); }
 
 std::string sorting_name(long long ns, const std::string& key) {
@@ -69,7 +69,7 @@ std::string number_text(double number) {
   return text.data();
 }
 
-/// What stands in front is claimed first.
+/// Score of an open task; the lowest score, thus the highest priority, is claimed first.
 std::string open_score(const Envelope& task) { return number_text(-task.number("priority").value_or(0)); }
 
 Error not_ours(const std::string& name) {
@@ -145,14 +145,14 @@ Result<std::optional<Envelope>> RedisTasks::claim(const std::string& actor, cons
     write_claim(*task, actor, schema::seconds_token(found.now_ns), schema::seconds_token(found.now_ns + lease_ns));
     std::string counter;
     TRY(const auto changed, change(found, *task, {TaskPlace::claimed, actor, lease, "claim"}, &counter));
-    if (changed != Changed::yes) continue;  // somebody else was faster
+    if (changed != Changed::yes) continue;  // another actor claimed it first
     claims_[schema::identity_of(*task)] = counter;
     return std::optional(*std::move(task));
   }
   return Error{"exchange.down", "others take every task before we do; nothing was claimed, ask again"};
 }
 
-// --- what a holder does
+// --- operations of a holder
 
 Result<std::optional<RedisTasks::Found>> RedisTasks::get(const std::string& id) const {
   TRY(const auto reply, redis_.call(scripts::get_task(), {keys_.task(key_of(id))}, {}));
@@ -209,7 +209,7 @@ Result<Envelope> RedisTasks::complete(const std::string& actor, const std::strin
   return keep_late(actor, id, result);
 }
 
-/// What a holder did after it had lost the task is kept; the error says where, and who has the task.
+/// Keeps the result of a holder that lost the task. The error names the place of the result and the current holder.
 Error RedisTasks::keep_late(const std::string& actor, const std::string& id, const json::value& result) {
   Error error = not_held(actor, id);
   claims_.erase(id);
@@ -239,7 +239,7 @@ Result<Envelope> RedisTasks::abandon(const std::string& actor, const std::string
   return not_held(actor, id);
 }
 
-// --- order
+// --- maintenance
 
 Result<RedisReply> RedisTasks::page(TaskPlace place, const std::string& from_score, const char* which, int but) const {
   return redis_.call(scripts::list_tasks(), {keys_.of(set_of(place))},

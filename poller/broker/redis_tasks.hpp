@@ -1,7 +1,7 @@
-// The task queue that agents share, in Redis. Who has which task, and whether a lease is over, is decided by scripts
-// and the server's clock alone. What is changed is changed as it was read, or read again; so a holder that has lost a
-// task notices. Each claim has a number that only grows: where this process made the claim, a later claim of the same
-// actor is not taken for it. The envelopes and all that is said are those of a folder (envelopes.hpp).
+// The shared task queue in Redis. Scripts and the server's clock alone decide claims and expired leases. Each write
+// names the version that it read and fails on any other, so a holder notices that it lost a task. Each claim
+// increments a counter, so a later claim by the same actor is not mistaken for the claim of this process.
+// Envelopes and messages are those of a folder (envelopes.hpp).
 #pragma once
 
 #include <map>
@@ -15,6 +15,8 @@
 
 namespace inbox_poller::poller {
 
+/// TaskStore of one team in Redis. Calls block; `redis` must outlive this object and has one thread at a time.
+/// Errors: those of broker.hpp and of TaskStore.
 class RedisTasks final : public TaskStore {
  public:
   RedisTasks(RedisCaller& redis, RedisKeys keys, std::string place, TaskSettings settings)
@@ -38,11 +40,13 @@ class RedisTasks final : public TaskStore {
   }
   Result<Task> requeue(const std::string& id) override;
 
+  /// Number of tasks in each state.
   Result<TaskCounts> counts() const;
-  /// What was finished since that moment, by the server's clock.
+  /// Tasks completed since `since_ms` (ms, Unix epoch, the server's clock).
   Result<std::vector<TaskFile>> done_since(long long since_ms) const;
+  /// Ids of the tasks that `actor` holds, oldest task first; at most `most_listed`.
   Result<std::vector<std::string>> held_by(const std::string& actor) const;
-  /// A task as it stood elsewhere; false when there is one of its id.
+  /// Stores a copied task in its state. False if a task with its id is there.
   Result<bool> put(const TaskFile&);
 
  private:
@@ -56,13 +60,13 @@ class RedisTasks final : public TaskStore {
     TaskPlace place = TaskPlace::open;
     std::string holder;
     std::chrono::milliseconds lease{0};
-    std::string why;  // "claim", "over"
+    std::string why;  // "claim" counts a new claim, "over" requires an expired lease
   };
   enum class Changed { yes, no, not_over };
 
   Result<std::optional<Found>> get(const std::string& id) const;
   Result<Changed> change(const Found&, const Task&, const Change&, std::string* counter = nullptr);
-  /// The caller's own task, or nothing.
+  /// Returns the task if `actor` holds it under the claim of this process, otherwise empty.
   Result<std::optional<Found>> held(const std::string& actor, const std::string& id) const;
   [[nodiscard]] Error not_held(const std::string& actor, const std::string& id) const;
   Error keep_late(const std::string& actor, const std::string& id, const boost::json::value& result);
@@ -75,7 +79,7 @@ class RedisTasks final : public TaskStore {
   const RedisKeys keys_;
   const std::string place_;
   const TaskSettings settings_;
-  std::map<std::string, std::string> claims_;  // ours, by id: their number
+  std::map<std::string, std::string> claims_;  // claim counter by id, for claims of this process
   std::vector<Error> troubles_;
 };
 

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t most_files = 1000;
 constexpr std::uint64_t most_of_file = std::uint64_t{64} << 10;
-constexpr std::chrono::seconds alive_for{5};  // a killed client leaves its file as it was
+constexpr std::chrono::seconds alive_for{5};  // a killed client leaves its file unchanged
 
-/// What the file says, if the process that it names lives.
+/// Reads a session file; empty unless the process that it names lives.
 std::optional<LiveSession> read_live(FileSystem& files, Processes& processes, const Directory& folder,
                                      const std::string& name) {
   const long long pid = schema::pid_of_session_file(name);
@@ -25,7 +25,7 @@ std::optional<LiveSession> read_live(FileSystem& files, Processes& processes, co
   return LiveSession{*std::move(said), *process, processes.started_ms(*process)};
 }
 
-/// The first of them, or all.
+/// Returns the first matching session, or all.
 template <class Wanted>
 std::vector<LiveSession> read_folder(FileSystem& files, Processes& processes, const std::string& folder,
                                      const Wanted& wanted) {
@@ -99,7 +99,7 @@ bool SessionWatch::find() {
   seen_.reset();
   auto found = read_folder(files_, processes_, folder_,
                            [this](const LiveSession& one) { return one.said.session_id == wanted_; });
-  // What is told of the file is compared from its next look on.
+  // Compare the folder's version only from its next check on.
   if (found.empty() && is_settled(version, clock_.wall_ms())) seen_ = version;
   alive_at_ = clock_.steady();
   return set(found.empty() ? std::nullopt : std::optional(std::move(found.front())));

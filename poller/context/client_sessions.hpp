@@ -1,6 +1,6 @@
-// The sessions that clients keep in their configuration folder while they live (schema/client_session.hpp), each checked
-// against its process: that number, begun at that very moment. Read only, and only files called by a number; links are
-// not followed. Absent, unreadable, of a dead process or of a system where starts cannot be compared: as if not there.
+// Sessions that living clients keep in their configuration folder (schema/client_session.hpp). Each is checked against
+// its process number and the exact start of that process. Only files named by a number are read, links are not
+// followed. Ignored: absent or unreadable files, dead processes, and systems that cannot compare process starts.
 #pragma once
 
 #include <optional>
@@ -20,28 +20,30 @@ namespace inbox_poller::poller {
 struct LiveSession {
   schema::ClientSession said;
   ProcessRef process;
-  long long began_ms = 0;  // the process, since the Unix epoch; 0: cannot be told
+  long long began_ms = 0;  // start of the process, Unix epoch; 0: unknown
 };
 
-/// What is known of it as the lead's.
+/// Evaluates a session as the lead's.
 handlers::LeadSessionSight sight_of(const LiveSession&, const schema::Roster&);
-/// A name that no other process has, for the record.
+/// Returns a unique name of the process, for the record.
 std::string claim_of(const LiveSession&);
-/// "process 42 (client 2.1.220)"
+/// Describes the session, such as "process 42 (client 2.1.220)".
 std::string words_of(const LiveSession&);
 
-/// All that live now, by their processes' numbers; of at most 1,000 files of at most 64 KiB. `folder`: an absolute path.
+/// Lists all living sessions by process number; reads at most 1,000 files of at most 64 KiB. `folder`: an absolute
+/// path.
 std::vector<LiveSession> live_sessions(FileSystem&, Processes&, const std::string& folder);
 
-/// Follows one session. At rest a look costs one stat: of the folder, or of the session's file once it is found.
+/// Follows one session. While nothing changes a check costs one stat: of the folder, or of the session's file once
+/// found.
 class SessionWatch {
  public:
-  /// An empty folder has no sessions.
+  /// An empty `folder` has no sessions.
   SessionWatch(FileSystem& files, Processes& processes, const Clock& clock, std::string folder)
       : files_(files), processes_(processes), clock_(clock), folder_(std::move(folder)) {}
 
-  /// Looks for the living session with this id; an empty one is nobody's. A process that had it stays the one while it
-  /// lives, whatever session it goes on with. True when what live() gives has changed.
+  /// Finds the living session with this id; an empty id matches none. A process once found is followed while it lives,
+  /// even with another session. True when the result of live() has changed.
   bool look(const std::string& session_id);
   [[nodiscard]] const std::optional<LiveSession>& live() const { return live_; }
 
@@ -57,8 +59,8 @@ class SessionWatch {
   std::string folder_;
   std::string wanted_;
   std::optional<LiveSession> live_;
-  std::optional<FileVersion> seen_;  // of the folder, or of the file; empty: look whatever it is
-  SteadyTime alive_at_{};            // when the process was last seen to live
+  std::optional<FileVersion> seen_;  // of the folder or the file; empty: read in any case
+  SteadyTime alive_at_{};            // when the process was last seen alive
 };
 
 }  // namespace inbox_poller::poller

@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 
 namespace asio = boost::asio;
 
-/// Lives in the coroutine that waits for it.
+/// Local variable of the waiting coroutine.
 struct GroupCommit::Job {
   Job(GroupCommit& group, TeamState& context, Work work, const asio::any_io_executor& executor)
       : owner(group), unit(context, std::move(work)), done(executor, asio::steady_timer::time_point::max()) {}

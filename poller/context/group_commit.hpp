@@ -1,8 +1,7 @@
-// One transaction, and so one wait for the disk, for what several teams want committed at the same time. Who asks is
-// put to the others who asked since the last commit; the commit runs when everybody who is ready now has had a turn.
-// With one busy team that is at once; in a burst, whatever came while the disk was waited for goes together. What it
-// is not: a delay. Invariant: a member of the group that fails undoes only its own writes, and nobody is told of
-// success before the group is on the disk. Source: docs/adr/0015-group-commit.md.
+// Commits the work of several teams in one transaction, so that they share one fsync. The commit runs once every ready
+// coroutine has had a turn. It adds no delay: one busy team commits at once, and a burst collects during the previous
+// fsync. Invariants: a failed unit undoes only its own writes; success is reported only after the fsync. Source:
+// docs/adr/0015-group-commit.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,10 +18,11 @@ class GroupCommit {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  /// As TeamState::commit(), in company. The work may refer to what the awaiting coroutine keeps.
+  /// Commits like TeamState::commit(), together with others. `work` may refer to variables of the awaiting coroutine.
+  /// Errors: as TeamState::commit().
   boost::asio::awaitable<Status> commit(TeamState& context, Work work);
 
-  /// How many transactions there were.
+  /// Number of transactions since the start.
   [[nodiscard]] std::uint64_t transactions() const { return transactions_; }
 
  private:

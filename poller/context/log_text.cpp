@@ -43,7 +43,7 @@ std::string clock_text(EpochMs at_ms) {
   return text.data();
 }
 
-/// What is cut first where a line is too long: what only explains, then what it is about, then names and ids.
+/// Order of cutting in a long line: explanations first, then subjects, then names and ids.
 enum class Worth { explains, subject, name, id, never_cut };
 
 struct LogPart {
@@ -59,7 +59,7 @@ const std::string* find_field(const Fields& fields, std::string_view name) {
   return found == fields.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-/// "demo ada: Bash: make": the team, who, and what it is about.
+/// Adds the subject "demo ada: Bash: make": the team, the member and the subject.
 void add_subject(std::vector<LogPart>& line, const Fields& fields) {
   const auto* const team = find_field(fields, "team");
   const auto* const from = find_field(fields, "from");
@@ -72,11 +72,11 @@ void add_subject(std::vector<LogPart>& line, const Fields& fields) {
 LogPart change_of(const Fields& fields) {
   const auto* const was = find_field(fields, "old");
   const auto* const is = find_field(fields, "new");
-  const bool is_new = was == nullptr || *was == "received";  // as everything begins
+  const bool is_new = was == nullptr || *was == "received";  // every state starts as "received"
   return {"  ", (is_new ? "" : shown_safely(*was) + " -> ") + (is == nullptr ? "nothing" : shown_safely(*is))};
 }
 
-/// Has a place of its own in the line, or says what another says.
+/// True for a field that has its own place in the line or repeats another one.
 bool is_told_apart(const Fields& fields, std::string_view name) {
   if (name == "type") return find_field(fields, "subject") != nullptr;
   if (name == "by") return find_field(fields, "rule") != nullptr && *find_field(fields, "by") == "rule";
@@ -93,7 +93,7 @@ LogPart part_of(std::string_view name, const std::string& value) {
   return {"  " + std::string(name) + ' ', shown_safely(value), explains ? Worth::explains : Worth::name};
 }
 
-/// What is left of one that is cut.
+/// Minimum length of a cut part.
 std::size_t floor_of(Worth worth) {
   switch (worth) {
     case Worth::explains: return 8;
@@ -176,7 +176,7 @@ std::string log_text(Event event, const Fields& fields, EpochMs at_ms, bool colo
   if (find_field(fields, "old") != nullptr || find_field(fields, "new") != nullptr) line.push_back(change_of(fields));
   for (const auto& [name, value] : fields)
     if (!value.empty() && !is_told_apart(fields, name)) line.push_back(part_of(name, value));
-  const bool has_rule = find_field(fields, "rule") != nullptr && !is_bad;  // which says why
+  const bool has_rule = find_field(fields, "rule") != nullptr && !is_bad;  // the rule gives the reason
   if (const auto* const reason = find_field(fields, "reason"); reason != nullptr && !has_rule)
     line.push_back({"  ", shown_safely(*reason), is_bad ? Worth::never_cut : Worth::explains});
   if (const auto* const id = find_field(fields, "request_id"))

@@ -1,5 +1,5 @@
-// An event as a line for a person at a terminal: whom it is about first, times as times, nothing that is empty. The line
-// for programs is JSON (telemetry.cpp), and has everything.
+// Formats an event as a readable line for a terminal: subject first, times as text, no empty fields. The complete line
+// for programs is JSON (telemetry.cpp).
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace inbox_poller::poller {
 
 constexpr std::size_t log_columns = 120;
 
-/// `02:31:09  demo ada: Bash: make  request.decided  pending -> approved  by mona  after 2.1 s  perm-1`: at most 120
-/// columns, long texts cut with an ellipsis. The reason of a warning or an error is whole, however long: it says what to do.
-/// Times are local. `colour`: the event's name stands out by its level.
+/// Formats a line such as `02:31:09 demo ada: Bash: make request.decided pending -> approved by mona after 2.1 s
+/// perm-1`. A line has at most 120 columns; long texts are cut with an ellipsis. The reason of a warning or error is
+/// never cut, because it names the remedy. Times are local. `colour` marks the event's name by its level.
 std::string log_text(Event, const Fields&, EpochMs at_ms, bool colour);
 
-/// 950 -> "950 ms", 65000 -> "1 min 5 s".
+/// Formats a duration: 950 -> "950 ms", 65000 -> "1 min 5 s".
 std::string time_text(long long milliseconds);
 
-/// "<4>" for a warning, as journald takes a line's level.
+/// Prefix of a line for journald, such as "<4>" for a warning.
 std::string_view journal_prefix(config::LogLevel);
 
 }  // namespace inbox_poller::poller

@@ -8,7 +8,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// What all events about its delivery name.
+/// Fields of all delivery events.
 Fields on_its_way(const MessageRow& row) {
   Fields fields;
   fields.reserve(6);
@@ -19,7 +19,7 @@ Fields on_its_way(const MessageRow& row) {
   return fields;
 }
 
-/// What all events name by which a message or a letter became ours.
+/// Fields of all events that accept a message.
 template <class Row>
 Fields who_and_what(const Row& row) {
   Fields fields;
@@ -97,7 +97,7 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
         std::find_if(lines.begin(), lines.end(), [&](const HistoryRow& other) { return other.at_ms > line.at_ms; });
     lines.insert(later, std::move(line));
   };
-  // Every other way to be taken in has a reason, and a line.
+  // Every other way of acceptance has a reason, and a line.
   const bool as_it_was = row.request_id.empty() && row.reason.empty();
   if (as_it_was && lines_of(lines, Event::message_accepted) == 0)
     lines.insert(lines.begin(), history_line(Event::message_accepted, accepted_fields(row), row.received_ms));
@@ -108,7 +108,7 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
 }
 
 std::vector<HistoryRow> life_of(const HostMailRow& row, std::vector<HistoryRow> kept) {
-  // What was refused when it came has a line that says so.
+  // A message that was rejected on arrival has a history line.
   const bool was_refused = row.way == HostWay::out ? row.type == "bad" : row.state == HostMailState::refused;
   if (row.request_id.empty() && !was_refused && lines_of(kept, letter_event(row)) == 0)
     kept.insert(kept.begin(), history_line(letter_event(row), letter_fields(row), row.created_ms));

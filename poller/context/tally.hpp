@@ -1,5 +1,5 @@
-// What happened in a team since the start, counted for `status` and so for metrics: kept in memory, of no consequence.
-// Invariant: as many numbers as there are kinds, outcomes and few names, whatever the workers do.
+// Counters of a team since the start, for `status` and metrics; in memory only. Invariant: the number of counters is
+// bounded by kinds, outcomes and few names, whatever the workers do.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace inbox_poller::poller {
 
-/// How long something took, as counts: up to each bound, and in all.
+/// Histogram of durations: a count per upper bound, a count and a sum.
 template <std::size_t N>
 struct Spread {
   explicit Spread(const std::array<long long, N>& bounds_ms) : bounds(bounds_ms) {}
@@ -30,22 +30,22 @@ struct Spread {
 class Tally {
  public:
   struct Decision {
-    std::string kind, outcome, by;  // `by` as it stands in the record
+    std::string kind, outcome, by;  // `by` as in the record
     auto operator<=>(const Decision&) const = default;
   };
 
-  /// `waited_ms`: since it was asked; less than 0: it did not wait for anybody.
+  /// Counts a decision. `waited_ms` is the time since the request; negative: it waited for no person or lead.
   void decided(Decision decision, long long waited_ms) {
     if (waited_ms >= 0) waits.add(waited_ms);
     const auto known = decisions.find(decision);
     if (known == decisions.end() && decisions.size() >= most_decisions) decision.by.clear();
     ++decisions[std::move(decision)];
   }
-  /// From the beginning of a look that found something to its commit.
+  /// Adds the time from the start of a successful scan to its commit.
   void accepted(std::chrono::milliseconds took) { accepts.add(took.count()); }
 
-  /// A poll begins, so long after the one before it. Late: more than four intervals (of 500 ms at least) were between
-  /// them, so that `poll_interval` is no longer what its name says.
+  /// Counts a poll that starts `since` after the previous one. Late means after more than four intervals (of at least
+  /// 500 ms each). Then `poll_interval` is not kept.
   void polled(std::chrono::milliseconds since, std::chrono::milliseconds interval, long long now_ms) {
     polled_ms = now_ms;
     if (since <= 4 * std::max(interval, std::chrono::milliseconds(500))) return;
@@ -63,7 +63,7 @@ class Tally {
   Spread<7> accepts{{5, 10, 25, 50, 100, 250, 1'000}};
 
  private:
-  static constexpr std::size_t most_decisions = 200;  // who answers may say any name
+  static constexpr std::size_t most_decisions = 200;  // bound, because `by` may be any name
 };
 
 }  // namespace inbox_poller::poller

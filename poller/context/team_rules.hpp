@@ -1,5 +1,4 @@
-// The rules that hold for a team now: those of its configuration, and those that persons added for the lead's present
-// session.
+// The rules in force for a team: its configured ones, and those that persons added for the lead's present session.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +12,23 @@ namespace inbox_poller::poller {
 
 class TeamRules {
  public:
-  /// Both stay where they are. Whoever changes them says so: rebuild().
+  /// Keeps references to both, which must outlive the object. Call rebuild() after a change of either.
   TeamRules(const config::TeamConfig& config, const schema::Roster& roster) : config_(config), roster_(roster) {
     rebuild();
   }
 
-  /// What the ledger has of all sessions.
+  /// Loads the session rules of all sessions.
   void restore(std::vector<SessionRule> all);
   void rebuild();
 
   /// True when the session already has this rule.
   [[nodiscard]] bool has(const SessionRule&) const;
-  /// Makes a rule effective, or ends it; to be called once that is committed.
+  /// Adds or ends a rule; call after the commit.
   void apply(SessionRule);
   void drop(long long id);
-  /// The rules of the lead's present session.
+  /// Rules of the lead's present session.
   [[nodiscard]] std::vector<SessionRule> of_session() const;
-  /// Another number once other rules hold than before.
+  /// Version counter; grows when the rules in force change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   [[nodiscard]] const config::PermissionRules& permissions() const { return permissions_; }

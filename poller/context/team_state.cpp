@@ -59,7 +59,7 @@ Status TeamState::adopt(schema::Roster fresh) {
                      {{"team", name}, {"from", member.name}, {"old", before->mode}, {"new", member.mode}});
   }
   roster = std::move(fresh);
-  if (new_session) rules.rebuild();  // a person's word holds for the session it was given in
+  if (new_session) rules.rebuild();  // a person's rule holds for the session it was given in
   std::vector<MemberRow> changed;
   for (const auto& member : roster.members) {
     absent_since_.erase(member.name);
@@ -78,7 +78,7 @@ Status TeamState::adopt(schema::Roster fresh) {
     changed.back().present = false;
   }
   if (changed.empty()) return Done{};
-  return commit([&](Tx& tx) {  // or found again at the next look
+  return commit([&](Tx& tx) {  // on failure the next scan finds it again
     for (const auto& row : changed) {
       tx.log(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
       tx.keep(ledger.members().put(row));
@@ -117,7 +117,7 @@ WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
 }
 
 handlers::AnswerAuthority TeamState::worth(const std::string& member) const {
-  if (member == lead) return {};  // its own prompts are answered where they are asked
+  if (member == lead) return {};  // its own prompts are answered at its session
   if (!roster.own_lead_only.empty()) return {handlers::Answers::verified, roster.own_lead_only};
   if (workers == nullptr || !config.team.facts().verifies) return {};
   return handlers::worth_of(sight_of(member).process, roster.lead_process.has_value());
@@ -153,7 +153,7 @@ Status TeamState::may_commit() const {
 void TeamState::heard_of_ledger(const Status& last) {
   if (!last && last.error().code == no_lease) return;
   if (!last) {
-    if (ledger_fault_.empty() && last.error().code != "ledger.gone")  // told once, for all teams
+    if (ledger_fault_.empty() && last.error().code != "ledger.gone")  // logged once for all teams
       telemetry.emit(Event::ledger_fault,
                      {{"team", name}, {"code", last.error().code}, {"reason", last.error().message}});
     ledger_fault_ = last.error().message;

@@ -1,6 +1,5 @@
-// What the parts of one team's service share: who is in the team, what is allowed, where things are recorded. Owned by
-// Team; the parts (Intake, Asks, Outbox, Delivery) hold a reference. Everything here lives on the daemon's one decision
-// thread.
+// State that the parts of one team's service share: members, rights, rules and the recording services. Team owns it;
+// the parts (Intake, Asks, Outbox, Delivery) keep a reference. Decision thread only.
 #pragma once
 
 #include <functional>
@@ -30,7 +29,7 @@ class TeamState {
 
   const std::string name;
   config::TeamConfig config;  // our own copy: reconfigure() may replace it between two polls
-  handlers::Membership standing;  // what we may do; Team alone changes it
+  handlers::Membership standing;  // our rights; only Team changes them
   const std::string home;
   Ledger& ledger;
   Telemetry& telemetry;
@@ -39,62 +38,64 @@ class TeamState {
   schema::Roster roster;
   TeamRules rules{config, roster};
   std::string lead;
-  std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
-  std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
-  WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
-  Changes* changes = nullptr;                // told of what changes without a row of the ledger
-  std::function<Status()> guard;             // what may_commit() says
+  std::map<std::string, MemberRow> members;  // every name ever seen in the roster, with its data
+  std::map<std::string, EpochMs> told;       // wall clock of our last text to a member; lost at a restart
+  WorkerProcesses* workers = nullptr;        // source of AnswerAuthority; null: not available
+  Changes* changes = nullptr;                // receives changes that no ledger row records
+  std::function<Status()> guard;             // implementation of may_commit()
 
   [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
 
-  /// What people see of this has changed, and no commit tells it.
+  /// Reports a visible change that no commit reports.
   void changed(Areas areas) const {
     if (changes != nullptr) changes->raise(areas);
   }
 
-  /// Another configuration holds from now on. The name, the root and the lead stay.
+  /// Applies a new configuration. The name, the root and the lead stay.
   void reconfigure(const config::TeamConfig& fresh);
 
-  /// Loads members and session rules from the ledger.
+  /// Loads members and session rules from the ledger. Errors: ledger.*.
   Status restore();
 
-  /// Takes over a freshly read roster: notes who joined and who left.
+  /// Applies a freshly read roster and records joined and departed members. Errors: ledger.*.
   Status adopt(schema::Roster fresh);
 
-  /// The member whose inbox this is, one of now before one that has left; the inbox's own name when nobody's.
+  /// Finds the owner of an inbox, present members before former ones. Returns the inbox's own name when there is no
+  /// owner.
   [[nodiscard]] std::string owner_of(const std::string& inbox) const;
 
-  /// True for somebody who was a member and is none any more: since before our start, or for a minute. (A roster that
-  /// is just being rewritten may miss a member for a moment.)
+  /// True for a former member that was absent at our start or has been absent for a minute. The minute covers a roster
+  /// that is just being rewritten and misses a member.
   [[nodiscard]] bool has_left(const std::string& member) const;
 
-  /// Whether this worker takes answers of ours.
+  /// Authority of our answers to this worker.
   [[nodiscard]] handlers::AnswerAuthority worth(const std::string& member) const;
-  /// That it does not, where one would have been written: logged once for each worker.
+  /// Logs once for each worker that it rejects our answers, when one was due.
   void warn_of(const std::string& member, const handlers::AnswerAuthority&);
-  /// What the processes of this user tell of it.
+  /// State of the worker, from the processes of this user.
   [[nodiscard]] WorkerProcesses::Sight sight_of(const std::string& member) const;
 
   [[nodiscard]] handlers::TeamView view() const;
 
-  /// One unit of work in a transaction of its own: tx.hpp.
+  /// Commits one unit of work in a transaction of its own: tx.hpp. Errors: ledger.*, "hosts.no_lease".
   Status commit(Work work, CommitAs as = CommitAs::decision);
-  /// An error: nothing else may be committed now, though nothing is broken ("hosts.no_lease").
+  /// Returns "hosts.no_lease" while another host may lead. This is not a fault; do not log it.
   [[nodiscard]] Status may_commit() const;
-  /// How it went with the ledger last. A failing one is logged once, and once more when it works again; until then
+  /// Records the outcome of the last ledger access. Logs the first failure, and the first success after it. In between
   /// nothing is accepted, answered or marked.
   void heard_of_ledger(const Status&);
-  /// Why the last commit failed; empty when it did not.
+  /// Error of the last commit; empty after a success.
   [[nodiscard]] const std::string& ledger_fault() const { return ledger_fault_; }
 
-  /// What was decided in the last day, the last decision first: for whatever was to follow it before a restart.
+  /// Returns the decisions of the last day, latest first, for follow-up work that a restart interrupted. Errors:
+  /// ledger.*.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> recent_decisions();
 
  private:
   std::vector<std::string> former_members_;
   std::map<std::string, SteadyTime> absent_since_;
   std::string ledger_fault_;
-  std::map<std::string, std::optional<long long>> told_of_;  // who takes no answers of ours, and when it had joined
+  std::map<std::string, std::optional<long long>> told_of_;  // workers that reject our answers, with their joining time
 };
 
 }  // namespace inbox_poller::poller

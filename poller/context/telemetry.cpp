@@ -31,7 +31,7 @@ struct EventInfo {
   LogLevel level;
 };
 
-// In the order of the enum; the assertion below holds a forgotten or misplaced line.
+// In the order of the enum; the assertion below detects a missing or misplaced line.
 constexpr std::array events{
     EventInfo{Event::daemon_started, "daemon.started", LogLevel::info},
     EventInfo{Event::daemon_warning, "daemon.warning", LogLevel::warn},
@@ -148,18 +148,19 @@ EpochMs wall_ms() { return SystemClock().wall_ms(); }
 
 constexpr std::size_t max_field = 2000;  // bytes of one value in one line
 
-/// Bounded and masked.
+/// Limits the length and masks secrets.
 std::string prepared(std::string_view value) {
   std::string text = schema::mask_secrets(value.substr(0, max_field));
   if (value.size() > max_field) text += "…";
   return text;
 }
 
-/// A JSON string that a strict parser takes, also where the bytes were no UTF-8, and in which nothing steers a
-/// terminal, hides or turns the reading direction.
+/// Quotes a text as JSON for strict parsers, even if it is not UTF-8. Escapes everything that steers a terminal, is
+/// invisible or turns the reading direction.
 std::string quoted(std::string_view text) { return schema::printable_json(schema::quote(text)); }
 
-/// Stands in a line as it is: short, nothing to escape, nothing that begins like a secret. Nearly every value.
+/// True for a value that needs no work: short, nothing to escape, no start of a secret. Nearly every value is like
+/// this.
 bool is_harmless(std::string_view value) {
   if (value.size() > max_field) return false;
   for (std::size_t i = 0; i < value.size(); ++i)
@@ -186,7 +187,7 @@ std::string json_line(Event event, const Fields& fields, const std::string& time
   return line + "}";
 }
 
-/// Standard error is the journal's: it then takes the level of a line from `<N>` in front of it, and takes that off.
+/// True if standard error is a journal stream. The journal takes a line's level from a leading `<N>` and removes it.
 bool is_journal(int descriptor) {
   const char* const stream = std::getenv("JOURNAL_STREAM");
   struct stat found = {};
@@ -194,7 +195,7 @@ bool is_journal(int descriptor) {
          stream == std::to_string(found.st_dev) + ':' + std::to_string(found.st_ino);
 }
 
-/// A log file we are willing to append to: created 0600 by us, or an existing regular file that is no link.
+/// Checks a log file before appending: created 0600 by us, or an existing regular file that is not a link.
 Status check_log_file(const std::string& path) {
   PosixFileSystem files;
   Status usable = require_trusted_above(path);
@@ -238,8 +239,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   logger->set_pattern("%v");
   logger->set_level(to_spdlog(settings.level));
   logger->flush_on(spdlog::level::debug);
-  // A log that cannot be written (full disk) must not stop the daemon, nor fill standard error with complaints of its
-  // own.
+  // A log that cannot be written (full disk) must not stop the daemon, nor fill standard error with its own errors.
   logger->set_error_handler([](const std::string&) {});
   const bool json =
       settings.format == config::LogFormat::json || (settings.format == config::LogFormat::automatic && !terminal);
@@ -267,7 +267,7 @@ void Telemetry::keep_file() {
     inode_ = now.st_ino;
     return;
   }
-  auto opened = open_log_file(file_);  // its own rotation ends here as well: the same file, once more
+  auto opened = open_log_file(file_);  // rotation by the logger ends here too: it opens the same file again
   if (!opened) {
     if (!std::exchange(is_complained_, true))
       std::fprintf(stderr, "inbox-poller: the log file is gone, and a new one cannot be made; nothing is logged until it can: %s\n",
@@ -315,7 +315,7 @@ void Telemetry::emit(std::span<const LoggedEvent> events) {
   const EpochMs now = wall_ms();
   std::string lines;
   const auto write = [&] {
-    // Each has passed by its own level already, and the pattern shows none.
+    // Each line has passed its own level already, and the pattern shows none.
     if (!lines.empty()) logger_->log(spdlog::level::critical, spdlog::string_view_t(lines));
     lines.clear();
   };

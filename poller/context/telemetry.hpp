@@ -1,8 +1,8 @@
-// The daemon's log: one line per state transition, through one function, with an enum of event names. The catalogue
-// with each event's fields and level is docs/reference/log-events.md. JSON lines for programs, readable text for a
-// terminal; both from one Fields. Invariants: one event is one line, whatever the texts in it contain; message bodies
-// are never logged; what looks like a secret is masked. Levels by consequence: warn is somebody else's fault, handled;
-// error is ours and will be retried; critical stops us.
+// The daemon's log: one line per state transition, through one function, with an enum of event names.
+// docs/reference/log-events.md lists each event's fields and level. Programs get JSON lines, terminals get readable
+// text, both from one Fields. Invariants: one event is one line, whatever its texts contain; message bodies are never
+// logged; likely secrets are masked. Levels: warn is an external problem that was handled; error is ours and will be
+// retried; critical stops the daemon.
 #pragma once
 
 #include <sys/types.h>
@@ -120,11 +120,11 @@ enum class Event {
 };
 inline constexpr Event last_event = Event::letter_refused;
 
-/// "request.decided"
+/// Name of an event, such as "request.decided".
 std::string_view event_name(Event);
 config::LogLevel event_level(Event);
 
-/// Ordered name-value pairs. Names come from the catalogue: team, inbox, from, type, request_id, message_key, old, new,
+/// Ordered name-value pairs. Names come from the catalog: team, inbox, from, type, request_id, message_key, old, new,
 /// by, rule, reason, latency_ms, …
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
@@ -135,20 +135,20 @@ struct LoggedEvent {
 
 class Telemetry {
  public:
-  /// Errors when the log file cannot be opened safely (a link, somebody else's file).
+  /// Opens the log. Error: "log.file" when the file cannot be opened safely (a link, or another user's file).
   static Result<std::unique_ptr<Telemetry>> open(const config::LogSettings&);
   ~Telemetry();
 
   void emit(Event, const Fields&);
-  /// All of them, a line each; as many in one write as are little.
+  /// Writes all events, one line each; small lines share a write.
   void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
-  /// Begins a new log file when the one at its path is not the one that is written to: it was removed or moved away.
-  /// To be called now and then. Cheap: one `lstat`, and nothing where the log is standard error.
+  /// Opens a new log file when the file at its path is not the open one (removed or renamed). Call at intervals. Cost:
+  /// one `lstat`; none if the log is standard error.
   void keep_file();
-  /// Lines for a person who has just started us at a terminal; nobody else reads them.
+  /// Writes lines for a person who has started the daemon at a terminal; no other log gets them.
   void welcome(const std::string& lines);
-  /// What is counted of each team, by what is told here and by who has something else to count.
+  /// Counters of a team, updated by emitted events and by other callers.
   Tally& tally(const std::string& team) { return tallies_[team]; }
 
  private:
@@ -158,17 +158,17 @@ class Telemetry {
 
   std::shared_ptr<spdlog::logger> logger_;
   std::string file_;  // empty: standard error
-  dev_t device_ = 0;  // of the file that had this name last
+  dev_t device_ = 0;  // of the file last seen under this name
   ino_t inode_ = 0;
   bool is_complained_ = false;
   bool json_ = true;
   bool terminal_ = false;
   bool colour_ = false;
-  bool journal_ = false;  // each line's level stands in front of it
+  bool journal_ = false;  // prefix each line with its level
   std::map<std::string, Tally> tallies_;
 };
 
-/// An event as a line of the history.
+/// Converts an event to a line of the history.
 HistoryRow history_line(Event, const Fields&, EpochMs at_ms);
 
 }  // namespace inbox_poller::poller

@@ -6,7 +6,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// How many commits memory follows now: none, or one of this thread.
+/// Number of commits whose `then` functions run now: none, or one of this thread.
 thread_local int followed = 0;
 
 struct Following {
@@ -74,7 +74,7 @@ Status Tx::attempt(const Work& part, CommitAs as) {
   if (!so_far_) return so_far_;
   const auto lines = lines_.size(), follows = follows_.size();
   Status outcome = Done{};
-  so_far_ = ledger.attempt([&] { return fill(part, as); }, outcome);  // what the part kept is its own
+  so_far_ = ledger.attempt([&] { return fill(part, as); }, outcome);  // the errors of the part stay in the part
   if (outcome && so_far_) return Done{};
   lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(lines), lines_.end());
   follows_.resize(follows);

@@ -1,5 +1,5 @@
-// The memory that answers may take while they wait to be read, of all connections together. Fair: who has had an answer
-// for a while and has not taken it makes room for who comes, the longest first; nobody keeps others from their answers.
+// Memory budget for unread answers of all connections. When it is full, the answer that has waited longest is given up,
+// so that no client blocks the others.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class AnswerRoom {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `limit` in bytes. An answer that has waited for `patience` may have to make room.
+  /// `limit` in bytes. An answer may be given up after it has waited for `patience` (steady clock).
   AnswerRoom(std::size_t limit, Clock::duration patience) : limit_(limit), patience_(patience) {}
 
   struct Part {
@@ -24,8 +24,8 @@ class AnswerRoom {
   };
   using Ticket = std::list<Part>::iterator;
 
-  /// Room for an answer; `give_up` is called when it has to make room for another, and the ticket is void then. Nothing
-  /// when there is no room, and nobody who has had his time.
+  /// Reserves memory for an answer. `give_up` is called when the answer has to yield to another one; its ticket is then
+  /// void. Empty when the budget is full and no answer has waited long enough.
   std::optional<Ticket> take(std::size_t bytes, Clock::time_point now, std::function<void()> give_up);
   void give_back(Ticket);
   [[nodiscard]] std::size_t taken() const { return taken_; }

@@ -8,9 +8,9 @@ namespace {
 using Found = AskFinder::Found;
 
 constexpr std::size_t shortest_beginning = 4;  // of an id
-constexpr EpochMs remembered_ms = 3'600'000;   // how long somebody may have a list before them
+constexpr EpochMs remembered_ms = 3'600'000;   // time that a person may have a list in view
 constexpr int most_remembered = 1000;
-constexpr int most_alike = 50;  // messages of which the same identity was repeated
+constexpr int most_alike = 50;  // messages that repeat the same id
 
 std::string described(const std::vector<Found>& found) {
   std::string text;
@@ -20,8 +20,8 @@ std::string described(const std::vector<Found>& found) {
   return text;
 }
 
-/// Of asks with one id, the open one, unless somebody could mean one that was decided within the hour before the open one
-/// came: whoever chose that id for it may have waited for just that.
+/// Selects the open request among those with one id. An exception is a request decided within the hour before the open
+/// one arrived. The new asker may have chosen its id for a person who still means the old one.
 void prefer_open(std::vector<Found>& found) {
   const auto is_open = [](const auto& one) { return handlers::is_open(one.second.state); };
   const auto open = std::find_if(found.begin(), found.end(), is_open);
@@ -80,7 +80,7 @@ Result<std::vector<Found>> AskFinder::beginning(const std::string& id, bool deci
 }
 
 Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
-  // A message key is a hash: nobody can give an ask an id that is another's key.
+  // A message key is a hash, so no request can have the id of another one's key.
   auto id_of_key = id;
   if (const auto rows = ledger_.messages().like(id, most_alike); rows.ok() && !id.empty()) {
     for (const auto& row : *rows)
@@ -88,7 +88,7 @@ Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
   }
   auto found = ledger_.asks().by_id(id_of_key);
   if (!found) return found;
-  // WORKER/ID: a request id has no slash in front of an '@'.
+  // WORKER/ID: a request id has no slash before an '@'.
   if (const auto slash = id.find('/'); found->empty() && slash != std::string::npos) {
     found = ledger_.asks().by_id(id.substr(slash + 1));
     if (!found) return found;
@@ -97,7 +97,7 @@ Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !of_.team.empty() && item.first != of_.team; });
   std::erase_if(*found, [&](const auto& item) { return !of_.kind.empty() && to_string(item.second.kind) != of_.kind; });
-  // Of a team that nobody serves now nothing can be answered: its ask is meant only where there is no other.
+  // Requests of unserved teams cannot be answered; they are meant only if there is no other.
   const auto served = [&](const auto& item) { return is_served(item.first); };
   if (std::any_of(found->begin(), found->end(), served)) std::erase_if(*found, std::not_fn(served));
   return found;
@@ -135,7 +135,7 @@ Result<Found> AskFinder::find(const std::string& id) {
     return Error{"request.ambiguous",
                  "several asks have this id; say which as WORKER/ID, with --kind and --team, or by its key: " +
                      described(found)};
-  // Whoever chose this id may have seen the beginning of another, older ask's in a list.
+  // A person may have seen this id as the prefix of an older request's id in a list.
   for (auto& [team, ask] : longer)
     if (handlers::is_open(ask.state) && ask.asked_ms < found.front().second.asked_ms)
       found.emplace_back(team, std::move(ask));

@@ -1,5 +1,5 @@
-// Which asks the ids of one request of the control socket mean (docs/adr/0037): whole ids, keys of messages, beginnings.
-// What was looked up for one id is kept for the next ones; nothing is changed meanwhile.
+// Finds the approval requests that the ids of one control request mean (docs/adr/0037): whole ids, message keys, or
+// prefixes. Results are cached for further ids of that control request; nothing is changed meanwhile.
 #pragma once
 
 #include <map>
@@ -16,31 +16,31 @@ namespace inbox_poller::poller {
 
 class AskFinder {
  public:
-  using Found = std::pair<std::string, handlers::Ask>;  // with its team
+  using Found = std::pair<std::string, handlers::Ask>;  // with the name of its team
 
-  /// What goes for all ids of the request; empty: any.
+  /// Conditions for all ids of the control request; empty: any.
   struct Of {
     std::string team;
     std::string kind;
-    std::string message_key;  // of the ask as it was shown
-    bool shown = false;       // the ids are whole, as they were shown
+    std::string message_key;  // of the approval request as shown
+    bool shown = false;       // true when the ids are whole, as shown
   };
 
   AskFinder(std::vector<std::shared_ptr<Team>> served, Ledger&, EpochMs now, Of);
 
-  /// The one ask that is meant, open or decided. Errors: "request.unknown", "request.ambiguous" with all candidates,
-  /// "request.changed".
+  /// Finds the one open or decided request that is meant. Errors: "request.unknown", "request.ambiguous" with all
+  /// candidates, "request.changed", "role.not_leader", ledger.*.
   Result<Found> find(const std::string& id);
 
  private:
-  /// Open asks by whole id and by whole key.
+  /// Open requests by whole id and by whole key.
   const std::map<std::string, std::vector<Found>, std::less<>>& shown();
-  /// Those with this whole id, or whose message has this key.
+  /// Finds requests with this whole id, or with a message of this key.
   Result<std::vector<Found>> whole(const std::string& id);
-  /// Asks whose id or key begins so and goes on: open ones, and with `decided_too` those decided within the hour, which
-  /// a person who gives the beginning may still mean.
+  /// Finds open requests with a longer id or key of this prefix. `decided_too` adds those decided within the hour,
+  /// because a person may still mean them.
   Result<std::vector<Found>> beginning(const std::string& id, bool decided_too);
-  /// It, or what begins so, is of a worker here, and another host leads.
+  /// True when this id or prefix belongs to a request of a worker here while another host leads.
   bool went_elsewhere(const std::string& id);
   [[nodiscard]] bool is_served(const std::string& team) const;
 

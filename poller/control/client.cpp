@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 Error fault(std::string_view code, std::string message) { return {std::string(code), std::move(message)}; }
 
-/// A socket that no child inherits and that never raises SIGPIPE where send() has no flag for that.
+/// Opens a socket that no child inherits and that never raises SIGPIPE where send() has no flag for that.
 Fd make_socket() {
 #ifdef SOCK_CLOEXEC
   return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -71,11 +71,11 @@ Result<sockaddr_un> control_address(const std::string& path) {
 }
 
 struct ControlClient::Connection {
-  std::unique_ptr<asio::io_context> own;  // goes last
+  std::unique_ptr<asio::io_context> own;  // destroyed last
   asio::local::stream_protocol::socket socket;
   std::string path;
   std::string unsent;
-  std::string received;  // behind the last line
+  std::string received;  // bytes after the last line
 
   [[nodiscard]] Error broken(std::string_view what) const {
     return fault(code::broken, "the daemon on " + path + " " + std::string(what));
@@ -103,7 +103,7 @@ Result<ControlClient> ControlClient::connect(const std::string& path, millisecon
     auto own = std::make_unique<asio::io_context>(1);
     auto& loop = *own;
     return connect(std::move(own), loop, path, limit);
-  } catch (const boost::system::system_error& problem) {  // no descriptor is left for it
+  } catch (const boost::system::system_error& problem) {  // no file descriptor is left for it
     return io_error(problem.code().value(), "opening a socket for", path);
   }
 }
@@ -133,7 +133,7 @@ Result<ControlClient> ControlClient::connect(std::unique_ptr<asio::io_context> o
     if (errno == EAGAIN) return fault(code::timeout, "the daemon on " + path + " did not take the connection in time");
     return io_error(errno, "connecting to", path);
   }
-  // Whoever else listens there could say yes in our daemon's name.
+  // Another user's listener could answer in our daemon's name.
   if (peer_uid(fd.get()) != ::geteuid())
     return fault(code::foreign_peer, "what listens on " + path + " belongs to another user: give --socket PATH");
   asio::local::stream_protocol::socket socket(loop);
@@ -146,7 +146,7 @@ Result<ControlClient> ControlClient::connect(std::unique_ptr<asio::io_context> o
 }
 
 asio::awaitable<Result<boost::json::object>> ControlClient::ask(boost::json::object request) const {
-  const auto connection = connection_;  // also when nobody else has it any more
+  const auto connection = connection_;  // keeps it alive if all other copies go
   std::string line = boost::json::serialize(request);
   if (line.size() > max_request_bytes)
     co_return fault(code::request_too_long, "the request is " + std::to_string(line.size()) +
@@ -158,8 +158,8 @@ asio::awaitable<Result<boost::json::object>> ControlClient::ask(boost::json::obj
   const auto sent = co_await asio::async_write(connection->socket, asio::buffer(connection->unsent),
                                                asio::redirect_error(asio::use_awaitable, unsent));
   connection->unsent.erase(0, sent);
-  // A refusal sent before all of the request was taken (the daemon is busy) is still an answer: read it, whatever
-  // became of the sending.
+  // A refusal that arrives before the whole request was sent (the daemon is busy) is still an answer. Read it even if
+  // sending failed.
   auto room = asio::dynamic_buffer(connection->received, max_answer_bytes + 1);
   const auto length = co_await asio::async_read_until(connection->socket, std::move(room), '\n',
                                                       asio::redirect_error(asio::use_awaitable, unread));
@@ -184,7 +184,7 @@ Result<boost::json::object> ControlClient::call(boost::json::object request, Pat
   if (answer) return *std::move(answer);
   error_code ignored;
   connection_->socket.cancel(ignored);
-  // The coroutine may stand between two operations, where nothing is cancelled: what it reads next ends at once.
+  // The coroutine may be between two operations, where cancel() has no effect; its next read then ends at once.
   connection_->socket.shutdown(asio::socket_base::shutdown_receive, ignored);
   loop.restart();
   loop.run();

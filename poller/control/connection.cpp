@@ -24,7 +24,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// The process that connected, as the kernel knows it; 0 when it cannot be told.
+/// Returns the process id of the peer, from the kernel; 0 when unknown.
 long long peer_pid(int socket) {
 #ifdef SO_PEERCRED
   ucred peer{};
@@ -45,11 +45,12 @@ boost::json::object refusal(std::string_view code, std::string_view message) {
 
 namespace {
 
-/// Answers of this size need no room: even all connections' together are little.
+/// Answers up to this size do not use the memory budget: all connections' together are small.
 constexpr std::size_t short_answer = 64 * 1024;
 
 std::string as_line(const boost::json::object& answer) {
-  std::string line = schema::printable_json(schema::strict_json(answer));  // whoever prints or cuts it at line ends
+  std::string line = schema::printable_json(schema::strict_json(answer));  // readers may print it or split it at other
+                                                                           // line separators
   if (line.size() > max_answer_bytes)
     line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
   return line;
@@ -104,7 +105,7 @@ void ControlConnection::give_way() {
   stop();
 }
 
-// What is awaited below takes only named values: g++ 12 destroys some temporaries of a co_await expression twice.
+// Awaited calls below take only named values: g++ 12 destroys some temporaries of a co_await expression twice.
 
 asio::awaitable<void> ControlConnection::read() {
   char chunk[4096];
@@ -118,7 +119,7 @@ asio::awaitable<void> ControlConnection::read() {
     error_code problem;
     const std::size_t count =
         co_await socket_.async_read_some(asio::buffer(chunk, room), asio::redirect_error(asio::use_awaitable, problem));
-    if (problem) co_return;  // end of file, reset or closed by us: the peer is gone
+    if (problem) co_return;  // end of file, reset, or closed by us
     received_.add({chunk, count});
     arrival_.cancel();
   }
@@ -140,7 +141,7 @@ asio::awaitable<void> ControlConnection::answer_all() {
   }
 }
 
-/// True when there is a line, or more of one than we take; false when the connection shall end.
+/// True when a line is complete or over the limit; false when the connection must end.
 asio::awaitable<bool> ControlConnection::await_line() {
   const auto idle_until = steady_timer::clock_type::now() + limits_.idle;
   std::optional<steady_timer::time_point> line_until;
@@ -148,7 +149,7 @@ asio::awaitable<bool> ControlConnection::await_line() {
     if (stopping_) co_return false;
     if (received_.ready()) co_return true;
     if (no_more_ || leaving_) co_return false;
-    // Counted from the first byte: a byte now and then does not buy more time.
+    // Count from the first byte, so that slow single bytes do not extend the limit.
     if (!received_.empty() && !line_until) line_until = steady_timer::clock_type::now() + limits_.half_line;
     error_code cancelled;
     arrival_.expires_at(line_until.value_or(idle_until));
@@ -164,7 +165,7 @@ asio::awaitable<void> ControlConnection::answer(std::string_view line) {
   if (request) {
     try {
       const boost::json::object answer = co_await handler_(std::move(*request), session_);
-      answer_line = as_line(answer);  // and the object, several times as large, goes before anybody is waited for
+      answer_line = as_line(answer);  // frees the object, several times as large, before any wait
     } catch (...) {
       exception = std::current_exception();
     }
@@ -193,7 +194,7 @@ asio::awaitable<void> ControlConnection::write(std::string line) {
   };
   const auto ticket = answer_room_.take(line.size(), AnswerRoom::Clock::now(), std::move(give_up));
   if (!ticket) {
-    leaving_ = true;  // what was lent with it is given back at the end
+    leaving_ = true;  // the leased messages are returned at the end
     line = as_line(refusal("control.busy", "other clients have not read their long answers yet: try again"));
   }
   std::exception_ptr exception;
@@ -202,11 +203,11 @@ asio::awaitable<void> ControlConnection::write(std::string line) {
   } catch (...) {
     exception = std::current_exception();
   }
-  if (ticket && !given_up) answer_room_.give_back(*ticket);  // whatever happened: `give_up` knows what ends here
+  if (ticket && !given_up) answer_room_.give_back(*ticket);  // also after an exception, unless give_up voided it
   if (exception) std::rethrow_exception(exception);
 }
 
-/// After one failure nothing more is written: the peer is gone, and Asio would wait for a readiness that never comes.
+/// Writes nothing after a failure: the peer is gone, and Asio would wait for a readiness that never comes.
 asio::awaitable<void> ControlConnection::write_out(std::string line) {
   line += '\n';
   auto give_up = [self = shared_from_this()](const error_code& cancelled) {

@@ -1,6 +1,5 @@
-// One connection of the control socket: a reader that fills a bounded buffer, and an answerer that takes lines from it
-// one at a time. Two, because the peer's going must be noticed while a handler waits. Not for use outside of
-// server.cpp.
+// One connection of the control socket. A reader fills a bounded buffer; an answerer takes one line at a time from it.
+// They are separate, because a disconnect must be noticed while a handler waits. Private to server.cpp.
 #pragma once
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -18,7 +17,7 @@
 
 namespace inbox_poller::poller {
 
-/// A refusal in the protocol's words.
+/// Builds a refusal in the protocol's format.
 boost::json::object refusal(std::string_view code, std::string_view message);
 
 class ControlConnection : public std::enable_shared_from_this<ControlConnection> {
@@ -28,23 +27,23 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   ControlConnection(Socket socket, const ControlServer::Handler& handler, const ControlServer::Report& report,
                     const ControlLimits& limits, AnswerRoom& room);
 
-  /// Reads and answers until the peer closes, a limit is passed, or stop(). Then runs what waits for the end and calls
-  /// `ended`.
+  /// Reads and answers until the peer closes, a limit is exceeded, or stop(). Then runs the session's `on_close`
+  /// functions and calls `ended`.
   void start(std::function<void()> ended);
-  /// Lets the request that is being answered finish, and ends the connection.
+  /// Ends the connection after the present request has been answered.
   void stop();
-  /// How idle it is; nothing while a request is answered, or anything was lent or said over it. The least gives way first:
-  /// who has never asked anything, of those who says nothing now, of those the oldest.
+  /// Rank of an idle connection; the least is closed first. Connections without any request come first, then those
+  /// without unread bytes, then the oldest. Empty while a request is answered, or if messages or a hook are attached.
   struct Idle {
     bool has_asked = false;
-    bool has_unread = false;  // bytes that we have not read yet: perhaps a request
+    bool has_unread = false;  // received bytes not yet parsed: perhaps a request
     boost::asio::steady_timer::time_point since = boost::asio::steady_timer::clock_type::now();
-    bool operator<(const Idle& other) const {  // libc++ compares no time_point in three ways yet
+    bool operator<(const Idle& other) const {  // libc++ has no operator<=> for time_point yet
       return std::tie(has_asked, has_unread, since) < std::tie(other.has_asked, other.has_unread, other.since);
     }
   };
   [[nodiscard]] std::optional<Idle> idle() const;
-  /// Ends an idle connection whose place another one gets; the peer reads `control.busy`.
+  /// Ends an idle connection in favor of a new one; the peer reads `control.busy`.
   void give_way();
 
  private:
@@ -52,7 +51,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   boost::asio::awaitable<void> answer_all();
   boost::asio::awaitable<bool> await_line();
   boost::asio::awaitable<void> answer(std::string_view line);
-  /// Writes the line where there is room for it, and says so where there is none.
+  /// Writes the line if the memory budget allows it, else a refusal.
   boost::asio::awaitable<void> write(std::string line);
   boost::asio::awaitable<void> write_out(std::string line);
   void peer_is_gone();
@@ -70,12 +69,12 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   FrameCutter received_;  // not yet taken by the answerer
   bool no_more_ = false;  // the reader has ended
   bool stopping_ = false;
-  bool leaving_ = false;  // once what has arrived is answered
+  bool leaving_ = false;  // close once all received requests are answered
   bool answering_ = false;
   Idle idle_;
   bool mute_ = false;                  // a write has failed
-  boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
-  boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken
+  boost::asio::steady_timer arrival_;  // the answerer waits here; canceled when data arrives
+  boost::asio::steady_timer room_;     // the reader waits here; canceled when a line was taken
   boost::asio::steady_timer write_limit_;
 };
 

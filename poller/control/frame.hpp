@@ -1,6 +1,5 @@
-// Cutting what a connection of the control socket received into requests: one line each, one JSON object a line.
-// Pure: no socket, no clock. Invariant: never more than one byte over the limit is kept. Source:
-// docs/reference/control.md.
+// Splits the bytes of a control connection into requests: one line each, one JSON object per line. No socket, no clock.
+// Invariant: at most one byte over the limit is kept. Source: docs/reference/control.md.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -16,19 +15,19 @@ namespace inbox_poller::poller {
 
 class FrameCutter {
  public:
-  /// `most`: how many bytes a line may have, without its newline.
+  /// `most` is the limit of bytes in a line, without its newline.
   explicit FrameCutter(std::size_t most = max_request_bytes) : most_(most) {}
 
-  /// How many more bytes may come now; with 0 something has to be taken first.
+  /// Number of bytes that add() may still receive; at 0 call take() first.
   [[nodiscard]] std::size_t room() const { return most_ + 1 - bytes_.size(); }
-  /// Not more than room() of them.
+  /// Appends received bytes; at most room() of them.
   void add(std::string_view bytes) { bytes_ += bytes; }
 
-  /// Whether bytes have arrived that nobody has taken.
+  /// True when no received bytes are left.
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  /// Whether a line is there, or more of one than we take.
+  /// True when a line is complete or longer than the limit.
   [[nodiscard]] bool ready() const { return room() == 0 || bytes_.find('\n') != std::string::npos; }
-  /// The next line without its newline; none when it is longer than it may be, or not all there.
+  /// Takes the next line without its newline; empty when it is incomplete or over the limit.
   std::optional<std::string> take() {
     const std::size_t end = bytes_.find('\n');
     if (end == std::string::npos) return std::nullopt;
@@ -42,7 +41,7 @@ class FrameCutter {
   std::string bytes_;
 };
 
-/// The object that a line is; none when it is anything else.
+/// Parses a line as a JSON object; empty when it is anything else.
 inline std::optional<boost::json::object> parse_request(std::string_view line) {
   boost::json::error_code problem;
   boost::json::value request = boost::json::parse(line, problem);

@@ -13,7 +13,7 @@ namespace {
 
 std::string link_of(const config::DaemonConfig& config) { return config.state_dir + "/control.sock"; }
 
-/// Where the link leads; empty when it is none.
+/// Returns the target of a link; empty when it is not a link.
 std::string target_of(const std::string& link) {
   std::error_code problem;
   const fs::path target = fs::read_symlink(link, problem);

@@ -1,5 +1,5 @@
-// Where the daemon of a state folder listens, for clients whose environment would have it elsewhere: XDG_RUNTIME_DIR
-// differs between a login, cron, sudo and a service. The daemon keeps a link of the default name in its state folder.
+// Locates the socket of a state folder's daemon for clients with another environment. XDG_RUNTIME_DIR differs between a
+// login, cron, sudo and a service. The daemon therefore keeps a link of the default name in its state folder.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace inbox_poller::poller {
 
-/// The link, for as long as the daemon lives. One that a killed daemon left is replaced. What goes wrong costs only the
-/// convenience, so it is not told. The ledger's lock keeps other daemons away.
+/// Link to the daemon's socket, for the daemon's lifetime. Replaces the link of a killed daemon. Failures are ignored,
+/// because they cost only convenience. The ledger's lock excludes other daemons.
 class KnownSocket {
  public:
   explicit KnownSocket(const config::DaemonConfig&);
@@ -22,7 +22,7 @@ class KnownSocket {
   const std::string link_;
 };
 
-/// The configured socket, or, where nobody answers on that, the one that the daemon of this state folder listens on.
+/// Returns the configured socket. If no daemon answers on it, returns the socket of this state folder's daemon.
 std::string reachable_socket(const config::DaemonConfig&);
 
 }  // namespace inbox_poller::poller

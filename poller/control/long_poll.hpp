@@ -1,4 +1,4 @@
-// A request that waits for something: until a time it named, and no longer than its connection lives.
+// A request that waits for changes, until its time limit or the end of its connection.
 #pragma once
 
 #include <algorithm>
@@ -11,25 +11,25 @@
 
 namespace inbox_poller::poller {
 
-/// Lives in the coroutine that waits. After each wait it is to be looked at again: is it over, is the peer gone.
+/// Local variable of the waiting coroutine. After each wait check is_over() and is_gone().
 class LongPoll {
  public:
   using Span = std::chrono::milliseconds;
 
-  /// Until `span` has passed, a day at most; with none it is over at once.
+  /// Ends after `span` (steady clock), at most a day; zero ends at once.
   LongPoll(Runtime& services, std::shared_ptr<ControlSession> session, Span span = longest)
       : clock_(services.clock),
         session_(std::move(session)),
         deadline_(clock_.steady() + std::clamp(span, Span(0), longest)),
         listens_(services.changes, session_->news) {}
 
-  /// To be called before each look at what is waited for: what changes after it ends the next wait.
+  /// Call before each read of the awaited state. A later change ends the next wait.
   void look() { seen_ = session_->news.count(); }
   [[nodiscard]] bool is_gone() const { return session_->closed; }
   [[nodiscard]] bool is_over() const { return clock_.steady() >= deadline_; }
 
-  /// Until something has changed since look(), the peer goes, it is over, or `most` has passed. After a change a little
-  /// longer: what comes in a burst is looked at once.
+  /// Waits until a change since look(), a disconnect, the end, or `most`. After a change it waits briefly, so that a
+  /// burst causes one read.
   boost::asio::awaitable<void> next(Span most = longest) {
     const auto left = std::chrono::ceil<Span>(deadline_ - clock_.steady());
     co_await session_->news.wait(seen_, std::clamp<Span>(left, Span(1), most));

@@ -1,4 +1,4 @@
-// Answers of the control socket that refuse, and how many rows a request may ask for.
+// Builds refusals for the control socket, and limits the rows that a request may get.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline boost::json::object refuse(const Error& error) { return refuse(error.code
 
 using operations::done;
 
-/// How many are wanted of a list; at least one.
+/// Number of requested rows of a list, from 1 to 10,000.
 template <class Request>
 int limit_of(const Request& request) {
   return static_cast<int>(std::clamp<long long>(request.limit, 1, 10'000));

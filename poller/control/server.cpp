@@ -27,15 +27,15 @@ namespace asio = boost::asio;
 using asio::local::stream_protocol;
 using boost::system::error_code;
 
-/// Children of the daemon (sinks) have no business with its sockets; Asio 1.81 leaves them open across exec.
+/// Children of the daemon must not inherit its sockets; Asio 1.81 leaves them open across exec.
 void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 Error from(const error_code& problem, std::string_view action, const std::string& path) {
   return io_error(problem.value(), action, path);
 }
 
-/// Makes room for a socket of ours: the folder, and no stale socket in it. Whoever holds the folder that is returned
-/// keeps other daemons from doing the same: between our look and our bind another one's socket would be removed.
+/// Prepares the folder and removes a stale socket. While the returned folder is held, other daemons cannot do the same.
+/// Without this lock, another daemon's socket could be removed between our check and our bind.
 Result<Directory> prepare(const std::string& path) {
   TRY(control_address(path));
   const std::size_t slash = path.rfind('/');
@@ -98,12 +98,12 @@ class Server final : public ControlServer {
   ControlLimits limits_;
   AnswerRoom answer_room_;  // outlives the connections
   stream_protocol::acceptor acceptor_;
-  struct stat bound_ {};      // what we put at path_, so that we never remove what another put there
-  asio::steady_timer pause_;  // serve() waits here: for a better moment to accept, or for the last connection
+  struct stat bound_ {};      // identity of our file at path_, so that another program's file is never removed
+  asio::steady_timer pause_;  // serve() waits here to accept again, or for the last connection
   std::set<std::shared_ptr<ControlConnection>> connections_;
-  ino_t in_the_way_ = 0;      // what has our name and was not replaced
-  bool is_displaced_ = false;  // there is no socket of ours at path_, and that is told
-  bool busy_ = false;  // said so already; one line until half of the places are free again
+  ino_t in_the_way_ = 0;      // inode at path_ that is not ours and was not replaced
+  bool is_displaced_ = false;  // path_ has no socket of ours, and that is reported
+  bool busy_ = false;  // reported; reset when half of the places are free again
 };
 
 Status Server::listen() {
@@ -114,7 +114,7 @@ Status Server::listen() {
   close_on_exec(fresh.native_handle());
   fresh.bind(stream_protocol::endpoint(path_), problem);
   if (problem) return from(problem, "binding control socket", path_);
-  // Nobody can connect before listen(): there is no moment in which the mode is not yet ours.
+  // No client can connect before listen(), so the mode is set in time.
   if (::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0 || ::lstat(path_.c_str(), &bound_) != 0)
     return io_error(errno, "setting the mode of control socket", path_);
   fresh.listen(asio::socket_base::max_listen_connections, problem);
@@ -128,7 +128,7 @@ void Server::keep_place() {
   struct stat now {};
   const bool there = ::lstat(path_.c_str(), &now) == 0;
   if (there && now.st_ino == bound_.st_ino && now.st_dev == bound_.st_dev) return;
-  if (there && is_displaced_ && now.st_ino == in_the_way_) return;  // asked before
+  if (there && is_displaced_ && now.st_ino == in_the_way_) return;  // already tried
   in_the_way_ = there ? now.st_ino : 0;
   const Result<Directory> locked_folder = prepare(path_);
   const Status listening = locked_folder ? listen() : Status(locked_folder.error());
@@ -148,7 +148,7 @@ asio::awaitable<void> Server::serve() {
     co_await acceptor_.async_accept(peer, asio::redirect_error(asio::use_awaitable, problem));
     if (!problem) admit(std::move(peer));
     if (problem && problem != asio::error::operation_aborted && acceptor_.is_open()) {
-      // Most likely no descriptors are left. The waiting connection stays in the backlog; ask again a little later.
+      // Most likely no file descriptors are left. The client stays in the backlog; accept again a little later.
       if (problem != last) report("control.accept", "accepting on " + path_ + ": " + problem.message());
       error_code cancelled;
       pause_.expires_after(std::chrono::milliseconds(100));
@@ -176,7 +176,7 @@ void Server::admit(stream_protocol::socket peer) {
     report("control.busy", std::to_string(limits_.connections) + " connections are open: idle ones are closed, then more are refused");
   if (is_full && !make_room())
     return refuse(std::move(peer), "control.busy", "the daemon has as many connections as it takes: try again");
-  if (connections_.size() < limits_.connections / 2) busy_ = false;  // one that leaves is no end of the crowd
+  if (connections_.size() < limits_.connections / 2) busy_ = false;  // a single free place does not end the overload
   auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_, answer_room_);
   connections_.insert(connection);
   auto forget = [this, weak = std::weak_ptr(connection)] {
@@ -186,7 +186,7 @@ void Server::admit(stream_protocol::socket peer) {
   connection->start(std::move(forget));
 }
 
-/// Ends the idlest connection; false when none is idle.
+/// Closes the most idle connection; false when none is idle.
 bool Server::make_room() {
   const std::shared_ptr<ControlConnection>* oldest = nullptr;
   for (const auto& one : connections_)
@@ -195,7 +195,7 @@ bool Server::make_room() {
   return oldest != nullptr;
 }
 
-/// One line if the peer takes it at once, and no further attention.
+/// Sends one line if the peer takes it at once, then drops the connection.
 void Server::refuse(stream_protocol::socket peer, std::string_view code, std::string_view message) {
   const std::string line = boost::json::serialize(refusal(code, message)) + '\n';
   error_code ignored;
@@ -226,7 +226,7 @@ void Server::close() {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::bind(asio::any_io_executor executor, const std::string& path,
                                                            Handler handler, Report report, ControlLimits limits) {
-  TRY(const auto locked_folder, prepare(path));  // until we listen
+  TRY(const auto locked_folder, prepare(path));  // held until we listen
   auto server = std::make_unique<Server>(executor, path, std::move(handler), std::move(report), limits);
   TRY(server->listen());
   return std::unique_ptr<ControlServer>(std::move(server));

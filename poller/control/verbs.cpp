@@ -19,10 +19,10 @@ namespace json = boost::json;
 namespace {
 
 constexpr int trace_limit = 50;
-constexpr int most_reused = 100;                 // refused messages that `pending` looks at
-constexpr EpochMs reused_shown_ms = 3'600'000;  // how long it tells of a reused id
+constexpr int most_reused = 100;                 // rejected messages that `pending` reads
+constexpr EpochMs reused_shown_ms = 3'600'000;  // how long a reused id is shown
 
-// What a lead's tool may say. All else is a person's to say, and is left out.
+// Fields that a lead's tool may set; others are a person's decision and are left out.
 template <auto... fields>
 constexpr auto said_by_lead = std::array{operations::name_of<fields>()...};
 
@@ -33,7 +33,7 @@ constexpr auto lead_denies = said_by_lead<&requests::Deny::ids, &requests::Deny:
                                           &requests::Deny::reason>;
 constexpr auto lead_ends = said_by_lead<&requests::Shutdown::member, &requests::Shutdown::reason>;
 
-/// The function of a verb: what it takes and what it answers.
+/// Derives the request and the answer type from a verb's function.
 template <class>
 struct Form;
 template <class T>
@@ -64,15 +64,14 @@ Verbs::Verbs(PollLoop& loop, Runtime& services, std::string ledger_path, Reload 
 struct Verbs::Verb {
   std::string_view name;
   asio::awaitable<Result<Object>> (*run)(Verbs&, const Verb&, Object request, SessionPtr);
-  std::span<const std::string_view> lead_says = {};  // empty: no tool of a lead's
-  // What we may not do however we stand in a team, and what it is called where that is refused.
+  std::span<const std::string_view> lead_says = {};  // empty: not available to a lead's tools
+  // Right that the verb needs in the team, whatever our role, and its name in the refusal.
   std::optional<handlers::Right> right = {};
   std::string_view deed = {};
 };
 
-/// How the function of a verb is called. `list`: of its answer. Where that is empty and the request names a team that is
-/// not served, the answer is that: rows of a team that was served once are shown, a name that nothing is known of is a
-/// slip.
+/// Calls the function of a verb. `list` is a member of its answer. If it is empty and the named team is not served, the
+/// answer is an error about the team. Rows of a formerly served team are shown; an unknown name is a typing error.
 template <auto work, auto list>
 struct Verbs::Row {
   using Its = Form<decltype(work)>;
@@ -116,7 +115,7 @@ struct Verbs::Row {
     return verbs.team_of(request.team);
   }
 
-  /// The request's team, once it may do this verb.
+  /// Finds the request's team and checks our right to the verb.
   static Result<TeamPtr> team_for(const Verbs& verbs, const Verb& verb, const Request& request) {
     TRY(auto team, team_named_by(verbs, request));
     if (verb.right && !team->context().standing.may(*verb.right)) return not_leader(*team, std::string(verb.deed));
@@ -302,7 +301,7 @@ Result<operations::Pending> Verbs::pending(const requests::Pending& request) {
   operations::Pending pending;
   for (const auto& team : all_served(request.team))
     for (const auto* ask : team->asks().shown()) pending.asks.push_back(open_ask_view(*team, *ask));
-  // Asks that came under an id of another one, and were denied in words: a person is to know.
+  // Show requests that reused another one's id and were denied by a text, because a person must know.
   TRY(const auto kept, services_.ledger.messages().quarantined(request.team, most_reused));
   for (const auto& row : kept)
     if (row.code == "request.id_reused" && row.received_ms > services_.clock.wall_ms() - reused_shown_ms)

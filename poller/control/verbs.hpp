@@ -1,4 +1,4 @@
-// What the verbs of the control socket mean (docs/reference/control.md). One class knows them all; the server knows
+// Implements the verbs of the control socket (docs/reference/control.md). This class knows all verbs; the server knows
 // none.
 #pragma once
 
@@ -28,30 +28,30 @@ struct Borrower {
   Leases::Holder holder;
 };
 
-/// The connection of one hook.
+/// State of one hook's connection.
 struct HookTalk {
   std::weak_ptr<Team> team;
-  std::string session;           // the lead's
-  std::optional<HookOffer> out;  // handed out, and not told yet whether it was printed
-  bool replaced = false;         // a hook that waits for another session has taken its place
-  // The turn has ended, as far as only this one knows: what the delivery had heard until then, and since when.
+  std::string session;           // of the lead
+  std::optional<HookOffer> out;  // offered, not yet known if printed
+  bool replaced = false;         // a hook that waits for another session has replaced it
+  // End of the turn, known only to this hook: the lead's report counter at that moment, and its time.
   long long heard = 0;
   std::optional<SteadyTime> ended = {};
 };
 
-/// "request.invalid" where `event` is none.
+/// Converts a reported hook event. Error: "request.invalid" when `event` is not one.
 Result<schema::HookEvent> event_of(const requests::Heard&);
-/// What a hook of that session is about to print.
+/// Builds the offer that a hook of this session is about to print.
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session, const std::vector<Offered>& messages);
 
 class Verbs {
  public:
-  /// Reads the configuration again; an error "config.refused" carries every problem, one a line.
+  /// Reads the configuration again. Error: "config.refused" with every problem, one per line.
   using Reload = std::function<Result<ReloadReport>()>;
 
   Verbs(PollLoop& loop, Runtime& services, std::string ledger_path, Reload reload);
 
-  /// Names the files that the daemon reads, as absolute paths, for `status`. Decision thread, before the first request.
+  /// Sets the files that the daemon reads, as absolute paths, for `status`. Decision thread, before the first request.
   void tell_sources(config::Sources sources) { sources_ = std::move(sources); }
 
   boost::asio::awaitable<boost::json::object> handle(boost::json::object request,
@@ -65,7 +65,7 @@ class Verbs {
   struct Verb;
   template <auto work, auto list = nullptr>
   struct Row;
-  /// The table of all verbs; null when there is none of that name.
+  /// Finds a verb in the table of all verbs; null when unknown.
   static const Verb* find(std::string_view name);
 
   // verbs that may wait
@@ -77,19 +77,19 @@ class Verbs {
   boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, requests::Shutdown, SessionPtr);
   boost::asio::awaitable<Result<operations::WorkerCall>> worker_call(requests::WorkerCall, SessionPtr);
 
-  // verbs that look at their connection
+  // verbs that use their connection
   Result<operations::HookAnswer> hook(const requests::Hook&, ControlSession&);
   Status shown(const requests::Shown&, ControlSession&);
 
-  // verbs about all teams, or one whose service may have ended
+  // verbs about all teams, or one that may not be served any more
   Result<operations::Status> status(const requests::Status&);
   Result<operations::Pending> pending(const requests::Pending&);
   Result<operations::Outcomes> approve(const requests::Approve&);
   Result<operations::Outcomes> deny(const requests::Deny&);
   Result<operations::Outcomes> answer(const requests::Verdict&, const handlers::Answer&, bool always);
-  /// The open ask of a team that is served; otherwise why there is none, or not one.
+  /// Finds the open request of a served team, or returns the error why there is not exactly one.
   Result<std::pair<std::string, handlers::Ask>> open_ask(AskFinder&, const std::string& id) const;
-  /// Nothing of it when one is not certain.
+  /// Resolves ids to requests; all fail if one is uncertain.
   Result<operations::Meant> which(const requests::Which&);
   Result<operations::Acknowledged> acknowledge(const requests::Ack&);
   Result<operations::Decisions> decisions(const requests::Decisions&);
@@ -112,31 +112,31 @@ class Verbs {
   Result<operations::Suggestions> suggest(Team&, const requests::Suggest&);
   Result<operations::Resumed> resume(Team&, const requests::Resume&);
 
-  /// Remembers what was handed out, until it is acknowledged or the connection closes.
+  /// Remembers leased messages until they are acknowledged or the connection closes.
   void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages);
-  /// Handed out to a hook, until it says what became of it or goes away.
+  /// Remembers messages leased to a hook until it reports the outcome or disconnects.
   static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
-  /// A hook that waits for the lead's messages; why not, where it may not.
+  /// Registers a hook that waits for the lead's messages. The error says why it may not.
   Status attach_hook(const TeamPtr& team, const requests::Attach&, const SessionPtr& session);
-  /// `key`, and what its taker got before it over the same connection, also when that connection is gone. None without
-  /// a key.
+  /// Returns `key` after the keys that its receiver got earlier over the same connection, even if that is closed. Empty
+  /// without a key.
   std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
 
-  /// The lead's own tools ask: of the one team that it leads, in its name, where `lead.mcp_tools` allows it, and
-  /// only what that verb's row lets them say. Otherwise why not.
+  /// Checks and completes a request of the lead's own tools: only for its own team, in its name, as `lead.mcp_tools`
+  /// and the verb's row allow. Error: "lead.no_tools" and others.
   Result<Object> as_the_lead(const Verb&, const Object& request) const;
-  /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
+  /// Builds "role.not_leader": the reason why `what` is not ours to do now, and the remedy.
   static Error not_leader(Team&, const std::string& what);
-  /// "request.invalid", with the modes there are.
+  /// Builds "request.invalid" with the list of modes.
   static Error no_such_mode(const std::string& name);
 
-  /// The team of that name, or, without one, the only one.
+  /// Finds a team by name, or the only one without a name. Errors: "team.ambiguous", "team.absent", "team.unknown".
   [[nodiscard]] Result<TeamPtr> team_of(const std::string& name) const;
-  /// The one whose lead the event is of.
+  /// Finds the team whose lead sent the event.
   [[nodiscard]] Result<TeamPtr> team_of_event(const schema::HookEvent&, const requests::Heard&) const;
-  /// Null when nobody serves it, or not any more.
+  /// Finds a team by name; null when it is not served (any more).
   [[nodiscard]] TeamPtr served(const std::string& name) const;
-  /// Those that are served, by name; only the one called so, where a name is given.
+  /// Lists the served teams by name; with `wanted` only that one.
   [[nodiscard]] std::vector<TeamPtr> all_served(const std::string& wanted = {}) const;
 
   PollLoop& loop_;
@@ -146,7 +146,7 @@ class Verbs {
   const EpochMs started_ms_;
   Reload reload_;
   std::map<std::string, std::weak_ptr<HookTalk>> waiting_;  // by team: the hook that waits for its lead's messages
-  std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
+  std::map<std::string, int> held_stops_;  // by session: consecutive stops that were answered with messages
 };
 
 }  // namespace inbox_poller::poller

@@ -1,4 +1,4 @@
-// The verbs `which`, `approve` and `deny`: which asks are meant, and a person's answer to them.
+// The verbs `which`, `approve` and `deny`: resolve request ids, and record a person's answer.
 #include <set>
 #include <utility>
 
@@ -70,7 +70,7 @@ Result<operations::Meant> Verbs::which(const requests::Which& request) {
     return meant;
   }
   if (request.ids.empty()) return Error{"request.invalid", "`ids` must be a list, or `like` an id"};
-  std::set<std::pair<std::string, handlers::AskName>> taken;  // one that is named twice is one
+  std::set<std::pair<std::string, handlers::AskName>> taken;  // removes repeated names
   for (const auto& id : request.ids) {
     TRY(const auto found, open_ask(finder, id));
     const auto& [name, ask] = found;
@@ -101,7 +101,7 @@ Result<operations::Outcomes> Verbs::deny(const requests::Deny& request) {
 }
 
 Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, const handlers::Answer& answer, bool always) {
-  // Where one of several is not certain, nothing is answered. What was shown as a whole has its own outcome each.
+  // If one of several ids is uncertain, nothing is answered. Requests given as shown have separate outcomes.
   const auto of = conditions_of(request);
   const bool all_or_none = request.ids.size() > 1 && !of.shown;
   AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), of);
@@ -109,7 +109,7 @@ Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, con
   auto& answers = reply.answers;
   std::vector<Asks::Wanted> wanted;
   std::vector<TeamPtr> teams;
-  std::vector<std::size_t> places;  // of the wanted ones among the answers
+  std::vector<std::size_t> places;  // positions of the answered requests in the result
   std::set<std::pair<std::string, handlers::AskName>> named;
   for (const auto& id : request.ids) {
     auto found = all_or_none ? open_ask(finder, id) : finder.find(id);
@@ -132,7 +132,7 @@ Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, con
     wanted.push_back({&team->asks(), std::move(ask), answer, always});
   }
   const auto outcomes = Asks::answer_all(services_.ledger, wanted);
-  std::set<TeamPtr> ruled;  // those that have another rule now
+  std::set<TeamPtr> ruled;  // teams with a new rule
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     auto& place = answers[places[i]];
     const auto& name = teams[i]->context().name;

@@ -6,9 +6,9 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t most_watchers = 100;  // of the connections there are: the others are for who has something to do
+constexpr std::size_t most_watchers = 100;  // connections that may wait; the others remain for commands
 
-/// The areas that a request names, all where it names none; nothing when one of them is not known.
+/// Parses the areas of a request, all if it names none; empty when one is unknown.
 Areas areas_of(const requests::Changes& request) {
   if (request.of.empty()) return all_areas;
   Areas areas = 0;

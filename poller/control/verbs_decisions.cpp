@@ -1,4 +1,4 @@
-// The verb `decisions`: who decided what, when and by which rule.
+// The verb `decisions`: lists decisions with their time, decider and rule.
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
@@ -13,7 +13,7 @@ constexpr int most_decisions = 10'000;
 Result<operations::Decisions> Verbs::decisions(const requests::Decisions& request) {
   const int limit = limit_of(request);
   const auto& member = request.member;
-  // One member's are picked out here: what one of many asked may lie far back.
+  // Filter by member here, because one member's rows may lie far back.
   TRY(const auto rows,
       services_.ledger.asks().decisions(request.team, request.since_ms, member.empty() ? limit : most_decisions));
   operations::Decisions list;

@@ -1,4 +1,4 @@
-// The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
+// The verb `history`: messages of the ledger, including those that are in no inbox any more.
 #include <algorithm>
 
 #include "handlers/permission.hpp"
@@ -16,9 +16,9 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::size_t most_bytes = 400;  // of a text, unless all of it is wanted
+constexpr std::size_t most_bytes = 400;  // of a text, unless the full text is requested
 
-/// With the text in place of the entry's bytes.
+/// Converts a row with the text in place of the entry's bytes.
 operations::SaidMessage history_view(const MessageRow& row, bool full) {
   const std::string text = schema::make_parsable(row.disposition == Disposition::bad ? row.raw : row.message.text);
   operations::SaidMessage view{message_view(row), row.message.timestamp, text, !full && text.size() > most_bytes, {}, {}};
@@ -28,7 +28,7 @@ operations::SaidMessage history_view(const MessageRow& row, bool full) {
   return view;
 }
 
-/// A letter that went to another host, or came from one, as the message that it is; its bytes where nobody serves `team`.
+/// Converts an inter-host message; shows its bytes if `team` is not served.
 operations::SaidMessage history_view(const HostMailRow& letter, Team* team, bool full) {
   MessageRow row;
   row.team = letter.team;
@@ -57,7 +57,7 @@ operations::SaidMessage history_view(const HostMailRow& letter, Team* team, bool
   return view;
 }
 
-/// The oldest first; at most so many, the newest.
+/// Sorts oldest first and keeps at most `limit` of the newest.
 operations::History in_order(std::vector<operations::SaidMessage> views, int limit) {
   std::ranges::stable_sort(views, {}, &operations::SaidMessage::received_ms);
   const auto most = std::min(views.size(), static_cast<std::size_t>(limit));

@@ -1,5 +1,5 @@
-// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/reference/wire.md W25;
-// docs/reference/control.md.
+// The verb `hook`: evaluates an event from a hook of the lead's session, and answers it. Sources:
+// docs/reference/wire.md W25; docs/reference/control.md.
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <set>
@@ -25,17 +25,17 @@ using schema::HookEvent;
 constexpr std::string_view foreign_session = "lead.foreign_session";
 constexpr int names_looked_at = 1000;
 
-/// `%3`; anything else counts as not given.
+/// Returns a pane id such as `%3`; any other text counts as missing.
 std::string pane_of(const requests::Heard& request) {
   return schema::is_pane_id(request.pane) ? request.pane : std::string();
 }
 
-/// How its client runs, as the hook's environment tells.
+/// Returns the mode of the hook's client, from the hook's environment.
 schema::ClientMode mode_of(const requests::Heard& request) {
   return schema::parse<schema::ClientMode>(request.mode.bytes).value_or(schema::ClientMode::unknown);
 }
 
-/// Whether it tells of a worker of this team, in whichever session: a session of the client may be the worker's own.
+/// Checks that the event is about a worker of this team, in any session, because the session may be the worker's own.
 std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_served) {
   const auto& context = team.context();
   const auto known = context.members.find(std::string(schema::bare_name(event.teammate_name)));
@@ -43,7 +43,7 @@ std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_serv
   return handlers::why_no_worker_of(event, context.name, present, team_is_served && event.team_name != context.name);
 }
 
-/// How much waits, in a line; empty when nothing does.
+/// Describes the number of waiting messages in a line; empty when there are none.
 std::string backlog(const TeamState& context) {
   const auto counts = context.ledger.deliveries().counts(context.name);
   const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
@@ -54,12 +54,13 @@ std::string backlog(const TeamState& context) {
   return handlers::backlog_line(context.name, counts->queued, senders);
 }
 
-/// False: an event of a tool may be a subagent's, and nothing in it says so. An event may bring the first word of it.
+/// False if a tool event may come from a subagent without naming it. The present event may be the first with the
+/// version.
 bool names_subagents(Delivery& delivery) {
   return schema::can(delivery.hook_offers().version(), schema::Ability::names_subagents);
 }
 
-/// One event of a lead's session on its way through.
+/// State of one event of a lead's session while it is handled.
 class HookResult {
  public:
   HookResult(std::shared_ptr<Team> team, const HookEvent& event, const requests::Heard& request,
@@ -72,10 +73,10 @@ class HookResult {
         held_(held) {}
 
   [[nodiscard]] const std::string& output() const { return output_; }
-  /// The messages in it.
+  /// The leased messages in it.
   std::optional<HookOffer>& handed_out() { return handed_out_; }
 
-  /// Carries out what handlers/hook_policy.hpp says of it.
+  /// Applies the reaction that handlers/hook_policy.hpp selects.
   void react() {
     const auto found = held_.find(event_.session_id);
     const int held = found == held_.end() ? 0 : found->second;
@@ -119,7 +120,7 @@ class HookResult {
     if (delivery_.lead().state() == LeadState::idle) team_->wake();
   }
 
-  /// False where another way, above the hooks, has the lead's messages.
+  /// False if a delivery method before the hooks has the lead's messages.
   [[nodiscard]] bool hook_is_first() const {
     for (const auto& state : delivery_.routes().ladder()) {
       if (state.way == config::Way::hook) return true;
@@ -128,7 +129,7 @@ class HookResult {
     return false;
   }
 
-  /// Lends out what may go now, as one text; empty when there is nothing. A ledger's fault is told where it is met.
+  /// Leases messages and returns their text; empty when there are none. A ledger fault is logged at its source.
   std::string hand_over(HookWay way, bool even_busy) {
     const auto& context = team_->context();
     Take take;
@@ -161,7 +162,7 @@ class HookResult {
   std::optional<HookOffer> handed_out_;
 };
 
-/// A turn that was to go on with messages has ended: its client never got them.
+/// Handles the end of a turn that was to continue with messages: its client never got them.
 void turn_ended_after_all(Team& team) {
   if (team.delivery().lead().row().by == to_string(LeadEvent::turn_continues))
     static_cast<void>(team.delivery().lead().report(LeadEvent::turn_stops));
@@ -260,7 +261,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
   talk->team = team;
   talk->out = std::move(offer);
   session.on_close.push_back([team, talk] {
-    if (talk->team.lock() != team) return;  // it is another team's by now
+    if (talk->team.lock() != team) return;  // another team has it now
     const auto out = std::exchange(talk->out, std::nullopt);
     if (!out) return;
     const auto row = team->context().ledger.messages().find(out->messages.front().key);
@@ -296,7 +297,7 @@ Status Verbs::attach_hook(const TeamPtr& team, const requests::Attach& request, 
   if (!event.session_id.empty()) {
     talk->session = event.session_id;
     delivery.hook_offers().client_says(mode_of(request), request.client, request.attended);
-    delivery.heard(event, false);  // the other hook of this event tells what it means
+    delivery.heard(event, false);  // the other hook of this event reports its meaning
     if (auto why = handlers::why_not_woken(delivery.hook_offers().client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }
   if (delivery.routes().is_attached(config::Way::hook)) {

@@ -1,4 +1,4 @@
-// The verb `judge`: what the rules, or a person where they ask, say about a tool call of the lead's own.
+// The verb `judge`: returns the verdict of the rules, or of a person, on a tool call of the lead's own.
 #include <chrono>
 
 #include "handlers/lead_permission.hpp"
@@ -32,7 +32,7 @@ asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, reques
                                                    "'s lead are not put before a person here: that needs "
                                                    "`permissions = true` under [lead], and a role that answers asks"};
   std::optional<handlers::Ask> ask;
-  if (may_wait) {  // asked before, by somebody whose connection broke: the ask stands, or its decision
+  if (may_wait) {  // an earlier connection may have asked and broken; then the request or its decision exists
     CO_TRY(ask, asks.find(call));
   }
   if (!ask) {
@@ -45,7 +45,7 @@ asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, reques
     poll.look();
     CO_TRY(const auto decided, asks.decision(*ask));
     if (decided && decided->decision != config::Action::ask) co_return reply(*decided);
-    if (decided && !session->closed) {  // withdrawn with another connection
+    if (decided && !session->closed) {  // withdrawn by another connection
       CO_TRY(ask, asks.open(call, *decided));
     }
     if (session->closed) {

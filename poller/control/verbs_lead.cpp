@@ -1,4 +1,4 @@
-// The verbs of whoever is, or stands for, the lead session: `attach`, `recv`, `ack`, `lead`.
+// The verbs of the lead session and its programs: `attach`, `recv`, `ack`, `lead`.
 #include <algorithm>
 #include <chrono>
 
@@ -27,7 +27,7 @@ std::string names_of_events() {
   return names;
 }
 
-/// What this connection takes: at its way, or, when it has attached at none, by hand.
+/// Conditions for this connection: its attached delivery method, or manual without one.
 Take take_of(const requests::Recv& request, const ControlSession& session) {
   Take take;
   take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
@@ -41,7 +41,7 @@ Take take_of(const requests::Recv& request, const ControlSession& session) {
   return take;
 }
 
-/// The ways on which somebody has to come who was told to; a client that nobody hears of would wait for ever.
+/// True for methods whose client must call recv itself; without one, messages would wait forever.
 bool is_asked_for(config::Way way) { return way == config::Way::mcp || way == config::Way::channel; }
 
 bool names(const config::DeliverySettings& delivery, config::Way way) {
@@ -50,7 +50,7 @@ bool names(const config::DeliverySettings& delivery, config::Way way) {
 
 bool may_be_several(config::Way way) { return way == config::Way::socket || way == config::Way::mcp; }
 
-/// A receiver that stands on its way while it waits, and not while its lead works on what it got.
+/// Attaches a receiver while it waits, and detaches it while its lead works on the messages.
 class WhileWaiting {
  public:
   WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
@@ -66,7 +66,7 @@ class WhileWaiting {
   std::shared_ptr<Team> team_;
 };
 
-/// Where a turn's end was told by nobody but the hook that waits since then, it has ended: the other hook was late.
+/// Records the end of a turn that only the waiting hook has reported: the other hook was late.
 void hear_of_end(Team& team, HookTalk& talk) {
   auto& delivery = team.delivery();
   if (!talk.ended) return;
@@ -94,10 +94,10 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, reques
                                          " in team " + team->context().name + "; there can be one"};
   }
   session->way = config::to_string(*way);
-  if (way != config::Way::mcp) team->delivery().routes().attach(*way);  // that one while a recv waits
+  if (way != config::Way::mcp) team->delivery().routes().attach(*way);  // mcp attaches only while a recv waits
   session->on_close.push_back([team, way = *way, talk = session->hook] {
     if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
-    // Its end would have been told; a host that dies takes the lead's standard input with it.
+    // Its end would have been reported; the lead's standard input closes with its program.
     if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::gone)
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
@@ -127,7 +127,7 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, reque
     if (waits && session->hook->replaced)
       co_return Error{"lead.attached", "a hook of the lead's newer session waits in its place"};
     if (waits) hear_of_end(*team, *session->hook);
-    // What was taken is noted with what is offered instead: one wait for the disk.
+    // Acknowledgement and offer share one transaction: one fsync.
     CO_TRY(messages, team->delivery().offer(take, std::exchange(taken, {})));
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     std::optional<PendingFetch> taker;
@@ -165,7 +165,7 @@ void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vect
 std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const std::string& key) const {
   if (key.empty()) return {};
   const auto& leases = team.delivery().leases();
-  // Several may follow: what one of them took says nothing of the others.
+  // Several programs may follow; what one of them got says nothing about the others.
   const bool several = take.way == config::Way::socket && !take.by_hand;
   return several ? leases.taken_by_holder(key) : leases.taken_by_sink(take.sink, key);
 }

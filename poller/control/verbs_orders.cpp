@@ -1,4 +1,4 @@
-// The verbs by which the lead's side begins something itself: shutdowns, modes, rules.
+// The verbs by which the lead side starts something itself: shutdowns, modes, rules.
 #include <algorithm>
 #include <chrono>
 
@@ -20,14 +20,14 @@ std::vector<std::string> workers_of(Team& team) {
   return names;
 }
 
-/// Whom a request is about: `member`, or all workers.
+/// Selects the workers of a request: `member`, or all.
 template <class Request>
 Result<std::vector<std::string>> members_of(const Request& request, Team& team) {
   if (request.member.empty() == request.all) return request.all ? workers_of(team) : std::vector{request.member};
   return Error{"request.invalid", "say which worker with `member`, or `all`: true for every one of them"};
 }
 
-/// A span of a request, where it names one.
+/// Parses an optional duration of a request.
 Status read_span(std::string_view name, std::optional<long long> ms, std::optional<config::Duration>& span) {
   if (!ms) return Done{};
   if (*ms < 0 || *ms > longest_wait_ms)
@@ -112,7 +112,7 @@ Result<operations::Assigned> Verbs::assign(Team& team, const requests::Assign& r
 }
 
 Result<operations::Allowed> Verbs::allow(Team& team, const requests::Allow& request) {
-  // In front of another lead our rules hold for us; what its workers are told is that lead's.
+  // Beside another lead our rules hold for us only; that lead talks to its workers.
   const auto audience =
       team.context().standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
   TRY(const auto allowed, team.orders().allow(request.rule, request.directory, request.by, audience));

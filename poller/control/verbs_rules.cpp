@@ -1,4 +1,4 @@
-// The verbs `try` and `suggest`: rules before they matter. Neither decides or changes anything.
+// The verbs `try` and `suggest`: evaluate rules before they are added. Neither decides or changes anything.
 #include "handlers/orders.hpp"
 #include "handlers/rule_trial.hpp"
 #include "poller/control/request.hpp"
@@ -9,8 +9,8 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// True when the answer that was written lets exactly that run which was asked for: a person may replace the input.
-/// What is not known any more is not.
+/// True when the written answer allows exactly the requested input, because a person may replace it. False when the
+/// answer is not known any more.
 Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Ask& ask) {
   if (ask.kind != handlers::AskKind::permission) return true;
   TRY(const auto rows, ledger.outbox().of_request(team, schema::inbox_name(ask.asker), ask.request_id));

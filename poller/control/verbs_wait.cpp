@@ -1,4 +1,4 @@
-// The verb `wait`: answers once a team has come to a point that somebody waits for, such as all its workers being idle.
+// The verb `wait`: answers once a team has reached a requested state, such as all its workers being idle.
 #include <chrono>
 
 #include "handlers/team_point.hpp"
@@ -14,9 +14,9 @@ using handlers::TeamPoint;
 using operations::number_of;
 using std::chrono::milliseconds;
 
-constexpr milliseconds point_look{500};  // what only the time tells raises no signal
+constexpr milliseconds point_look{500};  // changes by time alone raise no signal
 
-/// The points that a request names; none when one of them is not known.
+/// Parses the requested states; empty when one of them is unknown.
 std::vector<TeamPoint> points_of(const requests::Wait& request) {
   std::vector<TeamPoint> points;
   for (const auto& name : request.until) {
@@ -43,7 +43,7 @@ Result<handlers::TeamCounts> counts_of(Team& team, Runtime& services) {
   return counts;
 }
 
-/// Who keeps the team from being idle, and what each does.
+/// Lists the workers that keep the team from being idle, and their activity.
 std::vector<operations::Working> working_view(Team& team, EpochMs now) {
   std::vector<operations::Working> list;
   for (const auto& [name, member] : team.context().members)

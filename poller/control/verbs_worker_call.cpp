@@ -1,4 +1,4 @@
-// The verb `worker_call`: what the rules of a worker's team say about a call that its client is about to make. Sources:
+// The verb `worker_call`: the verdict of a team's rules on a call that its worker's client is about to make. Sources:
 // docs/reference/wire.md W25 (PreToolUse); docs/reference/control.md.
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
@@ -20,7 +20,7 @@ std::string output_of(const handlers::Ask& decided) {
 
 }  // namespace
 
-/// Whatever there is no decision about is answered without `output`, and says why.
+/// Answers a call without a decision without `output`, and gives the reason.
 asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(requests::WorkerCall request, SessionPtr session) {
   CO_TRY(const auto event, schema::decode_hook_event(request.event));
   const auto ignored = [](std::string why) { return operations::WorkerCall{{}, {}, {}, {}, std::move(why)}; };

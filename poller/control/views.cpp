@@ -64,7 +64,7 @@ operations::Spread spread_view(const Spread<N>& spread) {
   return view;
 }
 
-/// Who decided, as one of few: a name in a record may be any.
+/// Classifies the decider, because a record may hold any name.
 std::string_view decider(std::string_view by, std::string_view lead) {
   if (by == "rule" || by == handlers::by_hook) return "rule";
   if (by == "deadline") return "timeout";
@@ -109,7 +109,7 @@ operations::TaskCounts tasks_view(const TaskEvents& queue) {
   return {number_of(counts->open), number_of(counts->claimed), number_of(counts->done), number_of(counts->dead), {}};
 }
 
-/// What is special about our part in this team: who else is there, what does not get on.
+/// Adds what is unusual about our role in this team: other consumers, and problems.
 void add_oddities(operations::Team& view, Team& team) {
   const auto& standing = team.context().standing;
   view.role = to_string(standing.stance);
@@ -127,7 +127,7 @@ void add_oddities(operations::Team& view, Team& team) {
   view.seen = {number_of(seen.consumed), number_of(seen.waiting), seen.oldest_waiting_ms, seen.longest_ms};
 }
 
-/// The ways to the lead, in the order in which they are tried.
+/// Lists the delivery methods in the order in which they are tried.
 operations::Delivery delivery_view(Team& team) {
   operations::Delivery view{{}, team.delivery().routes().last_sink()};
   const auto states = team.delivery().routes().ladder();
@@ -287,12 +287,12 @@ Result<operations::Team> team_view(Team& team, Runtime& services) {
 
 namespace {
 
-/// Gathers what belongs to an id, each thing once, from whatever names it.
+/// Collects the records that belong to an id, each once.
 class Trace {
  public:
   Trace(Ledger& ledger, std::string kind, int limit) : ledger_(ledger), kind_(std::move(kind)), limit_(limit) {}
 
-  /// `id` as the key of a message, or the beginning of one.
+  /// Adds messages by a key or a prefix of one.
   Status add_messages(const std::string& id) {
     TRY(auto rows, ledger_.messages().like(id, limit_));
     for (const auto& row : rows) {
@@ -316,7 +316,7 @@ class Trace {
     return Done{};
   }
 
-  /// `id` as that of an ask or a shutdown, in one team or, with an empty name, in all.
+  /// Adds a request or a shutdown by id, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
     TRY(auto letters, ledger_.host_mail().of_request(id, limit_));
     for (const auto& row : letters) {
@@ -337,7 +337,7 @@ class Trace {
     return Done{};
   }
 
-  /// A key of which only the history is left.
+  /// Adds a key of which only the history is left.
   Status add_history_of(const std::string& key) { return add_history(ledger_.history().of_message({key})); }
 
   operations::Trace take() {
@@ -347,7 +347,7 @@ class Trace {
   }
 
  private:
-  /// An ask or a shutdown, unless it is there already.
+  /// Adds a request or a shutdown unless it is there already.
   template <class View>
   Status add(const std::string& id, View view, std::vector<View>& to) {
     const auto name = [](const View& one) {
@@ -364,7 +364,7 @@ class Trace {
     return Done{};
   }
 
-  /// With the order that it carries, if it carries one.
+  /// Adds an outgoing message with its setting update, if it has one.
   Status add_effect(const OutboxRow& row, std::vector<operations::Effect>& to) {
     auto view = effect_view(row);
     TRY(auto orders, ledger_.orders().of_team(row.team));

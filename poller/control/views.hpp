@@ -1,4 +1,4 @@
-// Domain values as the records that are told of them (schema/operations).
+// Converts domain values to the records of the interface (schema/operations).
 #pragma once
 
 #include <string>
@@ -18,15 +18,16 @@ operations::Message message_view(const MessageRow&);
 operations::Letter letter_view(const HostMailRow&);
 operations::Lead lead_view(Team&);
 operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdown&);
-/// What a worker is doing now.
+/// Evaluates the present activity of a worker; `now` is wall clock.
 handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
-/// An ask that waits, with where it would run, what the rules say of each part, and whether our answer counts.
+/// Adds the folder in which an open request would run, the rules' verdict on each part, and the authority of our
+/// answer.
 operations::OpenAsk open_ask_view(Team&, const handlers::Ask&);
 operations::RuledAsk ruled_view(std::string_view team, const handlers::Ask&);
 operations::GivenRule rule_view(const SessionRule&);
 Result<operations::Team> team_view(Team&, Runtime&);
-/// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,
-/// what we wrote, history. Of asks only those of `kind`, unless it is empty.
+/// Collects all ledger data on a message key, a key prefix or a request id: messages, requests, shutdowns, outgoing
+/// messages, history. With `kind` only requests of that kind. Errors: ledger.*.
 Result<operations::Trace> trace_view(Ledger&, const std::string& id, const std::string& kind, int limit);
 
 }  // namespace inbox_poller::poller

@@ -1,4 +1,4 @@
-// What a batch and what lies on its way is called by everybody who delivers. Private to delivery/.
+// Shared helpers for the ids, keys and log fields of a batch of messages. Private to delivery/.
 #pragma once
 
 #include <string>

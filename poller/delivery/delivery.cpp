@@ -15,10 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long an effect of the same batch may hold chat back. A worker's inbox that stays blocked must not silence the
-/// lead for good.
+/// Limit for a pending reply of the same batch to hold back chat. A worker's blocked inbox must not silence the lead
+/// for good.
 constexpr milliseconds effect_grace{30'000};
-constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before everything
+constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before every other time
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
 
@@ -81,7 +81,7 @@ Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
 Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
   std::vector<Offered> messages;
   const bool its_turn = is_turn_of(take);
-  if (taken.empty()) {  // and then most often there is nothing to commit
+  if (taken.empty()) {  // and most often nothing is to be committed
     if (!its_turn) return messages;
     TRY(auto found, offerable(take));
     if (found.rows.empty() && !found.digest_due) return messages;
@@ -122,7 +122,7 @@ void Delivery::lend_on_arrival(Tx& tx) {
   WaitingFor& taker = **first;
   std::vector<Offered> messages;
   const auto lent = lend_apart(taker.take, tx, messages);
-  if (!lent || messages.empty()) return;  // of a failure they hear when they ask themselves
+  if (!lent || messages.empty()) return;  // the receiver gets the error when it asks itself
   tx.then([this, &taker, messages = std::move(messages)]() mutable {
     note_lent(messages, taker.take);
     taker.lent = std::move(messages);
@@ -135,7 +135,7 @@ Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector
     if (summed) found.rows.push_back(std::move(*summed));
   }
   for (auto& row : found.rows) {
-    ++row.attempts;  // this offer
+    ++row.attempts;  // counts this offer
     row.sink = take.sink;
     auto fields = offered_fields(row);
     messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
@@ -152,8 +152,8 @@ void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take)
   std::optional<SteadyTime> until;
   if (take.lease) until = context_.clock.steady() + *take.lease;
   leases_.lend(messages, take.sink, until);
-  pointed_.reset();  // somebody read; what comes next is worth a line of its own
-  if (handlers::is_pushed(take.way) && !take.by_hand) return;  // whether it goes that way is not known yet
+  pointed_.reset();  // a receiver came; later messages need a new line
+  if (handlers::is_pushed(take.way) && !take.by_hand) return;  // the push may still fail
   if (take.by_hand)
     routes_.lent_by(take.sink);
   else
@@ -161,11 +161,11 @@ void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take)
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {
-  // Whatever delivery.idle says now: what was put aside for a digest is owed.
+  // Messages kept for a digest are due, whatever delivery.idle says now.
   const auto oldest = context_.ledger.deliveries().digest_material(context_.name, 1);
   if (!oldest || oldest->empty()) return false;
   const auto waited = context_.clock.wall_ms() - oldest->front().received_ms;
-  // From the future: recorded before the clock was put back while we were down.
+  // A negative time means that the clock was set back while the daemon was down.
   return taken_along || waited < 0 || waited >= context_.config.delivery.digest_after.count();
 }
 

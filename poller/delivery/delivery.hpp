@@ -1,7 +1,7 @@
-// Chat on its way to one team's lead: the gate's state, the ladder of ways, what is lent out to whom, and the push to
-// configured sinks. Invariant: a message leaves the queue only by an acknowledgement, by a push that was carried out,
-// or by expiring; everything else puts it back, and its next offer is labelled as a possible repeat. Messages of one
-// sender are offered in the order in which they arrived.
+// Delivery of chat to one team's lead: the gate, the delivery methods, the leases, and the push to configured programs
+// and files. Invariant: a message leaves the queue only by an acknowledgement, a successful push, or expiry. Any other
+// end of a lease requeues it, and its next offer is labelled as a possible repeat. Messages of one sender are offered
+// in the order of arrival.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,19 +20,18 @@
 
 namespace inbox_poller::poller {
 
-/// What a taker of messages may get.
+/// Limits and conditions of one lease of messages.
 struct Take {
   config::Way way = config::Way::socket;
-  std::string sink;  // how it is recorded: the way's name, or "recv" for one who asks by hand
+  std::string sink;  // recorded name: the method's, or "recv" for a manual call
   std::size_t max = 20;
-  bool by_hand = false;                   // whatever the ladder says
-  bool even_busy = false;                 // whatever the lead is doing
+  bool by_hand = false;                   // ignores the chosen delivery method
+  bool even_busy = false;                 // ignores the lead's state
   std::optional<std::size_t> most_text;   // bytes of their block(); the first message is offered whatever its length
-  std::optional<config::Duration> lease;  // come back by themselves after this; without one the taker's connection is
-                                          // the lease
+  std::optional<config::Duration> lease;  // requeued after this time (steady clock); empty: when the connection closes
 };
 
-/// Somebody who waits for chat.
+/// A receiver that waits for chat.
 struct WaitingFor {
   Take take;
   std::vector<Offered> lent = {};
@@ -48,52 +47,55 @@ class Delivery {
         lead_(context),
         routes_(context, lead_, tmux_) {}
 
-  /// The lead's state from before a restart.
+  /// Loads the lead's state from before a restart. Errors: ledger.*.
   Status restore();
-  /// While the team was not served nobody could write what is owed: it has its time once more before chat goes ahead.
+  /// Restarts the time that unsent replies have before chat may overtake them, because an unserved team sends none.
   void serve_anew();
-  /// Ends busy states and leases that have run out, gives up what has waited too long, records what is not recorded
-  /// yet. Call once a tick.
+  /// Ends expired busy states and leases, expires messages that waited too long, and records pending lead events. Call
+  /// once a tick.
   void run_due();
 
-  /// What the lead is doing.
+  /// The lead's activity.
   LeadActivity& lead() { return lead_; }
-  /// The ways to it.
+  /// The delivery methods.
   Routes& routes() { return routes_; }
-  /// Who has what is offered, and neither acknowledged nor back in the queue.
+  /// The leases of offered messages.
   Leases& leases() { return leases_; }
 
-  /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue. `taken`:
-  /// acknowledged in the same transaction, and also when the offer fails.
+  /// Leases up to `max` messages in delivery order; while the gate is closed, only overdue ones. `taken` is
+  /// acknowledged in the same transaction, even if leasing fails. Errors: ledger.*.
   Result<std::vector<Offered>> offer(const Take&, const std::vector<std::string>& taken = {});
-  /// Waits from now on, until stop_waiting(): waiting_taker.hpp.
+  /// Registers a waiting receiver until stop_waiting(); `one` must live until then. See pending_fetch.hpp.
   void wait_for(WaitingFor& one) { waiting_.push_back(&one); }
   void stop_waiting(WaitingFor& one) { std::erase(waiting_, &one); }
-  /// For whoever accepts chat: lends what may go to the first who waits for it. What fails of it undoes only itself.
+  /// Call in the transaction that stores chat. Leases messages to the first waiting receiver in a savepoint; takes
+  /// effect after the commit.
   void lend_on_arrival(Tx&);
-  /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
-  /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
+  /// Marks the messages as delivered. Skips unknown keys. Returns the number newly delivered. `proof` is the evidence
+  /// where no receiver acknowledged; it is kept in each message's history. Errors: ledger.*.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
                                   const std::string& proof = {});
-  /// The borrower went away: those still offered are queued again.
+  /// Requeues messages that are still offered, because their receiver went away.
   void give_back(const std::vector<Offered>&,
                  std::string_view reason = "the receiver went away without acknowledging");
-  /// Likewise, and it is known that they were shown to nobody: as if they had never been offered.
+  /// Returns leased messages that nobody saw: `attempts` is decreased, so they are not labelled as repeats.
   void unoffer(const std::vector<Offered>&, std::string_view reason);
 
-  /// A hook printed what it was lent. That is no acknowledgement: handlers/hook_proof.hpp says what is.
+  /// Records that a hook printed its messages. This is not an acknowledgement; handlers/hook_proof.hpp lists the
+  /// proofs.
   void printed(HookOffer);
-  /// Something was heard of the lead's session, by a hook of it: where its transcript is, and, if it `counts`, what it
-  /// proves.
+  /// Evaluates a hook event of the lead's session. Only an event that `counts` can prove a delivery; any event makes
+  /// the transcript be read.
   void heard(const schema::HookEvent&, bool counts = true);
   HookOffers& hook_offers() { return hooks_; }
-  /// Takes back everything that is lent out for a time: the team is no longer served.
+  /// Requeues all messages with a lease time, because the team is no longer served.
   void recall();
 
-  /// Pushes what may be offered, batch by batch, when the way is one on which we push (exec, file, tmux).
+  /// Pushes available messages in batches if the chosen method is a pushed one (exec, file, tmux).
   boost::asio::awaitable<void> push();
 
-  /// The lead's hooks tell that this prompt was submitted: confirms what was pasted into its terminal.
+  /// Acknowledges messages that were pasted into the lead's terminal, because its hook reported this prompt as
+  /// submitted.
   void prompt_seen(const std::string& prompt);
 
  private:
@@ -104,29 +106,28 @@ class Delivery {
   Status requeue(const std::vector<long long>& ids);
   void expire_old();
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
-  /// Sums up the status messages that wait for it as one message.
+  /// Combines the waiting status messages into one message.
   Result<std::optional<MessageRow>> digest(Tx& tx);
-  /// What may be offered now.
+  /// Messages that may be offered now.
   struct Offerable {
     std::vector<MessageRow> rows;
     bool digest_due = false;
   };
   [[nodiscard]] Result<Offerable> offerable(const Take&) const;
   [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || routes_.chosen() == take.way; }
-  // What offer() is made of.
-  /// What fails of it undoes only itself, and nothing is in `messages`.
+  // Leases in a savepoint: a failure undoes only this, and `messages` is empty.
   Status lend_apart(const Take&, Tx&, std::vector<Offered>& messages);
   Status lend_out(Offerable, const Take&, Tx&, std::vector<Offered>&);
-  /// The ids of what is newly delivered.
+  /// Returns the ids of the newly delivered messages.
   Result<std::vector<long long>> note_taken(const std::vector<std::string>& keys, Confirmation,
                                             const std::string& proof, Tx&);
   void note_lent(const std::vector<Offered>&, const Take&);
   boost::asio::awaitable<bool> push_batch();
-  /// Something waits, and could be pasted.
+  /// True when a message waits and could be pasted.
   boost::asio::awaitable<bool> may_paste(Take take);
   boost::asio::awaitable<Status> deliver(config::Way way, const std::vector<Offered>& messages);
   bool pushed(config::Way way, const std::vector<Offered>& messages);
-  /// Pastes the line that says how to get the messages; they stay queued.
+  /// Pastes the line that tells how to get the messages; they stay queued.
   boost::asio::awaitable<bool> point();
 
   struct ScreenEvidence {
@@ -142,8 +143,8 @@ class Delivery {
   SteadyTime serves_since_{};
   std::vector<WaitingFor*> waiting_;
   Leases leases_;
-  ScreenEvidence in_terminal_;                      // what waits for the lead's hooks to confirm it
-  std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that says how to get messages
+  ScreenEvidence in_terminal_;                      // pasted text that a hook of the lead has to confirm
+  std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that tells how to get messages
 };
 
 }  // namespace inbox_poller::poller

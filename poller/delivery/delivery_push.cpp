@@ -1,4 +1,4 @@
-// The half of Delivery that acts by itself: pushing to programs, files and terminals.
+// The active half of Delivery: pushing to programs, files and terminals.
 #include <algorithm>
 #include <chrono>
 
@@ -14,7 +14,7 @@ using config::Way;
 constexpr std::chrono::minutes point_again{5};
 constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
 
-/// A composer may make other spaces of tabs and line ends.
+/// Removes spaces, because a composer may change tabs and line ends.
 std::string without_spaces(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
   return text;
@@ -40,14 +40,14 @@ asio::awaitable<bool> Delivery::push_batch() {
   if (auto sent = co_await deliver(*way, *offered); !sent) {
     routes_.failed(*way, sent.error());
     give_back(*offered, "the way " + take.sink + " failed");
-    co_return true;  // this way rests now: the next one, if there is one, gets them, labelled
+    co_return true;  // this method backs off; the next one gets the messages, labelled
   }
   routes_.works(*way);
   routes_.went(*way, take.sink);
   co_return pushed(*way, *offered);
 }
 
-/// Looked at before anything is offered: what was offered says from then on that it may be a repeat.
+/// Checked before an offer, because an offer marks messages as possible repeats.
 asio::awaitable<bool> Delivery::may_paste(Take take) {
   const auto waiting = offerable(take);
   if (!waiting || (waiting->rows.empty() && !waiting->digest_due)) co_return false;
@@ -60,10 +60,10 @@ asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& m
   if (way == Way::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
   if (way == Way::tmux) {
     auto text = tmux_.text_for(messages);
-    in_terminal_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
+    in_terminal_ = {without_spaces(text), keys_of(messages)};  // the hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(lead_.row().pane, std::move(text));
   }
-  const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
+  const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced during the wait
   co_return co_await deliver_exec(exec, context_.name, block(messages));
 }
 
@@ -71,18 +71,18 @@ bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
                                         [](const Offered& message) { return message.attempts >= most_pastes; });
   if (way == Way::tmux && lead_.has_session() && !pasted_often) {
-    // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
+    // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labelled.
     bool awaited = false;
     const auto until = context_.clock.steady() + context_.config.delivery.presumed_busy;
     for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
-    if (!awaited) return true;  // they have told already, of its turn too
+    if (!awaited) return true;  // the hooks have confirmed it already, and its turn too
   } else if (auto taken = acknowledge(keys_of(messages),
                                       way == Way::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
     give_back(messages);
     return false;
   }
-  if (way != Way::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // nobody looks into the file at once
+  if (way != Way::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // a file is not read at once
   return true;
 }
 
@@ -107,7 +107,7 @@ asio::awaitable<bool> Delivery::point() {
 
 void Delivery::prompt_seen(const std::string& prompt) {
   if (in_terminal_.keys.empty() || without_spaces(prompt).find(in_terminal_.text) == std::string::npos) return;
-  static_cast<void>(acknowledge(in_terminal_.keys));  // or its lease runs out, and it comes again, labelled
+  static_cast<void>(acknowledge(in_terminal_.keys));  // on failure the lease expires and the messages return, labelled
   in_terminal_ = {};
 }
 

@@ -13,12 +13,12 @@ using handlers::Proof;
 
 namespace {
 
-/// The client writes its transcript a little later than it speaks.
+/// Delay of the client's transcript after its output.
 constexpr std::chrono::seconds writes_within{3};
-/// Where hooks are installed twice, an event is told twice.
+/// Window in which hooks that are installed twice report an event twice.
 constexpr std::chrono::seconds same_event_within{1};
-constexpr int pieces_at_once = 4;  // of a transcript that grew by more than a piece
-/// A line without it is not looked at closer.
+constexpr int pieces_at_once = 4;  // of a transcript that grew by more than a chunk
+/// Lines without this text are skipped.
 constexpr std::string_view part_of_heading = "delivered by inbox-poller";
 
 constexpr const char* in_transcript = "its session's transcript has it, and an answer behind it";
@@ -52,7 +52,7 @@ void HookOffers::follow(const std::string& session, const std::string& transcrip
   if (transcript.empty()) return;
   transcript_ = std::make_unique<Transcript>(files_, transcript);
   read();
-  static_cast<void>(take_interruption());  // long ago
+  static_cast<void>(take_interruption());  // an old one
 }
 
 std::uint64_t HookOffers::place() { return transcript_ ? transcript_->end() : 0; }
@@ -67,7 +67,7 @@ std::string HookOffers::version() {
 
 void HookOffers::add(HookOffer offer) {
   if (transcript_ && offer.session == session_) {
-    // A look may have been faster than the word that it was printed.
+    // A read may have preceded the report that the text was printed.
     if (!unproven_.empty()) read();
     if (unproven_.empty() || transcript_->is_at_end()) transcript_->skip_to(offer.place);
   }
@@ -78,7 +78,7 @@ void HookOffers::add(HookOffer offer) {
 void HookOffers::read() {
   readable_ = false;
   if (!transcript_) return;
-  // What was found for nobody is behind us: a transcript that nobody waits for is not read through.
+  // Skip what nothing waited for, so that an unneeded transcript is not read through.
   if (unproven_.empty()) transcript_->skip_to(transcript_->end());
   for (int i = 0; i < pieces_at_once; ++i) {
     readable_ = transcript_->read_on([this](std::uint64_t begin, std::string_view line) {
@@ -124,7 +124,8 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
   const auto now = clock_.steady();
   const auto said = prompt.find(part_of_heading) == std::string_view::npos ? std::string() : schema::comparable(prompt);
   return take([&](Unproven& open) -> std::optional<Verdict> {
-    if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // what woke the session is its prompt now
+    if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // the text that woke the session is its prompt
+                                                                         // now
       open.given = true;
       return std::nullopt;
     }
@@ -140,7 +141,7 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
     if (is_over) return Verdict{{}, false, "its session ended, and nothing showed that the model had it"};
     if (transcript != handlers::Transcript::lacks || now - open.offer.at >= writes_within)
       return Verdict{{}, false, "a turn passed, and nothing showed that the model had it"};
-    if (!open.passed) open.passed = now;  // its line may be on its way
+    if (!open.passed) open.passed = now;  // its line may still be written
     return std::nullopt;
   });
 }

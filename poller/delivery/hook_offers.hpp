@@ -1,5 +1,5 @@
-// What hooks of the lead's session printed and what proves that it reached the model: kept until the session's
-// transcript or a later event tells, or a turn passes without it. How it is judged: handlers/hook_proof.hpp.
+// Messages that hooks of the lead's session printed, until a proof shows that they reached the model. Proofs come from
+// the session's transcript or a later event. A turn without a proof ends the wait. handlers/hook_proof.hpp judges.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ namespace inbox_poller::poller {
 struct HookOffer {
   handlers::HookWay way = handlers::HookWay::prompt;
   std::string session;
-  std::string text;                       // as it was printed
+  std::string text;                       // as printed
   std::vector<Offered> messages;  // without their texts
-  std::uint64_t place = 0;                // in the transcript, when it was handed out
+  std::uint64_t place = 0;                // offset in the transcript at the time of the offer
   SteadyTime at{};
 };
 
@@ -32,51 +32,51 @@ class HookOffers {
   struct Verdict {
     HookOffer offer;
     bool proven = false;
-    std::string reason;  // how it is known, or why it comes back
+    std::string reason;  // the proof, or the reason for requeuing
   };
 
-  /// The lead's session now, and its transcript; an empty path where it was not told.
+  /// Sets the lead's present session and its transcript; an empty path if unknown.
   void follow(const std::string& session, const std::string& transcript);
-  /// Where the transcript ends now: what is offered stands behind that.
+  /// Offset of the transcript's present end. The printed text appears after it.
   std::uint64_t place();
-  /// The client's version: its transcript's word, before that has one what the client says to its hooks; empty: not known.
+  /// The client's version from its transcript, or else from its hooks' environment; empty: unknown.
   std::string version();
-  /// What the lead's client said of itself to a hook of its session.
+  /// Stores the data that the lead's client gave to a hook of its session.
   void client_says(schema::ClientMode mode, std::string version, bool attended) {
     told_ = std::move(version);
     client_.mode = mode;
     client_.attended = attended;
   }
-  /// All that is known of it.
+  /// All known data of the client.
   const handlers::ClientSight& client() {
     client_.version = version();
     return client_;
   }
 
-  /// It was printed.
+  /// Adds printed messages, which wait for a proof.
   void add(HookOffer offer);
 
-  /// A later event of a session; `prompt` is what was submitted. An event that says nothing of its own only has the
-  /// transcript looked at.
+  /// Evaluates a later event of a session; `prompt` is the submitted text. Without a `sign` only the transcript is
+  /// read.
   std::vector<Verdict> heard(std::optional<handlers::HookSign> sign, const std::string& session,
                              std::string_view prompt = {});
-  /// Once a tick: what the transcript shows meanwhile. `watched`: also look when nothing waits for a proof.
+  /// Reads the transcript; call once a tick. `watched`: also read it while nothing waits for a proof.
   std::vector<Verdict> look(bool watched);
   /// True once after the transcript showed that a person interrupted the turn.
   bool take_interruption() { return transcript_ && transcript_->take_interruption(); }
 
-  /// Those that wait for a proof.
+  /// Offers that wait for a proof.
   [[nodiscard]] std::vector<const HookOffer*> offers() const;
-  /// Forgets those of which nothing is lent out any more.
+  /// Removes offers without a leased message.
   void forget(const std::function<bool(long long id)>& is_lent);
 
  private:
   struct Unproven {
     HookOffer offer;
-    std::string wanted;                     // comparable
-    bool given = false;                     // its line is there
-    bool answered = false;                  // and an answer of the model behind it
-    std::optional<SteadyTime> passed = {};  // when a turn went by without it
+    std::string wanted;                     // the text, normalized for comparison
+    bool given = false;                     // the transcript has the text
+    bool answered = false;                  // and an answer of the model after it
+    std::optional<SteadyTime> passed = {};  // end of a turn without it
   };
   void read();
   [[nodiscard]] handlers::Transcript said_of(const Unproven&) const;
@@ -85,7 +85,7 @@ class HookOffers {
   FileSystem& files_;
   const Clock& clock_;
   std::string session_;
-  std::string told_;  // by its hooks' environment; an outer client's word may have come along with it
+  std::string told_;  // from the hooks' environment; an outer client may have set it
   handlers::ClientSight client_;
   std::unique_ptr<Transcript> transcript_;
   bool readable_ = false;

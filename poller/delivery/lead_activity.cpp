@@ -26,7 +26,7 @@ Status LeadActivity::restore() {
   state_ = schema::parse<LeadState>(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
-    // Not longer than was said then; nor than can be said, whatever the clocks of then and now are.
+    // At most the recorded limit (or the configured one, if longer) remains, whatever the clocks of then and now are.
     const auto limit = std::max(context_.config.delivery.busy_limit, milliseconds(row_.until_ms - row_.since_ms));
     busy_until_ = context_.clock.steady() +
                   std::clamp<milliseconds>(left, milliseconds(0), std::min<milliseconds>(limit, longest_busy));
@@ -39,7 +39,7 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
   const auto now = context_.clock.wall_ms();
   ++reports_;
   const bool presumed = event == LeadEvent::batch_pushed;
-  // Without a word on when its turns end a presumption would only slow it down; and what is known is never shortened.
+  // If no report of turns' ends is expected, a presumed state would only delay. A known state is never shortened.
   if (presumed && (state == state_ || !tells_turns_now())) return Done{};
   if (state != state_) {
     untold_.push_back({state_, state, event});
@@ -64,7 +64,7 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
   return in_words ? record() : Status(Done{});
 }
 
-/// Its last word showed it, or it has a session that we hear of.
+/// True if the last report showed it, or a session reports to us.
 bool LeadActivity::tells_turns_now() const {
   const auto event = schema::parse<LeadEvent>(row_.by);
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
@@ -73,9 +73,9 @@ bool LeadActivity::tells_turns_now() const {
 void LeadActivity::run_due() {
   const auto now = context_.clock.steady();
   if (busy_until_ && *busy_until_ <= now) static_cast<void>(report(LeadEvent::busy_limit_passes));
-  // A busy lead says so with every tool it uses; that alone is not worth a write each tick.
+  // A busy lead reports every tool use; that alone is not worth a write each tick.
   if (unrecorded_ && (!untold_.empty() || !recorded_at_ || now - *recorded_at_ > record_at_least))
-    static_cast<void>(record());  // or next tick
+    static_cast<void>(record());  // on failure the next tick retries
 }
 
 void LeadActivity::session_says(std::string_view status) {

@@ -1,5 +1,5 @@
-// What the lead is doing, as somebody told or as time makes of it. It survives a restart. The table of states is
-// handlers/gate.hpp.
+// Activity of the lead, from reported events and from timeouts. The ledger keeps it over a restart. handlers/gate.hpp
+// has the table of states.
 #pragma once
 
 #include <optional>
@@ -15,33 +15,33 @@ namespace inbox_poller::poller {
 using handlers::LeadEvent;
 using handlers::LeadState;
 
-/// The lead's session, as its hooks or its stream tell.
+/// The lead's session, as reported by its hooks or its stream.
 struct LeadSession {
   std::string id;
-  std::string pane;  // "%3", when it lives in one
+  std::string pane;  // tmux pane id such as "%3"; empty outside of tmux
 };
 
 class LeadActivity {
  public:
   explicit LeadActivity(TeamState& context) : context_(context) {}
 
-  /// From before a restart. A busy state goes on running out.
+  /// Loads the state from before a restart. A busy state keeps its time limit. Errors: ledger.*.
   Status restore();
 
-  /// Something that tells what the lead is doing; `limit` bounds a busy state (default: delivery.busy_limit). What
-  /// somebody said in so many words is recorded before this returns, the rest with the next tick: an event costs no
-  /// write of its own, because a hook waits for us.
+  /// Records a lead event; `limit` bounds a busy state (default: delivery.busy_limit). Explicit reports (`lead busy`)
+  /// are committed before return. Other events are committed by the next tick, because a hook is waiting. Errors:
+  /// ledger.*.
   Status report(LeadEvent event, std::optional<config::Duration> limit = std::nullopt,
                 const LeadSession* session = nullptr);
-  /// What the file of the lead's session says of its turns now; empty: there is none (any more).
+  /// Sets the turn status from the file of the lead's session; empty: no such file (any more).
   void session_says(std::string_view status);
-  /// Ends a busy state that has run out, and records what is not recorded yet. Once a tick.
+  /// Ends an expired busy state and records pending events. Call once a tick.
   void run_due();
 
   [[nodiscard]] LeadState state() const { return state_; }
   [[nodiscard]] const LeadRow& row() const { return row_; }
   [[nodiscard]] bool has_session() const { return !row_.session.empty(); }
-  /// Another number than before once anything told of the state.
+  /// Version counter; grows with every reported lead event.
   [[nodiscard]] long long reports() const { return reports_; }
 
  private:

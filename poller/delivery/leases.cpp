@@ -5,8 +5,8 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::size_t tidy_above = 100;     // so much is kept of a holder before what it has no more is looked for
-constexpr std::ptrdiff_t left_most = 16;  // holders that left, and may come back with a word of what they took
+constexpr std::size_t tidy_above = 100;     // messages kept per holder before returned ones are removed
+constexpr std::ptrdiff_t left_most = 16;  // holders that left, and may still acknowledge
 
 }  // namespace
 
@@ -95,7 +95,7 @@ std::vector<std::string> Leases::taken_by_holder(const std::string& key) const {
   for (const auto& [holder, shown, has_left] : held_) {
     const auto found = std::find_if(shown.begin(), shown.end(), [&](const auto& one) { return one.second == key; });
     if (found == shown.end()) continue;
-    keys.clear();  // handed out again since: who had it last
+    keys.clear();  // offered again since: the last holder counts
     for (auto one = shown.begin(); one != found; ++one) keys.push_back(one->second);
   }
   keys.push_back(key);

@@ -1,5 +1,5 @@
-// Who has which message that is not acknowledged. The only place that knows it: sockets, hooks, terminals, programs and
-// whoever waits are holders. What ends a lease is in the ledger first; here it is only followed.
+// Leases of unacknowledged messages, and their only store. Holders are sockets, hooks, terminals, programs and waiting
+// receivers. The ledger records the end of a lease first; this class follows it.
 #pragma once
 
 #include <cstdint>
@@ -19,42 +19,42 @@ namespace inbox_poller::poller {
 
 class Leases {
  public:
-  /// Somebody who stays, such as a connection, and gives back what it has when it goes.
+  /// A holder that stays connected, and returns its messages when it leaves.
   using Holder = std::uint64_t;
 
   struct Lease {
-    long long id = 0;  // the message's, in the ledger
+    long long id = 0;  // of the message, in the ledger
     std::string key;
     std::string from;
     EpochMs received_ms = 0;
-    std::string sink;      // the way it was lent out by
-    long long order = 0;   // of lending out, which is not that of ids: urgent ones go first
-    std::optional<SteadyTime> until = {};  // when it comes back by itself; none: with its holder
-    Holder holder = 0;                     // 0: nobody who stays
+    std::string sink;      // name of the delivery method
+    long long order = 0;   // of leasing; differs from the order of ids, because urgent messages go first
+    std::optional<SteadyTime> until = {};  // steady clock; requeued then; empty: when its holder leaves
+    Holder holder = 0;                     // 0: no connected holder
   };
 
-  /// They are lent out by this sink.
+  /// Adds leases of these messages, made by this delivery method.
   void lend(const std::vector<Offered>&, const std::string& sink, std::optional<SteadyTime> until);
-  /// They are acknowledged, queued again, or were never shown.
+  /// Removes leases of messages that were acknowledged, requeued, or never shown.
   void end(const std::vector<long long>& ids);
 
   [[nodiscard]] bool has(long long id) const { return by_id_.contains(id); }
-  /// Null when nobody has it.
+  /// Finds the lease of a message; null when it is not leased.
   [[nodiscard]] const Lease* find(std::string_view key) const;
-  /// It comes back then. False when nobody has it.
+  /// Sets the end of a lease. False when the message is not leased.
   bool set_end(long long id, SteadyTime until);
-  /// Those that come back by themselves, at this moment or earlier.
+  /// Ids of the leases that end at this moment or earlier.
   [[nodiscard]] std::vector<long long> due(SteadyTime by) const;
 
   Holder enter();
-  /// It was shown these, in this order.
+  /// Records that these messages were shown to the holder, in this order.
   void hold(Holder, const std::vector<Offered>&);
-  /// It has gone. What it still had; what it was shown is known a while longer.
+  /// Removes a holder and returns the messages that it still has. The list of messages shown to it is kept for a while.
   [[nodiscard]] std::vector<Offered> leave(Holder);
 
-  /// That key, and those of everything that was lent out by this sink before it.
+  /// Returns `key` after the keys of all messages that this method leased earlier.
   [[nodiscard]] std::vector<std::string> taken_by_sink(const std::string& sink, const std::string& key) const;
-  /// That key, and those of everything that the holder which was shown it last had been shown before it.
+  /// Returns `key` after the keys of all messages that its last holder was shown earlier.
   [[nodiscard]] std::vector<std::string> taken_by_holder(const std::string& key) const;
 
  private:
@@ -65,8 +65,8 @@ class Leases {
   };
 
   std::map<long long, Lease> by_id_;
-  std::unordered_map<std::string_view, long long> by_key_;  // of the same, in by_id_
-  std::deque<Held> held_;  // by those who stay and those who left last, in the order in which they came
+  std::unordered_map<std::string_view, long long> by_key_;  // keys of by_id_
+  std::deque<Held> held_;  // present holders and those that left last, oldest first
   long long lent_out_ = 0;
   Holder last_holder_ = 0;
 };

@@ -1,4 +1,4 @@
-// What was lent out: acknowledged, given back, taken back.
+// The end of leases: acknowledged, returned, requeued.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -11,10 +11,10 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// How long what a hook printed may stay without any word of its session.
+/// Time limit for printed messages without any event of their session.
 SteadyTime proof_limit(const TeamState& context, handlers::HookWay way) {
   const auto& delivery = context.config.delivery;
-  // Nothing but the session's own next turn tells that it woke.
+  // Only the session's own next turn shows that it woke.
   return context.clock.steady() + (way == handlers::HookWay::wait ? delivery.presumed_busy : delivery.busy_limit);
 }
 
@@ -35,7 +35,7 @@ Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, 
 Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::string>& keys, Confirmation how,
                                                     const std::string& proof, Tx& tx) {
   const auto now = context_.clock.wall_ms();
-  std::vector<MessageRow> rows;  // what their events name; of what is lent that is known
+  std::vector<MessageRow> rows;  // for the events; leases hold this data already
   std::vector<long long> ids;
   for (const auto& key : keys) {
     MessageRow row;
@@ -47,7 +47,7 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
       row.sink = lease->sink;
       row.received_ms = lease->received_ms;
     } else {
-      // It may have come back to the queue when its taker's connection broke; it was taken all the same.
+      // It may have been requeued when its receiver's connection broke, but it was received all the same.
       TRY(auto found, tx.ledger.messages().find({key}));
       if (!found || found->team != context_.name) continue;
       row = *std::move(found);
@@ -78,7 +78,8 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
   std::vector<Offered> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.messages().find(message.key);
-    if (!row) leases_.set_end(message.id, context_.clock.steady());  // what became of it cannot be read now: run_due() takes it back
+    if (!row) leases_.set_end(message.id, context_.clock.steady());  // the ledger cannot be read; expire the lease so
+                                                                     // that run_due() requeues it
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
   }
   if (back.empty()) return;
@@ -92,7 +93,7 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
     tx.then([&] { leases_.end(ids_of(back)); });
   });
   if (committed) return;
-  for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // tried again by run_due()
+  for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // run_due() retries
 }
 
 void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view reason) {
@@ -113,7 +114,7 @@ void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view re
   if (!committed) give_back(messages, reason);
 }
 
-// --- what hooks printed ---
+// --- messages that hooks printed ---
 
 void Delivery::printed(HookOffer offer) {
   bool lent = false;
@@ -143,7 +144,7 @@ void Delivery::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
     if (!verdict.proven)
       give_back(verdict.offer.messages, verdict.reason);
     else if (!acknowledge(keys_of(verdict.offer.messages), Confirmation::acknowledged, verdict.reason))
-      hooks_.add(verdict.offer);  // the ledger fails: looked at again, or its time runs out
+      hooks_.add(verdict.offer);  // on a ledger fault it is checked again, or its lease expires
   }
 }
 
@@ -153,7 +154,7 @@ void Delivery::recall() {
 
 void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {
   if (ids.empty()) return;
-  static_cast<void>(context_.commit([&](Tx& tx) {  // or at the next look
+  static_cast<void>(context_.commit([&](Tx& tx) {  // on failure the next tick retries
     tx.keep(requeue(ids));
     tx.log(Event::delivery_requeued,
            {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
@@ -161,7 +162,7 @@ void Delivery::take_back(const std::vector<long long>& ids, std::string_view rea
   }));
 }
 
-/// In the open transaction. What the rows forget with it is kept as lines.
+/// Call in the open transaction. Data that the rows lose is stored as history lines.
 Status Delivery::requeue(const std::vector<long long>& ids) {
   TRY(const auto offered, context_.ledger.deliveries().offered(context_.name));
   for (const auto& row : offered) {

@@ -1,5 +1,5 @@
-// Somebody who waits for chat. What arrives is lent to them by the very transaction that accepts it, so there is one wait
-// for the disk between a message and its reader and not two. Source: docs/adr/0015-group-commit.md.
+// A receiver blocked in `recv`. New chat is leased to it inside the transaction that stores the chat, so delivery costs
+// one fsync, not two. Source: docs/adr/0015-group-commit.md.
 #pragma once
 
 #include <utility>
@@ -11,13 +11,14 @@ namespace inbox_poller::poller {
 
 class PendingFetch {
  public:
-  /// Waits until this goes.
+  /// Registers the receiver with `delivery`; the destructor unregisters it. `delivery` must outlive this object.
   PendingFetch(Delivery& delivery, Take take) : delivery_(delivery), waits_{std::move(take)} { delivery_.wait_for(waits_); }
   ~PendingFetch() { delivery_.stop_waiting(waits_); }
   PendingFetch(const PendingFetch&) = delete;
   PendingFetch& operator=(const PendingFetch&) = delete;
 
-  /// What was lent meanwhile; nothing most often. Whoever does not want it any more puts it back: Delivery::unoffer().
+  /// Returns the messages leased since the last call (usually none). The caller must deliver them or return them with
+  /// Delivery::unoffer().
   [[nodiscard]] std::vector<Offered> fetch() { return std::exchange(waits_.lent, {}); }
 
  private:

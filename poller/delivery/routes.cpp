@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After the end of a turn, on a machine that has more to do.
+/// Time after the end of a turn in which the hook must connect, on a busy machine.
 constexpr std::chrono::milliseconds wait_comes_within{10'000};
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
   const bool was_heard = client.mode != schema::ClientMode::unknown || !client.version.empty();
   if (was_heard)
     if (auto why = handlers::why_not_woken(client); !why.empty()) return why;
-  // One comes with the session's start and with each end of a turn.
+  // A hook connects at the session's start and after each turn.
   if (lead_.state() != LeadState::idle || context_.clock.wall_ms() - lead_.row().since_ms < wait_comes_within.count()) return {};
   return was_heard ? "no `hook wait` came with its last event: its hooks are those of an older client; write them again, "
                      "inbox-poller hook install"
@@ -74,10 +74,10 @@ void Routes::went(Way way, const std::string& sink) {
 
 void Routes::failed(Way way, const Error& why) {
   auto& backoff = backoff_[way];
-  // A file is looked at for next to nothing, a terminal for little: what is in the way there goes by itself.
+  // Checking a file costs almost nothing, a terminal little; an obstacle there ends by itself.
   backoff.failures = std::min(backoff.failures + 1, way == Way::file ? 1 : way == Way::tmux ? 3 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
-  if (backoff.why != why.message)  // the same again is no news
+  if (backoff.why != why.message)  // log a repeated failure once
     context_.telemetry.emit(
         Event::delivery_failed,
         {{"team", context_.name}, {"sink", std::string(config::to_string(way))}, {"reason", why.message}});

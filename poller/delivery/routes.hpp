@@ -1,5 +1,5 @@
-// The ways on which chat can go to the lead: who stands at which, which of them rest after a failure, and which one is
-// chosen now. The ladder's rule is handlers/ladder.hpp.
+// The delivery methods of the lead: their attached receivers, their back-off after a failure, and the chosen one.
+// handlers/ladder.hpp has the rule of choice.
 #pragma once
 
 #include <map>
@@ -22,28 +22,28 @@ class Routes {
   Routes(TeamState& context, const LeadActivity& lead, const TmuxSink& tmux)
       : context_(context), lead_(lead), tmux_(tmux) {}
 
-  /// Somebody is at this way, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
-  /// follower.
+  /// Adds a receiver that is ready to take messages by this method until detach(): a program that runs the lead, a
+  /// waiting hook, or a satellite.
   void attach(config::Way way) { stand_at(way, 1); }
   void detach(config::Way way) { stand_at(way, -1); }
   [[nodiscard]] bool is_attached(config::Way way) const;
 
-  /// The ladder as it stands, in the order of delivery.via.
+  /// States of the methods, in the order of delivery.via.
   [[nodiscard]] std::vector<WayState> ladder() const;
   [[nodiscard]] std::optional<config::Way> chosen() const { return handlers::choose(ladder()); }
 
-  /// Why hooks do not wake the lead when it is idle; empty where they do, and where no hook of its session was heard.
+  /// Reason why hooks do not wake an idle lead; empty if they do, or if no hook of its session has reported yet.
   [[nodiscard]] std::string why_not_woken(const handlers::ClientSight&) const;
 
-  /// A batch went this way; `sink`: how that is recorded. A change of way is logged.
+  /// Records a batch by this method under the name `sink`. Logs a change of the method.
   void went(config::Way way, const std::string& sink);
-  /// Only a line that says how to get the messages went this way.
+  /// Records that this method carried only the line that tells how to get the messages.
   void went(config::Way way);
-  /// The last batch was taken by hand, whatever the ladder says.
+  /// Records that the last batch was received by hand, outside of the chosen method.
   void lent_by(const std::string& sink) { last_sink_ = sink; }
   [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
 
-  /// This way failed and rests for a while.
+  /// Starts the back-off of a failed method.
   void failed(config::Way way, const Error& why);
   void works(config::Way way) { backoff_.erase(way); }
   [[nodiscard]] bool rests(config::Way way) const { return backoff_.contains(way); }

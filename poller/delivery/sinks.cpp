@@ -11,11 +11,11 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-/// Cuts the text; returns the line that says so, empty when it is whole.
+/// Cuts the text and returns the note about it; empty when the text is whole.
 std::string cut(std::string& text, std::size_t limit) {
   if (text.size() <= limit) return {};
   std::size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 sequence
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // keep UTF-8 sequences whole
   const auto whole = text.size();
   text.resize(end);
   return "[cut: " + std::to_string(end) + " of " + std::to_string(whole) +
@@ -30,7 +30,7 @@ Status judge_exit(const std::string& program, const ChildResult& end) {
                "delivery.exec: " + program + " ended with " + how + ": the batch is kept and offered again"};
 }
 
-/// True where an earlier batch broke off half way, and where we cannot tell.
+/// True after an incomplete earlier batch, and when that is unknown.
 bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileStat& stat) {
   if (stat.size == 0) return false;
   const auto file = files.open_read(absolute, path);
@@ -77,7 +77,8 @@ std::string block(const std::vector<Offered>& messages) {
   for (const auto& message : messages) {
     schema::TeammateMessage block{message.from, message.color, message.summary, message.text, {}, message.cut};
     if (message.attempts > 1) block.before = "[may be a repeat: message " + message.key.value + " was offered before]";
-    if (handlers::is_type_of_ours(message.type)) {  // a name that no worker has: one could write the same text
+    if (handlers::is_type_of_ours(message.type)) {  // a name that no worker has, because a worker could write the same
+                                                    // text
       block.teammate_id = "system";
       block.color.clear();
     }
@@ -102,10 +103,10 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
 Status deliver_file(FileSystem& files, const std::string& path, const std::vector<Offered>& messages) {
   const auto file = files.open_append(absolute, path);
   if (!file) return in_context("delivery.file", file.error());
-  Status ours = require_trusted(file->stat, path);  // what others can write to would reach the lead
+  Status ours = require_trusted(file->stat, path);  // text from other users would reach the lead
   if (ours.ok()) ours = require_trusted_above(path);
   if (!ours) return in_context("delivery.file", ours.error());
-  if (file->stat.links > 1)  // a trap, or somebody's copy: what we append would stand there as well
+  if (file->stat.links > 1)  // a trap, or another user's copy: our text would appear there as well
     return Error{"io.second_name", "delivery.file: " + path +
                                        " has a second name (a hard link), under which what is for the "
                                        "lead could be read or changed; write to a file of its own"};

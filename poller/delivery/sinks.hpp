@@ -1,6 +1,6 @@
-// Sinks: the ways to push a batch of chat to the lead without being asked. `recv` (pull) is a verb of the control
-// socket. A sink that reports success has the batch; anything else means that the whole batch is offered again,
-// labelled.
+// Delivery methods that push a batch of chat to the lead: exec and file. `recv` (pull) is a verb of the control socket.
+// Success means that the batch is delivered. After any error the whole batch is offered again, labelled as a possible
+// repeat.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -16,9 +16,9 @@ namespace inbox_poller::poller {
 
 class FileSystem;
 
-/// One chat message in the form in which every sink hands it over.
+/// One chat message in the form for all delivery methods.
 struct Offered {
-  long long id = 0;  // the ledger's
+  long long id = 0;  // in the ledger
   schema::MessageKey key;
   std::string from;
   std::string color;
@@ -26,28 +26,29 @@ struct Offered {
   std::string timestamp;
   std::string type;
   std::string text;      // cut to limits.message
-  std::string cut = {};  // our line about it: "[cut: …]"; empty when the text is whole
+  std::string cut = {};  // our note "[cut: …]"; empty when the text is whole
   EpochMs received_ms = 0;
   int attempts = 1;        // more than one: may be a repeat
-  std::string request_id;  // of an ask that is put before the lead
+  std::string request_id;  // of the approval request that the lead is asked
 };
 
-/// Reads a ledger row back into what is delivered. The colour is the roster's; the envelope's is what the sender
-/// claims.
+/// Converts a ledger row for delivery. The color comes from the roster, because the sender chose the message's color.
 Offered outgoing(MessageRow, const schema::Roster&, config::Bytes limit);
 
-/// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
-/// received_ms, attempts}, with an ask also {request_id}. The line about a cut stands at the text's end. Harmless on a
-/// terminal and to programs that know more line ends than one.
+/// Formats a message as one line of JSON without a newline: {message_key, from, color, summary, timestamp, type, text,
+/// received_ms, attempts}. An approval request adds {request_id}. The note about a cut ends the text. The line is safe
+/// for terminals and for readers that know other line separators.
 std::string json_line(const Offered&);
 
-/// The text block a lead session sees: one <teammate-message> each, a label on possible repeats.
+/// Formats the text block for a lead session: one <teammate-message> per message, with a label on possible repeats.
 std::string block(const std::vector<Offered>&);
 
-/// Starts argv (no shell) with the block on its standard input; delivered when it exits 0 within the time limit.
+/// Runs argv (no shell) with the block on its standard input. Success when it exits 0 within the time limit. Error:
+/// "sink.exec".
 boost::asio::awaitable<Status> deliver_exec(const config::ExecSink&, const std::string& team, std::string input);
 
-/// Appends one JSON line a message to the file and syncs it. Readers skip empty lines: one stands between batches.
+/// Appends one JSON line per message to the file and syncs it. An empty line separates batches; readers must skip it.
+/// Errors: "io.second_name" and others of the file system.
 Status deliver_file(FileSystem&, const std::string& path, const std::vector<Offered>&);
 
 }  // namespace inbox_poller::poller

@@ -17,24 +17,24 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-/// Their keys run commands, or their files get the text: a person has put them in front for the moment.
+/// Programs whose keys run commands, or whose files would get the text; a person opened them for the moment.
 constexpr std::array<std::string_view, 19> pagers_and_editors = {
-    "es",   "rc",   "su",   "login", "sudo",  // or begin a shell
+    "es",   "rc",   "su",   "login", "sudo",  // or start a shell
     "less", "more", "most", "man",   "info", "vi", "vim", "nvim", "view", "nano", "emacs", "ed", "ex", "helix"};
 
-/// Line ends from which on the clients show "[Pasted text #1 +3 lines]" and not the text (2.1.50, 2.1.330).
+/// Line ends from which the clients show "[Pasted text #1 +3 lines]" instead of the text (2.1.50, 2.1.330).
 constexpr std::ptrdiff_t shown_as_sign = 3;
 
-/// How long a client may take to show what was pasted, or that it was submitted, and how often that is looked at.
+/// Time for a client to show a paste or its submission, and the interval of the checks.
 constexpr std::chrono::milliseconds patience{10'000};
 constexpr std::chrono::milliseconds look_again{50};
 
-/// Keys for taking back one paste; two for each row, and a row or two of them is all that is ever shown.
+/// Keys to withdraw one paste: two per row, and a client shows a row or two.
 constexpr int most_keys = 40;
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// The shell that this user logs in to, whatever its name; empty when it cannot be told.
+/// Login shell of this user, whatever its name; empty when unknown.
 std::string login_shell() {
   std::array<char, 4096> space{};
   passwd entry{};
@@ -43,7 +43,7 @@ std::string login_shell() {
   return found->pw_shell == nullptr ? "" : std::string(base_name(found->pw_shell));
 }
 
-/// "bash-5.2" and "zsh5" are called like this beside the one without a number.
+/// Removes the number of a name such as "bash-5.2" or "zsh5".
 std::string_view without_version(std::string_view name) {
   const auto end = name.find_last_not_of("0123456789.");
   if (end == std::string_view::npos || end + 1 == name.size()) return name;
@@ -51,7 +51,7 @@ std::string_view without_version(std::string_view name) {
   return name.ends_with('-') ? name.substr(0, name.size() - 1) : name;
 }
 
-/// Why nothing may be pasted there now; empty when it may.
+/// Reason why nothing may be pasted there now; empty when it may.
 std::string in_the_way(const Front& front) {
   const std::string pane = "the pane " + front.pane.id;
   if (front.pane.dead) return pane + " is dead: start the lead again";
@@ -125,7 +125,7 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
   const Pane& now = (*front)->pane;
   if (!bound_ || bound_->id != now.id) {
     bound_ = now;
-    standing_.clear();  // that was another pane
+    standing_.clear();  // it concerned another pane
   }
   if (!is_same(now, *bound_))
     co_return Error{"tmux.pane", "the pane " + now.id +
@@ -153,7 +153,7 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
     const bool there = kind == schema::ScreenKind::draft || kind == schema::ScreenKind::running;
     const bool only_blanks = keys > 0 && typed.empty();
     if (!there || !(only_blanks || schema::holds_rest_of(seen.reading, standing_))) break;
-    // An empty last row goes with a backspace in 2.1.50, with either in newer ones.
+    // A backspace removes an empty last row in 2.1.50; in newer clients either key does.
     const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
     last_was_line = key == Key::erase_line && !last_was_line;
     auto pressed = co_await panes_.press(std::move(seen.front), key);
@@ -180,7 +180,7 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for_empty(std::string tol
     seen = co_await look(std::move(told));
     if (!seen) co_return seen.error();
   }
-  // What is typed from now on is somebody's, though it may read like the beginning of ours.
+  // From now on typed text belongs to a person, even if it reads like the start of ours.
   if (seen->reading.kind == schema::ScreenKind::empty_prompt) standing_.clear();
   if (auto why = why_not(seen->reading); !why.empty())
     co_return Error{"tmux.refused", "nothing is pasted into the pane " + seen->front.pane.id + ": " + why};
@@ -220,7 +220,7 @@ asio::awaitable<Status> TmuxSink::submit(std::string told, std::string text) {
     auto after = co_await look(std::move(where));
     if (!after) break;
     known = after->reading.kind != schema::ScreenKind::unknown;
-    // Whatever is there now, it is not our text waiting for Enter.
+    // Our text does not wait for Enter any more.
     if (known && !schema::holds_rest_of(after->reading, text)) co_return Done{};
     co_await pause(look_again);
   }
@@ -233,7 +233,7 @@ asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   std::string where = told;
   CO_TRY(auto seen, co_await look_for_empty(std::move(where)));
   const auto settle = context_.config.delivery.tmux.settle;
-  // The team's name is made of what tmux's own command language takes as it is.
+  // The team's name needs no escaping in tmux's command language.
   std::string buffer = "inbox-poller-" + std::to_string(::getpid()) + "-" + context_.name;
   std::string safe = paste_safe(text);
   auto pasted = co_await panes_.paste(std::move(seen.front), std::move(buffer), std::move(safe));

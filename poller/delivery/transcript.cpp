@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 20;
-constexpr std::uint64_t looked_back = std::uint64_t{64} << 10;  // looked at for the client's version
+constexpr std::uint64_t looked_back = std::uint64_t{64} << 10;  // bytes read for the client's version
 constexpr std::size_t longest_path = 4096;
 
 }  // namespace
@@ -28,7 +28,7 @@ std::uint64_t Transcript::end() {
 }
 
 void Transcript::skip_to(std::uint64_t place) {
-  if (place < place_) {  // back, to the line that begins there
+  if (place < place_) {  // backwards, to the start of that line
     inside_ = place > 0;
     place_ = place - (inside_ ? 1 : 0);
   }
@@ -66,7 +66,7 @@ bool Transcript::read_on(const std::function<void(std::uint64_t begin, std::stri
     visit(place_ + at, std::string_view(bytes).substr(at, end - at));
     at = end + 1;
   }
-  // A line that is longer than that is passed over; one that is still being written is read when it is whole.
+  // Skip a longer line; read an incomplete line when it is whole.
   const bool too_long = to == from && !inside_ && bytes.size() - from >= bytes_at_once;
   inside_ = inside_ || too_long;
   place_ += too_long ? bytes.size() : to;

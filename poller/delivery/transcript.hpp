@@ -1,6 +1,6 @@
-// The transcript of the lead's session, followed as it grows. The file is foreign, and its name came from outside: it
-// is opened only as a regular file of this user, never by way of a link in its last component, and read a bounded piece
-// at a time. What cannot be read tells nothing.
+// Follows the growing transcript of the lead's session. The client owns the file, and its name came from outside. It is
+// opened only as a regular file of this user, never through a link in its last component. Each read is bounded. An
+// unreadable file yields no data.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ class Transcript {
   Transcript(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// The place behind its last byte now; 0 when it is not there.
+  /// Offset after the present last byte; 0 when there is no such file.
   std::uint64_t end();
 
-  /// From now on only what stands behind this place is new, and a little before it, for what the session is.
+  /// Skips to an offset. Only later lines are new; a little before it is read for the session's data.
   void skip_to(std::uint64_t place);
 
-  /// Reads on, not more than one piece, and shows each new line with the place where it begins. False when there is no
-  /// such file, or none that may be read.
+  /// Reads at most one chunk and passes each new line with the offset of its beginning. False when there is no such
+  /// file, or it must not be read.
   bool read_on(const std::function<void(std::uint64_t begin, std::string_view line)>& visit);
   /// True when read_on() has reached the end that the file had then.
   [[nodiscard]] bool is_at_end() const { return at_end_; }
 
-  /// What its lines have told so far.
+  /// Client version, as found in the lines read so far.
   [[nodiscard]] const std::string& version() const { return version_; }
-  /// True once after a person interrupted the turn, when nothing came after that.
+  /// True once after a person interrupted the turn and nothing followed.
   bool take_interruption();
 
  private:
@@ -41,8 +41,8 @@ class Transcript {
 
   FileSystem& files_;
   std::string path_;
-  std::uint64_t place_ = 0;  // where reading goes on: the beginning of a line, unless inside_
-  bool inside_ = false;      // of a line whose beginning was not read, or is too long
+  std::uint64_t place_ = 0;  // offset of the next read: the beginning of a line, unless inside_
+  bool inside_ = false;      // of a line whose beginning was not read, or that is too long
   bool at_end_ = false;
   std::uint64_t inode_ = 0;
   std::string version_;

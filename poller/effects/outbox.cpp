@@ -21,16 +21,17 @@ using std::chrono::milliseconds;
 constexpr int inboxes_at_once = 64;
 constexpr std::size_t rows_at_once = 512;
 constexpr int rows_together = 256;                     // for one inbox
-constexpr std::size_t bytes_together = 256 << 10;  // of text: a system may write it while it keeps others out
+constexpr std::size_t bytes_together = 256 << 10;  // of text: a backend may keep its lock while it writes them
 constexpr milliseconds share_of_a_poll{1000};
 constexpr int lock_rounds = 25;              // short waits for a held lock, about half a second in all
-constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
+constexpr int most_attempts = 24 * 60 * 60;  // one a second: neither a clock jump nor a weekend without the daemon
+                                             // exhausts them
 constexpr int most_rewrites = 20;
 constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - OutboxTable::retry_after_ms;
 
 bool arrived(WriteStatus put) { return put == WriteStatus::done || put == WriteStatus::unchanged; }
 
-/// What is wrong with one message is no matter of those behind it; anything else is.
+/// True if a failure of this message does not concern the messages after it in the inbox.
 bool lets_others_pass(WriteStatus put) { return arrived(put) || put == WriteStatus::refused; }
 
 std::string_view describe(WriteStatus put) {
@@ -73,8 +74,8 @@ bool Outbox::owes_nothing() {
 
 asio::awaitable<void> Outbox::run() {
   if (owes_nothing()) co_return;
-  // What one worker is owed and does not read may be a lot, and each answer costs more than the one before. The rest
-  // is for the next polls, so that nobody else waits for it.
+  // One worker that does not read may have many messages pending, and each write costs more than the one before. Leave
+  // the rest to the next polls, so that other inboxes do not wait.
   const auto until = context_.clock.steady() + share_of_a_poll;
   do {
     auto rows = due();
@@ -104,7 +105,7 @@ asio::awaitable<void> Outbox::run() {
         const bool again = round < lock_rounds && attempt.result.put == WriteStatus::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }
-      // Before the wait for others: what stands there and is not recorded is written once more if we die.
+      // Record before waiting for other inboxes: after a crash, an unrecorded message is written again.
       if (const auto recorded = co_await record(std::move(over)); !recorded) co_return;  // the rows are still pending
       attempts = std::move(waiting);
       if (!attempts.empty()) co_await pause_jittered(milliseconds(5), milliseconds(35));
@@ -112,7 +113,7 @@ asio::awaitable<void> Outbox::run() {
   } while (context_.clock.steady() < until);
 }
 
-/// Of each inbox the oldest whose time has come, and what waits behind it.
+/// Selects the oldest due message of each inbox, and the messages queued after it.
 Result<std::vector<OutboxRow>> Outbox::due() {
   auto& outbox = context_.ledger.outbox();
   TRY(auto oldest, outbox.due(context_.name, context_.clock.wall_ms(), inboxes_at_once));
@@ -126,7 +127,7 @@ Result<std::vector<OutboxRow>> Outbox::due() {
   return rows;
 }
 
-/// Those of one inbox stand together.
+/// Writes messages; those of one inbox are adjacent.
 void Outbox::post(std::span<Attempt> attempts) {
   std::vector<schema::Message> messages;
   const Attempt* before = nullptr;
@@ -151,10 +152,10 @@ void Outbox::post(std::span<Attempt> attempts) {
 }
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
-  if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
+  if (row.request_id.empty()) return {};  // neither a reply nor a shutdown request
   if (!handlers::is_from_lead_only(schema::decode_payload(row.message.text))) return {};
   const auto owner = context_.owner_of(row.inbox);
-  if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it
+  if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten may miss the owner
   const auto worth = context_.worth(owner);
   return worth.counts() ? std::string() : handlers::verifies(owner, worth);
 }
@@ -162,7 +163,7 @@ std::string Outbox::refusal_of(const OutboxRow& row) const {
 asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   if (attempts.empty()) co_return Done{};
   const auto now = context_.clock.wall_ms();
-  // What stands in the way of an inbox is told of the first that waits for it; those behind stay as they are.
+  // Log the obstacle of an inbox once, at its first waiting message; the later ones stay as they are.
   std::map<std::string, WriteReceipt> told;
   const auto waits_behind = [&](const Attempt& attempt) {
     const auto [known, is_new] = told.emplace(attempt.row.inbox, attempt.result);
@@ -191,7 +192,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       if (dead) {
         tx.log(Event::effect_dead, std::move(fields));
       } else if (problem != row.last_problem) {
-        tx.log(Event::effect_deferred, std::move(fields));  // once for each kind of problem, not for each attempt
+        tx.log(Event::effect_deferred, std::move(fields));  // once per kind of problem, not per attempt
       }
     }
     tx.then([&] {
@@ -220,7 +221,7 @@ void Outbox::look(const std::string& inbox, bool exists) {
       case ReadStatus::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
     }
   }
-  // Not recorded: seen again at the next change of the file, and at the latest after a restart.
+  // If not recorded, the next change of the file or a restart finds it again.
   if (complete(ended))
     for (const auto& [one, ending] : ended) mailbox_.untrack(inbox, one.row.key);
   else

@@ -1,6 +1,6 @@
-// Carries out what the ledger owes: appends entries to workers' inboxes, and follows each until its owner has consumed
-// it. What a peer's unlocked write destroyed is written again with the same bytes. Each row is idempotent (the mailbox
-// looks before it writes) and recorded as written, done, deferred, or dead.
+// Writes the outgoing messages of the ledger into workers' inboxes, and follows each until its owner has read it. A
+// message that another program's unlocked write destroyed is written again with the same bytes. Each row is idempotent,
+// because the mailbox checks before it writes. Rows are recorded as written, done, deferred, or dead.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,22 +22,21 @@ class Outbox {
   Outbox(TeamState& context, Mailbox& mailbox, GroupCommit& commits)
       : context_(context), mailbox_(mailbox), commits_(commits) {}
 
-  /// Picks up rows that were written before a restart but not yet looked at again.
+  /// Loads the rows that were written but not checked before a restart. Errors: ledger.*.
   Status restore();
 
-  /// Neither now nor later, until somebody writes a row.
+  /// True when nothing is pending and nothing will be until a new row is written.
   [[nodiscard]] bool owes_nothing();
-  /// Carries out what is due now, waiting a little for held locks.
+  /// Writes the due messages, waiting briefly for held locks.
   boost::asio::awaitable<void> run();
 
-  /// A member's inbox was looked into, or is gone: tells which of ours are consumed or lost.
+  /// Checks which of our messages in this inbox were read or lost, after the inbox was read or has gone.
   void look(const std::string& inbox, bool exists);
-  /// The answers to this ask are owed once more, as the ledger has them: what became of the earlier writing does not
-  /// matter now.
+  /// Queues the stored replies to this request again, whatever the state of the earlier write.
   void owed_again(const std::string& inbox, const std::string& request_id);
-  /// When the oldest message of ours was made that stands in this inbox unread; 0: none does.
+  /// Creation time (wall clock) of our oldest unread message in this inbox; 0: none.
   [[nodiscard]] EpochMs unread_since(const std::string& inbox) const;
-  /// Nobody reads this inbox any more: its owner has left.
+  /// Gives up the messages for this inbox, because its owner has left.
   void abandon(const std::string& inbox);
 
  private:
@@ -53,7 +52,7 @@ class Outbox {
   Result<std::vector<OutboxRow>> due();
   void post(std::span<Attempt> attempts);
   boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);
-  /// Why its owner would refuse this row; empty when it takes it.
+  /// Reason why the inbox's owner would reject this row; empty when it accepts.
   [[nodiscard]] std::string refusal_of(const OutboxRow&) const;
   enum class Ending { consumed, overwritten, abandoned, refused };
   Status complete(const std::vector<std::pair<Watched, Ending>>& ended);

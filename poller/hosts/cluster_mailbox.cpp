@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t few = 100;  // letters, of which it is not worth a transaction that they are in the journal
+constexpr std::size_t few = 100;  // rows in the journal; fewer wait for a later transaction
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Result<std::span<const News>> ClusterMailbox::ready_boxes() {
 
 asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, std::size_t most) {
   const auto host = letters_of(box);
-  if (!host && is_elsewhere(box)) {  // nothing is to be seen of it but what became of ours
+  if (!host && is_elsewhere(box)) {  // a remote inbox has nothing to read, only the status of our posts
     Batch batch;
     batch.state = BoxState::open;
     co_return batch;
@@ -99,7 +99,7 @@ asio::awaitable<Settled> ClusterMailbox::ack(std::string box, std::vector<Ack> d
       settled.detail = written.error().message;
       co_return settled;
     }
-  // What did not fit is shown at the next look, and what follows it within this one.
+  // A requeued message is returned by the next pass; the rows after the last one still by this pass.
   shown.behind = again && !shown.rows.empty() ? shown.rows.back().id : 0;
   if (shown.rows.empty()) shown.behind = 0;
   co_return settled;
@@ -111,7 +111,7 @@ void ClusterMailbox::rewind(const std::string& box) {
 }
 
 std::function<bool(const schema::MessageKey&)> ClusterMailbox::held(const std::string& box) const {
-  // A letter's key is asked of the table of letters, which keeps it for as long as it may come again.
+  // `host_mail` keeps the key of a message for as long as the message may be sent again.
   return [this, local = local_.held(box)](const schema::MessageKey& key) {
     if (local(key)) return true;
     const auto rows = state_.context.ledger.host_mail().like(key.value, 1);
@@ -164,7 +164,7 @@ ReadStatus ClusterMailbox::read_status(const std::string& inbox, const schema::M
   if (!is_elsewhere(inbox)) return local_.read_status(inbox, key);
   const auto row = state_.context.ledger.host_mail().sent(state_.context.name, state_.context.owner_of(inbox), key);
   if (!row || !*row) return ReadStatus::waiting;
-  // What the other host refused will not be read; it was told as such.
+  // The other host rejected the message, so its member never reads it. The rejection was logged when it arrived.
   return (*row)->state == HostMailState::read || (*row)->state == HostMailState::refused ? ReadStatus::consumed : ReadStatus::waiting;
 }
 

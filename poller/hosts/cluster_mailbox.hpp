@@ -1,7 +1,6 @@
-// The boxes of a team that is spread over hosts, as everybody above sees them: those that stand here, without the ones
-// whose owners live elsewhere; an inbox elsewhere can be posted to, and its fate is what the other host tells; and what
-// came from other hosts for the lead stands in boxes of its own beside the lead's, "team-lead@h2". So nobody above knows
-// of hosts.
+// The Mailbox of a team on several hosts: local inboxes without those of members on other hosts.
+// A post to a remote inbox becomes a ledger row; receipts of the other host give its read status. Messages of other
+// hosts for the lead appear in extra inboxes, such as "team-lead@h2". Callers therefore need not know of hosts.
 #pragma once
 
 #include <map>
@@ -15,15 +14,17 @@
 
 namespace inbox_poller::poller {
 
+/// Mailbox of one team on this host. `state` and `local` must outlive this object. Decision thread only.
+/// Errors: those of `local`; a remote inbox adds errors of the ledger ("ledger.*"), reported as WriteStatus::fault.
 class ClusterMailbox final : public Mailbox {
  public:
   ClusterMailbox(HostState& state, Mailbox& local) : state_(state), local_(local) {}
 
-  /// Boxes with mail from other hosts for the lead.
+  /// Names of the inboxes that hold messages of other hosts for the lead; empty unless this host leads.
   std::vector<std::string> lead_boxes();
-  /// All boxes of this host, whoever owns them; as of the last ready_boxes().
+  /// All inboxes of this host, local or remote owner, as of the last ready_boxes().
   [[nodiscard]] std::span<const News> here() const { return here_; }
-  /// Something may have been heard of what was posted to inboxes elsewhere.
+  /// Makes the next ready_boxes() report tracked remote inboxes as changed, because a receipt may have arrived.
   void heard() { heard_ = true; }
 
   Result<std::span<const News>> ready_boxes() override;
@@ -47,13 +48,13 @@ class ClusterMailbox final : public Mailbox {
   WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey>) override;
 
  private:
-  /// What was shown of a box of letters for the lead.
+  /// Rows of one lead inbox that the last receive() returned.
   struct Shown {
     std::vector<HostMailRow> rows;
-    long long behind = 0;       // the look goes on behind this row
-    std::set<long long> left;   // settled as `leave`
+    long long behind = 0;       // the next receive() continues after this row
+    std::set<long long> left;   // acknowledged as `skip`
   };
-  /// The host whose letters stand in this box; none: it is no such box.
+  /// Sending host of the messages in this lead inbox; empty for any other inbox.
   [[nodiscard]] std::optional<std::string> letters_of(const std::string& box) const;
   [[nodiscard]] bool is_elsewhere(const std::string& inbox) const;
   [[nodiscard]] HostMailRow row_of(const std::string& inbox, const schema::Message&) const;
@@ -62,7 +63,7 @@ class ClusterMailbox final : public Mailbox {
   Mailbox& local_;
   std::vector<News> here_, news_;
   std::map<std::string, Shown> shown_;
-  std::set<std::string> posted_;  // inboxes elsewhere that somebody asks about
+  std::set<std::string> posted_;  // remote inboxes that were posted to or are tracked
   bool heard_ = true;
   bool rests_ = false;
 };

@@ -12,10 +12,10 @@ namespace {
 
 using handlers::Moment;
 
-constexpr const char* nobody_known = "?";  // no host is called so
+constexpr const char* nobody_known = "?";  // not a valid host name, so no host has it
 constexpr Moment beat_every{3'000};
 constexpr Moment prune_every{600'000};
-constexpr EpochMs kept_ms = 15 * 60 * 1000;  // what ended, for a sender that asks again
+constexpr EpochMs kept_ms = 15 * 60 * 1000;  // how long ended rows stay, in case the sender puts them again
 constexpr std::size_t round_trips_kept = 5;
 constexpr std::chrono::milliseconds receive_for{5'000};
 constexpr std::chrono::milliseconds look_every{1'000};
@@ -107,10 +107,10 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
   state_.epoch = std::max(state_.epoch, epoch);
   auto known = context.ledger.host_mail().place(context.name);
   if (!known) co_return false;
-  // Nobody led since we did: all that we had is as we left it.
+  // No other host led since this host did, so its open requests are unchanged.
   const bool goes_on = known->leader == state_.settings.host && epoch == known->epoch + 1;
   if (!goes_on && !known->leader.empty()) {
-    // Every host puts again under the next epoch; should we end before that, this is done once more.
+    // Every host puts its rows again under the next epoch. If this process ends before that, a restart repeats this.
     known->leader = nobody_known;
     known->epoch = std::max(known->epoch, epoch);
     if (!state_.commit([&](Tx& tx) { tx.keep(tx.ledger.host_mail().set_place(*known)); })) co_return false;
@@ -160,7 +160,7 @@ void ClusterMember::leads(const HostLease& lease) {
        {"reason", lease.holder.empty() ? "nobody has the lease" : "epoch " + std::to_string(lease.epoch)}});
   ++state_.roster_version;
   state_.work.raise();
-  exchange_->wake();  // it waits for what was ours to read before
+  exchange_->wake();  // receive() waits on the streams of the former role
   poke_();
 }
 
@@ -200,7 +200,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
       state_.leader.clear();
       exchange_->wake();
       poke_();
-      [[maybe_unused]] const auto resigned = co_await exchange_->resign(epoch);  // or it runs out by itself
+      [[maybe_unused]] const auto resigned = co_await exchange_->resign(epoch);  // on an error the lease expires
       co_return;
     }
     case handlers::LeaseStep::renew:
@@ -215,7 +215,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
     co_return;
   }
   if (got->ours) {
-    // On the disk before anything is decided under it: after a failover that lost it we ask for a higher one.
+    // Commit the epoch before any decision under it. After a failover that lost it, elect() asks for a higher one.
     if (!renews && !co_await begin_to_lead(got->epoch)) {
       state_.lease = handlers::refused(state_.lease, asked, false);
       co_return;
@@ -327,7 +327,7 @@ asio::awaitable<void> ClusterMember::send(std::function<bool()> given_up) {
 asio::awaitable<void> ClusterMember::receive(std::function<bool()> given_up) {
   auto rest = first_pause;
   while (exchange_ && !given_up()) {
-    // Before it is known who lives here, nothing can be judged.
+    // Without a roster, the local members are unknown and every frame would be rejected.
     const bool ready = !state_.context.roster.members.empty();
     bool went = false;
     if (ready) went = co_await relay_->receive(receive_for);

@@ -1,6 +1,5 @@
-// What one team with [hosts] needs on this host, put together: its boxes and roster as everybody above sees them, the
-// lease, what it tells other hosts and hears of them, and the mail between them. Three coroutines run beside the team's
-// polls; the poll itself calls carry(). Source: docs/adr/0044-hosts.md.
+// Everything that one team with [hosts] needs on this host: mailbox, roster, lease, heartbeat and replication.
+// Three coroutines run beside the team's polls; the poll itself calls carry(). Source: docs/adr/0044-hosts.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,69 +17,74 @@
 
 namespace inbox_poller::poller {
 
+/// Membership of this host in one team. Decision thread only. `context` must outlive this object.
 class ClusterMember {
  public:
-  /// Without an exchange nothing goes to other hosts or comes from them, and status says why.
+  /// Without `exchange`, no message leaves or reaches this host; `status` then shows `why_none` as the reason.
   ClusterMember(TeamState& context, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<RosterStore> members,
               std::unique_ptr<Broker> exchange, std::string why_none);
 
-  /// To be called before anything else.
+  /// Loads epoch, removed members and undelivered rows from the ledger. Call before anything else. Errors: "ledger.*".
   Status restore();
 
   Mailbox& mailbox() { return mailbox_; }
   RosterStore& members() { return members_; }
   std::vector<std::string> lead_boxes() { return mailbox_.lead_boxes(); }
-  /// Mail between this host's boxes and the ledger; behind the poll's ready_boxes(). What is for the lead stays, with `hold_lead`.
+  /// Moves messages between local inboxes and the ledger. Call after the poll's ready_boxes().
+  /// With `hold_lead`, messages for the lead stay in the lead's inbox.
   boost::asio::awaitable<void> carry(bool hold_lead) { return carrier_.run(mailbox_.here(), hold_lead); }
-  /// Letters of this host to whoever leads are not in his ledger yet.
+  /// True while a leader has not confirmed every message that this host sent to the lead, or the ledger cannot be read.
   [[nodiscard]] bool letters_to_lead_wait() const;
 
-  /// What we are in the team, as far as hosts are concerned.
+  /// Effective role of this host and, unless it leads, the reason as a sentence.
   [[nodiscard]] handlers::Membership standing() const;
-  /// An error while another host may lead: nothing may be decided.
+  /// Returns "hosts.no_lease" while this host does not lead; a satellite always may. The error is not a fault.
   [[nodiscard]] Status may_decide() const;
-  /// Whether this host is to lead if it can; false: it gives the lease back.
+  /// Sets whether this host tries to lead. False resigns the lease at the next turn().
   void want_to_lead(bool wanted);
-  /// Workers that are to end: what other hosts are told of it.
+  /// Sets the shutdown orders and shutdown states that the next heartbeat carries, and sends it soon on a change.
   void tell_ends(std::vector<HostEnd> orders, std::vector<HostEnd> ends);
-  /// Called before this host begins to lead after others did: what it had not settled may be settled elsewhere.
+  /// Sets `work`, run once before this host leads after another host did. The work must drop requests that another
+  /// leader may have answered meanwhile. An error prevents this host from leading.
   void before_leading(std::function<Status()> work) { before_leading_ = std::move(work); }
-  /// Open asks of this host's ledger, by kind (the type of their answer) and id; and that another host answered one.
+  /// Access to the open requests of this host. `open` lists them by kind (the type of the answer) and id.
+  /// `answered` records that `host` answered one of them.
   struct KnownAsks {
     std::function<std::vector<std::pair<std::string, std::string>>()> open;
     std::function<Status(const std::string& kind, const std::string& id, const std::string& host)> answered;
   };
   void know_asks(KnownAsks asks) { asks_ = std::move(asks); }
-  /// This message, which stood in a box here, is for the lead on whichever host. To be called in a transaction.
+  /// Queues a message from a local inbox for the leader host. Call in a transaction.
+  /// Replication starts after the commit. Errors: "ledger.*".
   Status hand_over(const MessageRow&, Tx&);
-  /// A letter for a worker here is filed once this says so.
+  /// Sets the predicate that allows delivery of an incoming row to a local inbox. Each poll asks it again.
   void file_when(std::function<bool(const HostMailRow&)> may) { state_.may_file = std::move(may); }
-  /// The team is to look soon: something arrived, or who leads has changed.
+  /// Sets the callback that requests a poll soon: something arrived, or the leader changed.
   void on_news(std::function<void()> wake);
 
-  /// What is due of the lease and of what hosts tell each other.
+  /// Runs the due step of the lease and, every 3 s or after a change, one heartbeat exchange.
   boost::asio::awaitable<void> turn();
-  // Beside the polls; each until `given_up`, of which wake() has them ask.
+  // The three loops run beside the polls until `given_up` returns true. Call wake() so that they check it at once.
   boost::asio::awaitable<void> keep_lease(std::function<bool()> given_up);
   boost::asio::awaitable<void> send(std::function<bool()> given_up);
   boost::asio::awaitable<void> receive(std::function<bool()> given_up);
   void wake();
 
   [[nodiscard]] const HostState& state() const { return state_; }
-  /// What `status` and `inbox-poller hosts` show.
+  /// View that `status` and `inbox-poller hosts` show.
   [[nodiscard]] operations::Hosts told() const;
 
  private:
   boost::asio::awaitable<void> step_lease();
   boost::asio::awaitable<void> beat();
   void took(std::chrono::nanoseconds);
-  /// To the engine and back, the median of the last beats; 0: none yet.
+  /// Median round trip to the broker over the last five heartbeats; 0 before the first.
   [[nodiscard]] std::chrono::microseconds round_trip() const;
   void take_beats(std::vector<Heartbeat> beats);
   void leads(const HostLease& lease);
   [[nodiscard]] bool wants_to_lead() const;
   Status note_epoch(std::int64_t epoch);
-  /// What others decided while they led is known, and what is to be known is on the disk: we may lead.
+  /// Prepares leadership: fetches answers of earlier leaders and commits `epoch`. True when this host may lead.
   boost::asio::awaitable<bool> begin_to_lead(std::int64_t epoch);
 
   HostState state_;
@@ -93,10 +97,10 @@ class ClusterMember {
   std::unique_ptr<Relay> relay_;
   bool wanted_ = true;
   handlers::Moment beaten_{-handlers::lease_lasts};
-  std::uint64_t told_roster_ = 0;  // which of ours was told, with what of workers that end
-  std::vector<std::chrono::microseconds> round_trips_;  // of the last beats
+  std::uint64_t told_roster_ = 0;  // sum of roster version and `telling` at the last heartbeat
+  std::vector<std::chrono::microseconds> round_trips_;  // of the last heartbeats, oldest first
   handlers::Moment pruned_{0};
-  Signal turn_;  // of keep_lease
+  Signal turn_;  // wakes keep_lease(), and send() and receive() from a back-off
   std::function<void()> poke_ = [] {};
   std::function<Status()> before_leading_ = [] { return Status(Done{}); };
   KnownAsks asks_;

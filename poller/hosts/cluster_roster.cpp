@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_members = 1000;  // of one host
 constexpr std::size_t longest_value = 4096;
-constexpr std::size_t most_told_names = 10'000;  // names that a hostile leader may invent
+constexpr std::size_t most_told_names = 10'000;  // limit of the names that a hostile leader may invent
 
 std::string text_of(const boost::json::object& object, std::string_view name) {
   const auto* value = object.if_contains(name);
@@ -21,7 +21,7 @@ std::string text_of(const boost::json::object& object, std::string_view name) {
   return text == nullptr || text->size() > longest_value ? std::string() : std::string(*text);
 }
 
-/// Without what names something of another host.
+/// Clears the fields that name resources of another host.
 schema::Member elsewhere(schema::Member member) {
   member.tmux_pane_id.clear();
   member.backend_type.clear();
@@ -109,7 +109,7 @@ Result<schema::Roster> ClusterRoster::roster() {
     if (host == state_.settings.host) continue;
     for (const auto& name : names) {
       if (roster.find(name) != nullptr) continue;
-      schema::Member member;  // its host has not told yet; without a folder no rule for paths allows it anything
+      schema::Member member;  // no heartbeat yet; without a folder no path rule allows it anything
       member.name = name;
       member.agent_id = name + "@" + state_.context.name;
       roster.members.push_back(std::move(member));
@@ -131,7 +131,7 @@ void ClusterRoster::mirror() {
       if (known || state_.is_removed(name, member.joined_at_ms) || !state_.is_elsewhere(name)) continue;
       auto whole = member;
       if (whole.agent_id.empty()) whole.agent_id = name + "@" + state_.context.name;
-      static_cast<void>(local_.add_member(name, entry_of(whole)));  // again at the next beat
+      static_cast<void>(local_.add_member(name, entry_of(whole)));  // retried at the next heartbeat
     }
   }
 }
@@ -156,7 +156,7 @@ boost::json::array ClusterRoster::own_members() const {
 WriteReceipt ClusterRoster::remove_member(const std::string& name) {
   auto removed = local_.remove_member(name);
   if (!state_.is_elsewhere(name) || (removed.put != WriteStatus::done && removed.put != WriteStatus::unchanged)) return removed;
-  // Its own host may list it for a while, and another program of ours is to know that, too.
+  // The member's own host may still list it, and other programs of this host must know of the removal.
   const auto* member = state_.context.roster.find(name);
   if (auto kept = remember({{name, member == nullptr ? 0 : member->joined_at_ms}}); !kept)
     return {WriteStatus::fault, kept.error().message};
@@ -181,7 +181,7 @@ void ClusterRoster::take_out(const Removed& told) {
   for (const auto& [name, joined] : told)
     if (state_.is_elsewhere(name) && name != state_.context.lead && !state_.is_removed(name, joined)) fresh[name] = joined;
   const bool too_many = state_.removed.size() + fresh.size() > most_told_names;
-  if (fresh.empty() || too_many || !remember(fresh)) return;  // told again with the next beat
+  if (fresh.empty() || too_many || !remember(fresh)) return;  // the next heartbeat repeats it
   const auto entries = schema::member_entries(local_.roster_copy().bytes);
   for (const auto& [name, joined] : fresh) {
     const bool listed = entries && std::ranges::any_of(*entries, [&, &wanted = name](const auto& one) { return one.first == wanted; });

@@ -1,5 +1,5 @@
-// Who is in a team that is spread over hosts: this host's roster, with what the other hosts tell of those who live there.
-// A pane or a process of another host is none here, so what names one is left out.
+// Roster of a team on several hosts: the local roster merged with the members that other hosts report.
+// A remote pane, process, session or worktree has no meaning on this host, so those fields are cleared.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -11,21 +11,24 @@
 
 namespace inbox_poller::poller {
 
-/// What a host tells of its members, as it is read: whose host they are not, and what is no member, is left out.
+/// Parses the members in a heartbeat of `host`. Skips invalid entries and members that do not live on that host.
+/// Accepts the lead only from a host that may lead, and at most 1,000 members.
 std::map<std::string, schema::Member> told_members(const config::HostsSettings&, const std::string& host,
                                                    const boost::json::array& told, const std::string& lead);
 
+/// RosterStore of one team on this host. `state` and `local` must outlive this object. Decision thread only.
 class ClusterRoster final : public RosterStore {
  public:
   ClusterRoster(HostState& state, RosterStore& local) : state_(state), local_(local) {}
 
-  /// Puts into this host's roster who is missing there, so that clients find their names.
+  /// Adds missing remote members to the local roster file, so that clients find their names.
   void mirror();
-  /// These were taken out of the team by who leads it; who lives here is not taken out like this.
+  /// Removes members that the leader host removed. Skips local members and the lead. Skips the whole list if the host
+  /// would then remember more than 10,000 names.
   void take_out(const Removed&);
-  /// Who lives here, as this host's roster has them, to be told to others.
+  /// Local members as the local roster has them, for the heartbeat; at most 1,000.
   [[nodiscard]] boost::json::array own_members() const;
-  /// Grows when that may have changed.
+  /// Version counter; grows when own_members() may have changed.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   bool roster_changed() override;
@@ -50,9 +53,9 @@ class ClusterRoster final : public RosterStore {
   HostState& state_;
   RosterStore& local_;
   std::uint64_t version_ = 0;
-  std::string told_as_;         // this host's roster, when the version grew last
-  std::uint64_t read_ = 0;      // what others told, when roster() last said it
-  std::vector<schema::Member> here_;  // as this host's roster has them
+  std::string told_as_;         // bytes of the local roster when `version_` last grew
+  std::uint64_t read_ = 0;      // `roster_version` of the state at the last roster()
+  std::vector<schema::Member> here_;  // local members, as the local roster has them
   bool leads_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What hosts tell of themselves every few seconds: as JSON, and back. What is read is what a host says, and a host may be
-// hostile: it is bounded, and says nothing of members that are not its own, unless it leads. Pure.
+// JSON codec of the heartbeat that each host sends every 3 s. A host may be hostile, so sizes are bounded.
+// A heartbeat speaks only for members of its own host, unless that host leads. Pure functions.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -11,13 +11,15 @@
 
 namespace inbox_poller::poller {
 
-/// Of each kind, in one beat.
+/// Limit of the entries of each shutdown list in one heartbeat.
 inline constexpr std::size_t most_ends = 200;
 
-/// `own`: what is told of this host; `members`: of those who live here.
+/// Encodes a heartbeat. `own` describes this host, `members` are its local members. Orders and removed members are
+/// included only if `own.leads`.
 std::string beat_text(const HostState&, const SeenHost& own, boost::json::array members);
 
-/// None when it is not to be understood. Orders, and who was taken out, only from a host that may lead.
+/// Parses the heartbeat of `host`; empty if it is malformed or longer than `longest_beat`.
+/// Reads epoch, orders and removed members only if the host leads and may lead.
 std::optional<SeenHost> read_beat(const config::HostsSettings&, const std::string& host, std::string_view told,
                                   const std::string& lead);
 

@@ -1,5 +1,5 @@
-// What the parts of a team's service between hosts share: the lease, who leads, what other hosts told last, what is wrong.
-// Everything here lives on the daemon's one decision thread.
+// State that the parts of a team's replication share: lease, leader, last heartbeats, problems with the broker.
+// Everything here lives on the daemon's decision thread.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,42 +17,43 @@
 
 namespace inbox_poller::poller {
 
-/// The end of one worker, between hosts: as who leads orders it, or how far its own host is with it.
+/// Shutdown of one worker between hosts: an order of the leader, or the progress that the worker's host reports.
 struct HostEnd {
   std::string request_id;
   std::string member;
-  std::string state;   // ordered: requested, approved or forced; told: any handlers::ShutdownState, or empty: not taken
-  std::string by;      // ordered: who asked for it
-  std::string reason;  // ordered: what the worker was told
-  std::string tasks;   // told: given back there
-  std::string detail;  // told: what was left alone or is in the way, a sentence
+  std::string state;   // order: requested, approved, forced; report: a handlers::ShutdownState, or empty (not taken)
+  std::string by;      // order: name of the requester
+  std::string reason;  // order: text for the worker
+  std::string tasks;   // report: tasks released on the worker's host
+  std::string detail;  // report: one sentence about anything kept, or any obstacle
   bool operator==(const HostEnd&) const = default;
 };
-/// A member that was taken out of the team: its name, and when it had joined as its host told it.
+/// Members removed from the team: name, and the join time that the member's host reported (ms, Unix epoch).
 using Removed = std::map<std::string, long long>;
 
-/// What a host told of itself last.
+/// Last heartbeat of one host, decoded.
 struct SeenHost {
   std::string version;
   bool leads = false;
-  long long queued = 0;     // letters that wait there to be put
-  EpochMs oldest_ms = 0;    // since when the oldest of them waits, by its clock; 0: none
-  std::map<std::string, schema::Member> members;  // who lives there, as its roster has them
-  std::int64_t epoch = 0;       // with `leads`: under which it leads
-  std::vector<HostEnd> orders;  // likewise: workers of others that are to end
-  Removed removed;              // likewise: who was taken out of the team
-  std::vector<HostEnd> ends;    // how far it is with what it was ordered
-  EpochMs heard_ms = 0;     // when we read it last
+  long long queued = 0;     // messages that this host has not put, or that no receipt confirms
+  EpochMs oldest_ms = 0;    // wall clock of that host when the oldest of them was accepted; 0: none
+  std::map<std::string, schema::Member> members;  // members that live there, as its roster has them
+  std::int64_t epoch = 0;       // with `leads`: epoch of its lease
+  std::vector<HostEnd> orders;  // with `leads`: workers of other hosts to be shut down
+  Removed removed;              // with `leads`: members removed from the team
+  std::vector<HostEnd> ends;    // progress of the orders for its own workers
+  EpochMs heard_ms = 0;     // wall clock of this host when it read the heartbeat
 };
 
-/// What became of letters and is written with the next transaction about letters, at the latest with a beat: lost by a
-/// crash, it happens once more and changes nothing.
+/// Row updates that wait for the next transaction on `host_mail`, at the latest the one of a heartbeat.
+/// A crash loses them, so the same step happens again; repeating it changes nothing.
 struct LateMarks {
-  std::set<long long> there;     // for the lead: in the journal
-  std::vector<long long> told;   // that it is there was told,
-  std::vector<long long> ended;  // or how it ended
+  std::set<long long> there;     // rows for the lead that are in the journal
+  std::vector<long long> told;   // receipt was reported to the sender
+  std::vector<long long> ended;  // final state was reported to the sender
 };
 
+/// Shared replication state of one team. `the_context` must outlive this object. Decision thread only.
 class HostState {
  public:
   explicit HostState(TeamState& the_context) : context(the_context), settings(the_context.config.hosts) {}
@@ -60,57 +61,59 @@ class HostState {
   TeamState& context;
   const config::HostsSettings settings;
   handlers::Lease lease;
-  std::string leader;      // the host that leads, as we heard last; empty: nobody does
-  std::int64_t epoch = 0;  // the highest that we know
+  std::string leader;      // leader host as of the last answer of the broker; empty: none
+  std::int64_t epoch = 0;  // highest known epoch
   std::map<std::string, SeenHost> seen;
-  std::uint64_t roster_version = 0;  // grows when what others tell of their members changes
-  std::string trouble;               // with the engine, a sentence; empty: none
-  EpochMs trouble_ms = 0;            // since when
-  std::string full;                  // why mail is left where it is; empty: it is not
+  std::uint64_t roster_version = 0;  // grows when the reported members of other hosts change
+  std::string trouble;               // problem with the broker, one sentence; empty: none
+  EpochMs trouble_ms = 0;            // wall clock, start of the problem
+  std::string full;                  // reason why messages stay in their inbox; empty: they do not
   Signal work;                       // raised when there is something to put
-  Signal went;                       // raised when some of it went
-  std::vector<HostEnd> orders;       // ours, for workers elsewhere, while we lead
-  std::vector<HostEnd> ends;         // ours, of what we were ordered
-  Removed removed;                   // as our ledger has it
-  std::uint64_t telling = 0;         // grows when the three above change
+  Signal went;                       // raised when a put ended, with or without success
+  std::vector<HostEnd> orders;       // of this host, for workers elsewhere, while it leads
+  std::vector<HostEnd> ends;         // of this host, progress of received orders
+  Removed removed;                   // as the ledger of this host has it
+  std::uint64_t telling = 0;         // grows when one of the three above changes
   LateMarks late;
-  std::set<long long> under_way;     // letters that are being put, and are not taken back any more
-  /// False: a letter for a worker here is not to be filed yet.
+  std::set<long long> under_way;     // rows in a pending put; recall() skips them
+  /// Predicate that delays delivery of an incoming row to a local inbox while it returns false.
   std::function<bool(const HostMailRow&)> may_file = [](const HostMailRow&) { return true; };
-  std::function<void()> wake = [] {};  // the team is to look soon
+  std::function<void()> wake = [] {};  // requests a poll soon
 
-  /// One unit of work about letters, with the late marks before it. It is a fact, whoever leads.
+  /// Runs `work` in one transaction, after writing the late marks. Commits as a fact, so the lease is not needed.
+  /// Errors: "ledger.*", and any error of `work`; the late marks are then kept.
   Status commit(const Work& work);
-  /// The late marks alone.
+  /// Writes the late marks in a transaction of their own. Errors: "ledger.*".
   Status write_late_marks() { return commit([](Tx&) {}); }
-  /// Never jumps, and counts while the machine sleeps.
+  /// Time on the lease's clock: Clock::wall_ms(), which never jumps and counts while the machine sleeps.
   [[nodiscard]] handlers::Moment now() const { return handlers::Moment(context.clock.wall_ms()); }
-  /// The lead is here, and may decide.
+  /// True while this host holds the lease and may still decide under it.
   [[nodiscard]] bool leading() const { return handlers::may_decide(lease, now()); }
   [[nodiscard]] bool is_elsewhere(std::string_view member) const {
     return handlers::is_elsewhere(settings, member, context.lead, leading());
   }
-  /// The stream that a letter to this member goes into.
+  /// Address of the stream for this member: its host's, or `lead_address` for the lead.
   [[nodiscard]] std::string stream_for(std::string_view member) const {
     const auto host = handlers::host_for(settings, member, context.lead);
     return host.empty() ? std::string(lead_address) : host_address(host);
   }
-  /// Whether this member was taken out, and has not joined again since.
+  /// True if this member was removed and has not joined again since. `joined_ms`: clock of the member's host.
   [[nodiscard]] bool is_removed(const std::string& member, long long joined_ms) const {
     const auto found = removed.find(member);
     return found != removed.end() && joined_ms <= found->second;
   }
-  /// What the host that leads now told last; null when that is us, nobody, or none that may.
+  /// Last heartbeat of the current leader. Null if this host leads, no host leads, the leader may not lead, or its
+  /// heartbeat has another epoch. Valid until the next heartbeat is read.
   [[nodiscard]] const SeenHost* who_leads() const;
-  /// What is told of workers that are to end.
+  /// Replaces the shutdown orders and reports; grows `telling` on a change.
   void tell_ends(std::vector<HostEnd> the_orders, std::vector<HostEnd> the_ends);
-  /// Tells what is wrong with the engine, once for each sentence; empty: it works.
+  /// Reports a problem with the broker, once for each sentence. An empty text reports that the broker works.
   void tell_trouble(const std::string& now_wrong);
-  /// With the engine's name, where the error does not have it.
+  /// Reports `problem`, prefixed with the broker's name unless the message contains it.
   void tell_trouble(const Error& problem, const std::string& engine) {
     tell_trouble(problem.message.find(engine) == std::string::npos ? engine + ": " + problem.message : problem.message);
   }
-  /// Somebody else leads, as the engine says.
+  /// Drops the lease, because the broker knows epoch `by` of another leader. Requests a poll.
   void fenced(std::int64_t by);
 };
 

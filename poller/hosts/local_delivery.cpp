@@ -31,7 +31,7 @@ Status LocalDelivery::restore() {
 }
 
 asio::awaitable<void> LocalDelivery::run(std::span<const News> boxes, bool hold_lead) {
-  std::vector<std::pair<std::string, std::string>> ours;  // box, its owner
+  std::vector<std::pair<std::string, std::string>> ours;  // inbox, owner
   for (const auto& one : boxes) {
     const auto owner = one.box == schema::inbox_name(state_.context.lead) ? state_.context.lead
                                                                           : state_.context.owner_of(one.box);
@@ -39,7 +39,7 @@ asio::awaitable<void> LocalDelivery::run(std::span<const News> boxes, bool hold_
       left_.erase(one.box);
       continue;
     }
-    // Nobody's box: a misspelt name, to be told of as such.
+    // A misspelled name has no owner; the team reports such an inbox.
     if (owner != state_.context.lead && state_.context.roster.find(owner) == nullptr) continue;
     if (!one.changed && !left_.contains(one.box)) continue;
     if (owner == state_.context.lead && hold_lead)
@@ -65,7 +65,7 @@ asio::awaitable<void> LocalDelivery::take_out(std::string box, std::string owner
     const bool all = std::ranges::find(*disposals, Ack::requeue) == disposals->end();
     more = batch.more && all;
     if (!batch.taken.empty()) {
-      // Committed: who puts it goes first, so that the other hosts work while there is more to take. The flags can wait.
+      // Committed: let send() go first, so that other hosts work while more is read here. The read flags can wait.
       const auto seen = state_.went.count();
       state_.work.raise();
       if (state_.trouble.empty()) co_await state_.went.wait(seen, others_first);
@@ -85,7 +85,7 @@ Result<std::vector<Ack>> LocalDelivery::accept(const std::string& box, const std
   auto room = static_cast<long long>(state_.settings.queued) - queued;
   const auto accept_all = [&](Tx& tx) -> Status {
     for (const auto& one : taken) {
-      if (one.read) {  // before us, by somebody else
+      if (one.read) {  // read before, by another consumer
         disposals.push_back(Ack::skip);
       } else if (room <= 0) {
         disposals.push_back(Ack::requeue);
@@ -124,7 +124,7 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
   if (decoded && one.bytes.size() > longest_letter)
     decoded = Error{"limit.letter", "it is larger than what goes between hosts, " +
                                         std::to_string(longest_letter >> 20) + " MiB"};
-  if (!decoded) {  // set aside, with its bytes
+  if (!decoded) {  // rejected; the row keeps its bytes
     row.state = HostMailState::refused;
     row.type = "bad";
     row.problem = decoded.error().message;
@@ -135,7 +135,7 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
     row.request_id = schema::claimed_request_id(decoded->message.text);
   }
   TRY(const auto added, tx.ledger.host_mail().add(row));
-  if (!added) return Done{};  // from before a crash
+  if (!added) return Done{};  // accepted before a crash
   auto fields = letter_fields(row);
   if (!decoded) {
     fields.emplace_back("reason", row.problem);
@@ -150,7 +150,7 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
 
 void LocalDelivery::put_in() {
   none_to_put_in_.check(state_.context.ledger.changes(), [&] {
-    std::set<std::string> held;  // members: nothing overtakes what could not be put there, and nobody else waits for it
+    std::set<std::string> held;  // members: later messages to a held inbox must wait, other inboxes need not
     auto put = PutIn::more;
     while (put == PutIn::more) put = put_some_in(held);
     return put == PutIn::all;
@@ -180,7 +180,7 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
       bad.emplace_back(row.id, decoded.error().message);
       continue;
     }
-    // Peers take two messages without a time for one; and the same row gives the same message for ever.
+    // Clients treat two messages without a timestamp as one. The row's time is stable, so a retry adds nothing.
     if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
     const auto put = local_.post(inbox, decoded->message);
     if (put.put != WriteStatus::done && put.put != WriteStatus::unchanged) {
@@ -199,7 +199,7 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
       if (!done.empty() || !bad.empty()) state_.work.raise();
     });
   };
-  if (!context.commit(put_there, CommitAs::fact)) return PutIn::stuck;  // looked for, and found, at the next poll
+  if (!context.commit(put_there, CommitAs::fact)) return PutIn::stuck;  // the next poll finds them already written
   if (rows->size() < filed_at_once) return held.empty() ? PutIn::all : PutIn::stuck;
   return held.size() > held_before ? PutIn::more : PutIn::stuck;
 }

@@ -1,6 +1,6 @@
-// Between this host's boxes and the ledger: mail that stands in a box here and is for a member elsewhere becomes a row to
-// be put; rows that came for members here are put into their boxes, once, in each sender's order. Runs within the team's
-// poll, because calls for one team's boxes are made one at a time. Knows nothing of the engine.
+// Moves messages between this host's inboxes and the ledger. A message found here for a remote member becomes a row to
+// put. Rows received for local members are written into their inboxes, once, in each sender's order. Runs within the
+// team's poll, because calls on one team's mailbox must not overlap. Does not use the broker.
 #pragma once
 
 #include <map>
@@ -14,26 +14,28 @@
 
 namespace inbox_poller::poller {
 
+/// Local half of the replication. `state` and `local` must outlive this object. Decision thread only.
 class LocalDelivery {
  public:
   LocalDelivery(HostState& state, Mailbox& local) : state_(state), local_(local) {}
 
-  /// Follows what an earlier process put into boxes.
+  /// Tracks the messages that an earlier process wrote into inboxes and that were not read. Errors: "ledger.*".
   Status restore();
-  /// Carries what can be carried now. `boxes`: all that there are on this host; `hold_lead`: the lead's stays as it is.
+  /// Moves everything that can be moved now. `boxes` are all inboxes of this host.
+  /// With `hold_lead`, the lead's inbox is left as it is.
   boost::asio::awaitable<void> run(std::span<const News> boxes, bool hold_lead);
 
  private:
   struct Filed {
     long long id = 0;
-    schema::MessageKey key;  // as the box has it
+    schema::MessageKey key;  // as the inbox has it
   };
   boost::asio::awaitable<void> take_out(std::string box, std::string owner);
-  /// One transaction. What becomes of each.
+  /// Stores all messages in one transaction. Returns one Ack per message, in order. Errors: "ledger.*".
   Result<std::vector<Ack>> accept(const std::string& box, const std::string& owner, const std::vector<Taken>&);
   Status accept_one(const std::string& owner, const Taken&, Tx&);
   void put_in();
-  /// `more`: behind what is held now. `stuck`: the rest is for the next poll.
+  /// `more`: another batch may make progress, without the held inboxes. `stuck`: the rest waits for the next poll.
   enum class PutIn { all, more, stuck };
   PutIn put_some_in(std::set<std::string>& held);
   void look_at_filed();
@@ -41,8 +43,8 @@ class LocalDelivery {
 
   HostState& state_;
   Mailbox& local_;
-  std::set<std::string> left_;  // boxes of which something was left
-  std::map<std::string, std::vector<Filed>> filed_;  // by inbox: stands there, and was not read
+  std::set<std::string> left_;  // remote-owned inboxes with messages that were not taken
+  std::map<std::string, std::vector<Filed>> filed_;  // by inbox: written there and not read yet
   FoundEmpty none_to_put_in_;
 };
 

@@ -16,9 +16,9 @@ constexpr int put_at_once = 512;
 constexpr std::size_t received_at_once = 500;
 constexpr EpochMs unheard_after_ms = 15'000;
 constexpr std::chrono::seconds look_at_place_every{1};
-constexpr EpochMs look_for_unheard_every_ms = 1'000;  // it looks at all that is under way
-constexpr std::size_t shortened = 1024;  // of what is refused and too much
-constexpr std::size_t most_refused_bytes = std::size_t{16} << 20;  // of one host, kept whole since our start
+constexpr EpochMs look_for_unheard_every_ms = 1'000;  // the query reads all rows under way
+constexpr std::size_t shortened = 1024;  // bytes kept of a rejected entry that is too large
+constexpr std::size_t most_refused_bytes = std::size_t{16} << 20;  // of one host, kept whole since the process started
 
 std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t count) {
   std::vector<long long> ids;
@@ -26,7 +26,8 @@ std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t 
   return ids;
 }
 
-/// An answer ends the ask of a worker here: no later leader is to be asked once more. And who leads here by now is not.
+/// Marks the request of a local worker as read once its answer arrived, so that no later leader receives it.
+/// A leader host does the same for its own worker's request that was answered before.
 Status settle_ask(const HostState& state, HostMailRow& row) {
   auto& table = state.context.ledger.host_mail();
   const auto& team = state.context.name;
@@ -91,7 +92,7 @@ Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
   auto& table = state_.context.ledger.host_mail();
   TRY(auto known, table.place(state_.context.name));
   const bool same = known.leader == leader && known.epoch == epoch;
-  // Also for the same host: another may have led in between, and told nobody.
+  // Also for the same host: another host may have led meanwhile without a heartbeat.
   const bool other = !known.leader.empty();
   known.leader = leader;
   known.epoch = std::max(known.epoch, epoch);
@@ -122,7 +123,7 @@ asio::awaitable<bool> Relay::send() {
   const auto hosts = table.hosts_to_tell(team);
   if (!hosts) co_return ledger_failed(hosts.error());
   if (streams->empty() && hosts->empty()) co_return true;
-  // An engine that was emptied under an open connection is found out a moment later; what it forgot is put again.
+  // The broker may have been emptied under an open connection. The check finds that within 1 s; the rows are put again.
   if (!place_seen_ || state_.context.clock.steady() - *place_seen_ >= look_at_place_every)
     if (!co_await look_at_place()) co_return false;
   for (const auto& stream : *streams)
@@ -139,7 +140,7 @@ asio::awaitable<bool> Relay::send_stream(std::string stream) {
     auto rows = state_.context.ledger.host_mail().waiting(state_.context.name, stream, leading, put_at_once);
     if (!rows) co_return ledger_failed(rows.error());
     if (rows->empty()) co_return true;
-    // In their order: a run of one sort at a time.
+    // Keep the order: put one run of rows of the same kind at a time.
     const bool as_lead = rows->front().lead, answers = as_lead && rows->front().final;
     const auto end = std::ranges::find_if(*rows, [&](const HostMailRow& row) {
       return row.lead != as_lead || (row.lead && row.final) != answers;
@@ -155,7 +156,7 @@ Result<std::vector<Frame>> Relay::letters_of(const std::vector<HostMailRow>& row
   std::vector<Frame> letters;
   long long after = 0;
   for (const auto& row : rows) {
-    // Not always the one before it here: what was on its way when the others were to be put again was put since.
+    // The predecessor is not always the row before: a row in flight during put_all_again() was put since.
     if (letters.empty() || row.number != after + 1) {
       TRY(const auto put, state_.context.ledger.host_mail().after(state_.context.name, row.host, row.number));
       after = std::max(after, put);
@@ -165,7 +166,7 @@ Result<std::vector<Frame>> Relay::letters_of(const std::vector<HostMailRow>& row
     letter.to = row.inbox;
     letter.from = row.sender;
     letter.type = row.type;
-    const bool answers = row.lead && row.final;  // an id is its worker's own
+    const bool answers = row.lead && row.final;  // the worker chooses the id, so the id alone is not unique
     letter.request = answers ? row.inbox + "/" + row.request_id : row.request_id;
     letter.entry = row.entry;
     letter.key = row.key;
@@ -220,7 +221,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
         put.push_back(row.id);
         continue;
       }
-      // What was put behind it comes behind a letter that nobody has: it is left there, and put again.
+      // Frames put after this one name a predecessor that never arrives. The receiver skips them; they are put again.
       const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
       TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
       tx.log(Event::letter_refused, {{"team", team},
@@ -257,14 +258,14 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
         TRY(const auto of_host, table.queued(context.name, HostWay::in, letter.host));
         has_room[letter.host] = of_host < most;
       }
-      // It waits in its sender's ledger, and is put again. No other host waits for that, nor does a receipt.
+      // The sender's ledger keeps the frame and puts it again. Other hosts and receipts do not wait for it.
       if (*queued >= most && !has_room[letter.host] && !letter.to.empty()) continue;
       TRY(take(letter, tx));
     }
     return Done{};
   });
   if (!recorded) co_return ledger_failed(recorded.error());
-  // Taken for the lead when the lease was over: whoever leads next is to have them.
+  // Frames for the lead that arrived after the lease ended stay unacknowledged, for the next leader.
   std::erase_if(*letters, [&](const ReceivedFrame& letter) { return !is_for_us(letter); });
   arrived();
   state_.work.raise();
@@ -285,7 +286,7 @@ Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
   return letter.to.empty() ? take_receipt(letter, tx) : keep(letter, tx);
 }
 
-/// Of an ask that this host answered while it led.
+/// True if this host answered the request while it led. Errors: "ledger.*".
 Result<bool> Relay::decided_here(const HostMailRow& row) const {
   const auto* kind = handlers::kind_answered_by(row.type);
   if (kind == nullptr) return false;
@@ -360,14 +361,14 @@ Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
     TRY(const auto known, table.find(team, HostWay::in, row.host, row.inbox, row.key));
     if (!known) return false;
     TRY(take_up(*known));
-    const auto told = table.tell_again(team, {known->id});  // nothing was heard of us
+    const auto told = table.tell_again(team, {known->id});  // our receipt did not arrive
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
-  if (letter.number <= last->second || letter.after > last->second) {  // any other is new here
+  if (letter.number <= last->second || letter.after > last->second) {  // any other frame is new here
     TRY(const auto known, put_again());
     if (known) return Done{};
   }
-  if (letter.after > last->second) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
+  if (letter.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
   TRY(auto refused, examine(letter, row));
   if (refused) {
     row.state = HostMailState::refused;

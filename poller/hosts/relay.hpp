@@ -1,6 +1,6 @@
-// Between the ledger and the engine: what waits is put, in the order of its stream, until the receiver's ledger has it;
-// what arrives is checked, committed, and only then acknowledged. What the engine loses, repeats or forgets is made good
-// from here: nothing counts as there before the receiving host itself says so (a receipt). Touches no box.
+// Replication between the ledger and the broker. Rows are put in stream order until the receiver's ledger has them.
+// Received frames are checked, committed, and only then acknowledged. The broker may lose, repeat or forget frames.
+// A row counts as delivered only after a receipt of the receiving host. Does not touch inboxes.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,22 +14,27 @@
 
 namespace inbox_poller::poller {
 
+/// Replicator of one team. `state` and `exchange` must outlive this object. Decision thread only.
 class Relay {
  public:
-  /// `decode`: of an entry, as this host's boxes spell them.
+  /// `decode` parses a frame's entry in the format of this host's inboxes.
   Relay(HostState& state, Broker& exchange, std::function<Result<schema::Message>(std::string_view)> decode)
       : state_(state), exchange_(exchange), decode_(std::move(decode)) {}
 
-  /// Puts what waits, tells what is to be told. False when the engine is in the way: come back later.
+  /// Puts waiting rows and sends due receipts. False on an error of the broker or the ledger, or when fenced: retry
+  /// later.
   boost::asio::awaitable<bool> send();
-  /// Takes what arrives, waiting for it at most so long. False likewise.
+  /// Receives and commits frames; waits at most `wait` for the first. False on an error of the broker or the ledger:
+  /// retry later.
   boost::asio::awaitable<bool> receive(std::chrono::milliseconds wait);
-  /// Compares the engine's data with what it was. False when that cannot be told: nothing may be put.
+  /// Compares the identity of the broker's data with the recorded one. After a change, all unconfirmed rows wait again.
+  /// False if the identity cannot be read or recorded; nothing may be put then.
   boost::asio::awaitable<bool> look_at_place();
-  /// Under another epoch: who leads is sent what was not settled before.
+  /// Records the leader and its epoch. After a change, the rows for the lead that are not settled wait again.
+  /// Errors: "ledger.*".
   Status leader_changed(const std::string& leader, std::int64_t epoch);
 
-  /// Raised when something was heard or arrived.
+  /// Called after received frames, messages or receipts, were committed.
   std::function<void()> arrived = [] {};
 
  private:
@@ -37,30 +42,30 @@ class Relay {
   boost::asio::awaitable<bool> put(std::vector<HostMailRow> rows);
   boost::asio::awaitable<bool> answer(std::vector<HostMailRow> rows);
   boost::asio::awaitable<bool> tell(std::string host);
-  /// Each behind the one before it.
+  /// Builds one frame per row; each names the frame that must precede it. Errors: "ledger.*".
   Result<std::vector<Frame>> letters_of(const std::vector<HostMailRow>&) const;
   bool failed(const Error&);
   bool ledger_failed(const Error&);
-  /// Not when the lease ended while it was on its way: then it is neither kept nor refused.
+  /// False for frames to the lead when this host no longer leads; they are neither stored nor rejected.
   [[nodiscard]] bool is_for_us(const ReceivedFrame&) const;
   Status take(const ReceivedFrame&, Tx&);
   Status take_receipt(const ReceivedFrame&, Tx&);
   Status keep(const ReceivedFrame&, Tx&);
-  /// One for the lead came, perhaps again: what was handed over is ours again.
+  /// Reclaims a message for the lead that this host had handed to another leader.
   Status take_up(const HostMailRow& letter);
   Result<bool> decided_here(const HostMailRow&) const;
-  /// Why it is refused; what it says is filled in on the way.
+  /// Returns the reason for rejection, empty if accepted. Fills the row from the frame. Errors: "ledger.*".
   Result<std::optional<handlers::Refused>> examine(const ReceivedFrame&, HostMailRow&) const;
 
   HostState& state_;
-  std::pair<std::string, std::int64_t> heard_of_;  // who led last, under which epoch
+  std::pair<std::string, std::int64_t> heard_of_;  // last recorded leader and epoch
   Broker& exchange_;
   std::function<Result<schema::Message>(std::string_view)> decode_;
-  std::optional<SteadyTime> place_seen_;  // none: not since something went wrong
+  std::optional<SteadyTime> place_seen_;  // last successful look_at_place(); empty after an error of the broker
   EpochMs looked_for_unheard_ms_ = 0;
-  std::map<std::string, std::size_t> refused_bytes_;  // by host
+  std::map<std::string, std::size_t> refused_bytes_;  // by host: bytes of rejected frames that were kept whole
   std::map<std::string, std::size_t> refused_now_;  // the same, as the open transaction leaves it
-  std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and whether for the lead; of one transaction
+  std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and `lead`, of one transaction
 };
 
 }  // namespace inbox_poller::poller

@@ -1,4 +1,4 @@
-// What was received is told, and what is told is heard: receipts.
+// Receipts of the replication: reports the state of received messages to their hosts, and applies received receipts.
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
@@ -51,7 +51,7 @@ asio::awaitable<bool> Relay::tell(std::string host) {
     letters.push_back(std::move(letter));
     const auto outcomes = co_await exchange_.put(std::move(letters), 0);
     if (!outcomes) co_return failed(outcomes.error());
-    // Only what was told: a row may have moved on meanwhile.
+    // Mark the state that was sent; a row may have moved on meanwhile.
     for (const auto& row : *rows)
       (row.state == HostMailState::read || row.state == HostMailState::refused ? state_.late.ended : state_.late.told)
           .push_back(row.id);
@@ -63,13 +63,13 @@ asio::awaitable<bool> Relay::tell(std::string host) {
 Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
   auto& table = tx.ledger.host_mail();
   const auto& team = state_.context.name;
-  if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
+  if (letter.type != receipt_type) return Done{};  // from a later version: unknown types are ignored
   boost::system::error_code problem;
   const auto parsed = json::parse(letter.entry, problem);
   const auto* object = problem ? nullptr : parsed.if_object();
   if (object == nullptr) return Done{};
   const auto now = state_.context.clock.wall_ms();
-  // What one that led before has is of no use to who leads now.
+  // A host that led before may hold rows for the lead; its receipts for them do not count for the current leader.
   HostWord word{host_address(letter.host), letter.host == state_.leader, HostMailState::there, {}};
   const auto list = [&](std::string_view name) {
     const auto* value = object->if_contains(name);

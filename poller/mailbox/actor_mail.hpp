@@ -1,12 +1,12 @@
-// What an agent does with mail and tasks, whatever mailbox system lies below: for `inbox-poller box`, for the tools of
-// the MCP server, for whoever comes. One object is one actor of one place; it never acts for another. Messages and
-// tasks are JSON objects as they are on the wire, fields that we do not know included. What it is not: the mailbox of a
-// team that a daemon serves (mailbox.hpp), though one may be carried out by the other.
-//
-// Every error is for whoever called, a model among them: it names what was wrong and what to give instead. Codes:
-//   name.invalid, actor.unknown, payload.invalid, payload.too_large   mend the call
-//   task.unknown, task.not_held, task.done                            somebody else has it, or nobody can
-//   box.unsupported                                                   this system has no such thing
+// Mail and task operations of one agent, for any mailbox system: for `inbox-poller box`, for the tools of the MCP
+// server, and for later callers. One object acts for one actor of one place, and never for another.
+// The mailbox of a team that a daemon serves is another port (mailbox.hpp), though one may implement the other.
+// Messages and tasks are JSON objects as on the wire, with unknown fields kept.
+// Every error message is for the caller, which may be a model: it names what was wrong and what to give instead.
+// Codes:
+//   name.invalid, actor.unknown, payload.invalid, payload.too_large   fix the call
+//   task.unknown, task.not_held, task.done                            another actor holds the task, or none can
+//   box.unsupported                                                   this system does not have the operation
 //   io.<ERRNO>, dir.untrusted and others                              nothing was done, unless the text says otherwise
 #pragma once
 
@@ -24,31 +24,31 @@
 
 namespace inbox_poller::poller {
 
-/// What an actor writes to another.
+/// A message that an actor sends to another actor.
 struct Letter {
   std::string to;
   std::string type;
   boost::json::value payload;
-  std::string in_reply_to;  // the id of the message that this answers; empty: none
+  std::string in_reply_to;  // id of the message that this answers; empty: none
 };
 
-/// What became of a letter.
+/// Result of send().
 struct Sent {
-  boost::json::object message;  // as it was written
-  bool new_mailbox = false;     // the addressee had no mailbox; it was made for this message
-  std::string note;             // with `new_mailbox`: words about it, and a name that may have been meant
+  boost::json::object message;  // as written
+  bool new_mailbox = false;     // the addressee had no mailbox; send() made one
+  std::string note;             // with `new_mailbox`: a sentence about it, with a name that may have been meant
 };
 
-/// Which messages are meant; what is not said matches all.
+/// Selects messages; a member without a value matches all.
 struct Filter {
   std::optional<std::string> type;
-  std::optional<std::string> reply_to;  // only answers to the message of this id
+  std::optional<std::string> reply_to;  // only answers to the message with this id
 };
 
-/// A message that is offered. It stays its owner's until it is acknowledged.
+/// A message leased to the caller. Its owner keeps the message until acknowledge().
 struct HandOut {
-  boost::json::object message;  // as it is to be shown: with "attempts" when that is over 1
-  std::uint32_t attempts = 1;   // over 1: it was offered before, and may have arrived
+  boost::json::object message;  // as to be shown: with "attempts" when that is over 1
+  std::uint32_t attempts = 1;   // over 1: it was leased before, and may have arrived
   std::string ticket;           // for acknowledge() and give_back()
 };
 
@@ -60,46 +60,49 @@ class ActorMail {
 
   virtual ~ActorMail() = default;
 
-  /// Whose operations these are.
+  /// Returns the name of the actor for which this object acts.
   [[nodiscard]] virtual const std::string& actor() const = 0;
 
-  /// Writes a message; durable when it returns. A valid name without a mailbox gets one.
+  /// Writes a message, durably when it returns. Makes the mailbox of a valid name that has none. Errors: name.invalid,
+  /// actor.unknown, payload.*, io.<ERRNO>.
   virtual Result<Sent> send(const Letter&) = 0;
-  /// Offers the oldest message that fits and is offered to nobody; nothing when none came within that time (0: only
-  /// what is there). Waits without looking again and again, and wakes within 20 ms. Whoever cancels it has taken
-  /// nothing. Several may wait at the same time; each message goes to one of them.
+  /// Leases the oldest message that matches and is not leased. Returns no value when none arrives within `within` (0:
+  /// only messages that are there). Wakes within 20 ms of an arrival, without polling. A canceled call has leased
+  /// nothing. Several calls may wait at the same time; each message goes to one of them.
   virtual boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) = 0;
-  /// It has arrived and does not come again. Durable when it returns; an error means that it may come again. A ticket
-  /// that is not known (any more) is done.
+  /// Confirms that the message arrived, durably when it returns: it is not leased again. After an error it may be
+  /// leased again. Succeeds for a ticket that is unknown, or not known any more.
   virtual Status acknowledge(const std::string& ticket) = 0;
-  /// It has not arrived: it is offered again, in its place. So are all tickets when the object goes, and when its
-  /// process dies.
+  /// Returns a message that did not arrive: it is leased again, in its place. The destructor, or the end of the
+  /// process, returns all open tickets.
   virtual void give_back(const std::string& ticket) = 0;
 
-  /// Writes a task that anybody may claim.
+  /// Writes a task that any actor may claim. Errors: payload.*, io.<ERRNO>.
   virtual Result<Task> post(const std::string& type, const boost::json::value& payload) = 0;
-  /// Takes the next task, for so long; nothing when none is open. A lease is not a lock: work that outlives it may be
-  /// done by another as well, and only one of both can complete it.
+  /// Claims the next open task for the duration `lease`; no value when none is open. A lease is not a lock: another
+  /// actor may do work that outlives its lease, and only one of both can complete the task.
   virtual Result<std::optional<Task>> claim(const std::optional<std::string>& type,
                                             std::chrono::milliseconds lease) = 0;
-  /// The result of a task that we hold. Not held any more: an error, and the result is kept among the dead letters.
+  /// Completes a task that this actor holds. Errors: "task.not_held" and "task.done" (the result is kept among the
+  /// dead letters), "task.unknown".
   virtual Result<Task> complete(const std::string& task, const boost::json::value& result) = 0;
-  /// Holds it for so long from now.
+  /// Extends the lease of a held task to `lease` from now. Errors: "task.not_held", "task.done", "task.unknown".
   virtual Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) = 0;
-  /// Gives it back, for another; the reason goes with it.
+  /// Releases a held task for other actors and records the reason. Errors: "task.not_held", "task.done",
+  /// "task.unknown".
   virtual Result<Task> abandon(const std::string& task, const std::string& reason) = 0;
-  /// Gives back each claimed task whose lease is over, and returns those tasks. Waits some seconds where a holder's
-  /// write may be under way; a canceled call leaves what it began to the next one.
+  /// Releases each claimed task whose lease has expired, and returns those tasks. Waits some seconds where a holder's
+  /// write may be under way. The next call finishes the work of a canceled call.
   virtual boost::asio::awaitable<Result<std::vector<Task>>> sweep() = 0;
 
-  /// What waits, in figures and ids; changes nothing:
+  /// Reports waiting mail and tasks as figures and ids; changes nothing:
   /// {"actor", "unread", "messages": [{"id", "from", "type", "ts"}], "tasks": {"open", "claimed", "done", "dead",
-  /// "mine": [ids]}}; the lists are cut at 100, the figures are not.
+  /// "mine": [ids]}}. The lists are cut at 100 entries, the figures are not.
   virtual Result<boost::json::object> inbox() = 0;
 };
 
-/// The operations of one actor where agents share mail and tasks, with what only a person's commands need. What is done
-/// with tasks is the same wherever they are kept.
+/// Operations of one actor on mail and tasks that agents share, with those that only a person's commands need. Task
+/// operations are the same for every TaskStore.
 class SharedBox : public ActorMail {
  public:
   /// Makes the actor's mailbox, so that others find it. Calling it again changes nothing.
@@ -110,7 +113,7 @@ class SharedBox : public ActorMail {
   Result<Task> post(const std::string& type, const boost::json::value& payload) final {
     return post(type, payload, std::nullopt);
   }
-  /// Higher priorities are claimed first; 0 unless said.
+  /// Writes a task with a priority: higher ones are claimed first. No value counts as 0.
   Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority);
   Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) final;
   Result<Task> complete(const std::string& task, const boost::json::value& result) final;
@@ -118,13 +121,14 @@ class SharedBox : public ActorMail {
   Result<Task> abandon(const std::string& task, const std::string& reason) final;
   boost::asio::awaitable<Result<std::vector<Task>>> sweep() final;
   [[nodiscard]] virtual TaskStore& tasks() = 0;
-  /// What is wrong with the place and stops nothing; sentences for people.
+  /// Returns sentences for people about defects of the place that stop no operation.
   [[nodiscard]] virtual std::vector<std::string> worries() const { return {}; }
 
  protected:
-  /// Checks the addressee's name, the type and the known actors. "name.invalid", "payload.invalid", "actor.unknown".
+  /// Checks the addressee's name, the known actors and the type. Errors: "name.invalid", "actor.unknown",
+  /// "payload.invalid".
   [[nodiscard]] Status require_sendable(const Letter&) const;
-  /// Builds the result of send(). `others`: who has a mailbox already; read only with `new_mailbox`.
+  /// Builds the result of send(). `others` are the actors with a mailbox; read only with `new_mailbox`.
   [[nodiscard]] Sent sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const;
 
  private:

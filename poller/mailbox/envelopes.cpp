@@ -29,7 +29,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 std::string by(const std::string& name) { return name.empty() ? std::string() : ", by " + name; }
 
-/// Takes its holder's fields out; status "open", or "dead" with this reason after so many attempts.
+/// Removes the holder's fields and sets status "open", or "dead" with the reason after `max_attempts` attempts.
 void give_back(Envelope& task, const std::string& reason, unsigned max_attempts, const std::string& now) {
   const bool counted = task.raw("counted_at") == task.raw("claimed_at") && !task.raw("claimed_at").empty();
   const long long attempts = handlers::attempts_so_far(task.number("attempts"), counted);

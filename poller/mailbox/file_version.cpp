@@ -5,7 +5,7 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::int64_t longest_tick_ms = 2000;               // FAT and HFS+ are the coarsest
-constexpr std::chrono::milliseconds longest_fine_tick{100};  // ten of Linux' longest
+constexpr std::chrono::milliseconds longest_fine_tick{100};  // ten times the longest of Linux
 
 }  // namespace
 
@@ -13,7 +13,7 @@ FileVersion version_of(const FileStat& stat) { return {stat.dev, stat.ino, stat.
 
 bool has_same_bytes(const FileVersion& now, const FileVersion& before) {
   FileVersion renamed = before;
-  renamed.ctime_ns = now.ctime_ns;  // a rename alone sets that
+  renamed.ctime_ns = now.ctime_ns;  // a rename alone changes it
   return now == renamed;
 }
 

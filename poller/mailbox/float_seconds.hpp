@@ -1,5 +1,5 @@
-// Moments as peers write them who are Python programs: seconds since the Unix epoch, with a fraction. And the same as a
-// timestamp of ours, digit by digit.
+// Conversion between the times of Python peers (seconds since the Unix epoch, with a fraction) and our timestamps. All
+// digits are kept.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace inbox_poller::poller {
 
-/// Of a JSON token: "1771234567.25" becomes "2026-02-16T09:36:07.250Z", all digits behind the point stay. A string is
-/// what it says, anything else as it is written.
+/// Converts a JSON token: "1771234567.25" becomes "2026-02-16T09:36:07.250Z", with all digits of the fraction. Returns
+/// the content of a string, and any other token unchanged.
 std::string timestamp_of_seconds(std::string_view token);
 
-/// The same moment as Python writes a float; "0.0" for what is no timestamp of ours.
+/// Converts a timestamp of ours to the form of a Python float; "0.0" for any other text.
 std::string seconds_of_timestamp(std::string_view timestamp);
 
 }  // namespace inbox_poller::poller

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::string_view plain_type = "message";
 
-/// What a string of ASCII without escapes says, as most payloads are: its bytes, whoever parses them.
+/// Returns the content of an ASCII string without escapes, as most payloads are: its bytes, equal for every parser.
 std::optional<std::string_view> plain_string(std::string_view token) {
   if (token.size() < 2 || token.front() != '"' || token.back() != '"') return std::nullopt;
   const std::string_view said = token.substr(1, token.size() - 2);
-  unsigned char odd = 0;  // no early end and no branch: many bytes at once
+  unsigned char odd = 0;  // no early exit and no branch: many bytes at once
   for (const char c : said)
     odd |= static_cast<unsigned char>(static_cast<unsigned char>(c < ' ') | static_cast<unsigned char>(c > '~') |
                                       static_cast<unsigned char>(c == '"') | static_cast<unsigned char>(c == '\\'));
@@ -96,9 +96,9 @@ schema::MessageKey key_of_letter(const schema::KeyScope& scope, const Envelope& 
     schema::MessageKey key = schema::make_message_key(scope, ours.from, ours.timestamp, ours.text, 0);
     if (key.value == id) return key;
   }
-  // The same id with something else to say is another message.
+  // The same id with another payload is another message.
   std::string says(letter.raw("payload"));
-  if (!plain_string(says))  // which is spelled in one way only
+  if (!plain_string(says))  // such a string has only one encoding
     if (const auto payload = schema::parse_value(says)) says = schema::pretty_ascii(*payload);
   return schema::make_message_key(scope, from, id, letter.text("type") + '\n' + says, 0);
 }

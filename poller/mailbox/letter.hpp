@@ -1,5 +1,5 @@
-// One letter between agents that share their mail, as a lead reads it, and what a lead says as a letter: the same in a
-// folder and in Redis. Pure. Source: docs/adr/0036-maildir-teams.md.
+// Conversion between a letter of agents that share their mail and a message of the lead: the same in a folder and in
+// Redis. Nothing here reads or writes files. Source: docs/adr/0036-maildir-teams.md.
 #pragma once
 
 #include <string>
@@ -11,22 +11,25 @@
 
 namespace inbox_poller::poller {
 
-/// What a letter says. Everything is chat here, whatever another system would read in it: a text alone is itself; what
-/// has a type of its own, answers another letter, or is addressed to somebody else than the lead says so in front, with
-/// its id, under which it can be answered. An error ("letter.field") for one without a sender.
+/// Converts a letter to a message; every letter is chat, whatever another system would read in it. A plain text stays
+/// as it is. A prefix names a type of its own, the letter that it answers, and an addressee other than the lead. The
+/// prefix includes the letter's id, so that the lead can answer it. Error: "letter.field" for a letter without a
+/// sender.
 Result<schema::Message> message_of(const schema::Envelope& letter, std::string_view lead);
 
-/// The letter that says this to an actor. An error ("letter.not_carried") for orders and answers: nobody here obeys.
+/// Builds the letter with this message for an actor. Error: "letter.not_carried" for orders and answers, because no
+/// actor here obeys them.
 Result<schema::Envelope> letter_of(const schema::Message& message, std::string_view to, std::string_view id);
 
-/// What a letter of ours said; the message that letter_of() wrote so.
+/// Restores the message from which letter_of() made this letter.
 schema::Message own_message_of(const schema::Envelope& letter);
 
-/// What message_of() makes of these bytes; a plain text among the usual members is all that they say.
+/// Decodes bytes by message_of(). `says_all` is true for a plain text with the usual members only. Errors: those of
+/// Envelope::decode(), "letter.field".
 Result<Decoded> decode_letter(std::string_view bytes, std::string_view lead);
 
-/// What a letter is known by: ours by the key that is its id, any other by its sender, id, type and payload. `id`: of the
-/// letter, or what it is known by without one.
+/// Returns the key of a letter: the key that is its id for our letters, else one of sender, id, type and payload. `id`
+/// is the letter's id, or a substitute for a letter without one.
 schema::MessageKey key_of_letter(const schema::KeyScope&, const schema::Envelope& letter, const std::string& id,
                                  std::string_view lead);
 

@@ -1,7 +1,8 @@
-// The boxes of one team, as every mailbox system offers them. What is read and written is a neutral message; how it is
-// spelt, where it stands, and what keeps others from writing at the same moment is the system's own. Calls for one team
-// are made one at a time. What waits (for a lock, a writer who is at it, a big file) is an awaitable; everything else
-// returns at once. What it is not: a queue. What was accepted, decided and is owed lives in the ledger.
+// The port to mailbox systems: the boxes of one team, read and written as neutral messages. The encoding, the place of
+// a message and the protection against concurrent writers belong to the implementation.
+// A mailbox is not a queue: accepted messages, decisions and pending replies live in the ledger.
+// Calls for one team are made one at a time. Calls that may wait (for a lock, another writer, a large file) are
+// awaitables. All other calls return at once.
 // Source: docs/adr/0030-the-port.md.
 #pragma once
 
@@ -22,15 +23,15 @@
 
 namespace inbox_poller::poller {
 
-/// What came of a change somebody asked for.
+/// Outcome of a write to a box, a roster or a task list.
 enum class WriteStatus {
-  done,     // durable
-  unchanged,  // it was so before
-  busy,     // somebody else is at it: come back
-  blocked,  // by something that does not go by itself: a person must look; `detail` says at what
+  done,     // the change was made and is durable
+  unchanged,  // the change was in place already; nothing was written
+  busy,     // another writer is active; try again later
+  blocked,  // an obstacle stays until a person removes it; `detail` names the obstacle
   gone,     // there is nothing to change: no team, no inbox, no list
-  refused,  // what stands there is nothing that we would write to
-  fault,    // it cannot be told whether it is done
+  refused,  // the target is not a thing that this program writes to
+  fault,    // unknown whether the change was made
 };
 
 struct WriteReceipt {
@@ -38,115 +39,116 @@ struct WriteReceipt {
   std::string detail;  // for people; empty when there is nothing to say
 };
 
-/// What became of a message of ours, as of the last look into its inbox.
+/// State of a message that this program posted, as of the last scan of its inbox.
 enum class ReadStatus {
   waiting,   // its owner has not read it
-  consumed,  // read, or taken out as its owner takes messages out
-  lost,      // gone without having been read
+  consumed,  // read, or removed in the way in which its owner removes messages
+  lost,      // removed without having been read
 };
 
-/// As whom somebody looks into a box.
+/// Role in which a caller reads a box.
 enum class Access {
-  exclusive,  // alone: what is settled as `ack` is consumed
-  shared,     // another consumes it, too: only what is settled so is consumed, the other takes the rest
-  observe,    // another consumes it: never written to, never locked
-  peek,       // it is somebody else's: looked through once, without patience
+  exclusive,  // the only consumer; messages acknowledged with `ack` are consumed
+  shared,     // beside another consumer, which takes all that is not acknowledged with `ack`
+  observe,    // beside another consumer; the box is never written to and never locked
+  peek,       // reads another member's box once, without waiting for writers or locks
 };
 
 enum class BoxState {
   open,
   missing,
-  empty,        // nothing, where there must be something: a writer is at work, or died
-  torn,         // does not parse, or moved while it was read
+  empty,        // no content, though there must be some: a writer is active, or died
+  torn,         // does not parse, or changed while it was read
   not_regular,  // a pipe, a link, a folder: never opened
-  too_large,    // over the limit; nothing was read
-  held,         // by a peer, all the time that we were patient
-  fault,        // `detail` says which
+  too_large,    // over the size limit; nothing was read
+  held,         // locked by a peer during all attempts
+  fault,        // `detail` names the fault
 };
-/// For people and `status`.
+/// Words for people and for the output of `status`, in the order of BoxState.
 consteval auto words_of(BoxState) {
   return std::to_array<std::string_view>(
       {"ok", "missing", "empty", "torn", "not_regular", "too_large", "locked", "fault"});
 }
 inline std::string_view to_string(BoxState state) { return schema::name_of(state); }
 
-/// One message as a box holds it. Valid until the next call for the same box.
+/// One message as a box holds it. The view is valid until the next call for the same box.
 struct Taken {
-  schema::MessageKey key;  // the same message has the same key, wherever and however often it is met
-  std::string_view bytes;  // as they stand there
-  bool read = false;       // consumed before we came
+  schema::MessageKey key;  // equal for the same message in every scan
+  std::string_view bytes;  // as they are in the box
+  bool read = false;       // marked as consumed before this scan
 };
 
-/// What a message's bytes say.
+/// Content of a message's bytes.
 struct Decoded {
   schema::Message message;
-  bool says_all = true;  // the bytes say nothing else that would be worth keeping
+  bool says_all = true;  // the bytes contain nothing more that is worth keeping
   std::string ignored = {};  // fields that counted as absent, for people: "color: expected a string, found a number"
 };
 
-/// What tells that somebody else consumes a box.
+/// Evidence that another program consumes a box.
 struct ConsumerEvidence {
   enum class What {
-    flipped,   // new here, and read already: nobody writes a message like that
-    swept,     // all that was read has gone at once, as a consumer that deletes leaves it
-    consumed,  // unread before and not now, and not by us; or read by somebody before we marked it
+    flipped,   // new in this scan and marked read already; no sender writes that
+    swept,     // all read messages are gone at once, as a consumer that deletes leaves a box
+    consumed,  // unread before and not now, and not by us; or read by another program before we marked it
   };
   What what = What::consumed;
-  schema::MessageKey key;               // none with `swept`
-  std::chrono::milliseconds waited{0};  // since we first saw it; `consumed` only
+  schema::MessageKey key;               // empty with `swept`
+  std::chrono::milliseconds waited{0};  // since the first scan that saw the message; `consumed` only
 };
 
 struct BoxSize {
   std::size_t entries = 0;
   std::size_t unread = 0;
   std::uint64_t bytes = 0;
-  long long oldest_unread_ms = 0;  // by our clock, when we first saw it; 0: none is unread. Not for a passer-by
+  long long oldest_unread_ms = 0;  // wall clock; the first scan that saw it. 0: none, or Access::peek
 };
 
-/// What a look at a box gives, in pieces.
+/// Result of receive(): one piece of a scan of a box.
 struct Batch {
   BoxState state = BoxState::missing;
   std::string detail;        // for people; empty when there is nothing to say
-  std::vector<Taken> taken;  // in the box's order. With `torn`: what stands whole before the damage; not to be settled
-  bool more = false;         // take() again, after ack(), for what follows
-  std::vector<ConsumerEvidence> signs;   // with the first piece of a look
-  BoxSize size;              // likewise
-  std::string_view damaged;         // with `torn`: all that is there
-  std::uint32_t damaged_looks = 0;  // so many looks in a row found exactly this
+  std::vector<Taken> taken;  // in the box's order. With `torn`: the complete messages before the damage; no ack()
+  bool more = false;         // receive() returns more messages of this scan, after ack()
+  std::vector<ConsumerEvidence> signs;   // with the first piece of a scan
+  BoxSize size;              // with the first piece of a scan
+  std::string_view damaged;         // with `torn`: all bytes of the box
+  std::uint32_t damaged_looks = 0;  // number of consecutive scans that found exactly this damage
 };
 
-/// What becomes of one that was taken and committed.
+/// Disposition of a received message, after the commit.
 enum class Ack {
   ack,      // consumed
-  skip,     // not shown again, and not touched
-  requeue,  // shown at the next look: it did not fit
+  skip,     // not returned again, and not changed
+  requeue,  // returned by the next scan; it did not fit
 };
 
 struct Settled : WriteReceipt {
-  std::size_t consumed = 0;  // by this call, whenever they were settled
+  std::size_t consumed = 0;  // messages consumed by this call, also those acknowledged earlier
 };
 
-/// One of what a box holds, in its order.
+/// One message of a box as trim() shows it to the policy, in the box's order.
 struct Item {
   const schema::MessageKey* key = nullptr;
   std::size_t bytes = 0;
   bool read = false;
 };
-/// Says which may go, by their indexes, ascending; nothing at all when nothing is to be done now.
+/// Chooses the messages to remove: ascending indexes of the items. No value means that trim() must do nothing now.
+/// `bytes` is the size of the box.
 using RetentionPolicy = std::function<boost::asio::awaitable<std::optional<std::vector<std::size_t>>>(std::span<const Item>,
                                                                                              std::uint64_t bytes)>;
-struct Trimmed : WriteReceipt {  // `already`: nothing to gain. `busy`: others were at it all the time
+struct Trimmed : WriteReceipt {  // `unchanged`: nothing to remove. `busy`: peers wrote in all attempts
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
 };
 
-/// One box, and whether it may hold something that has not been shown.
+/// A box, and whether it may hold messages that receive() has not returned.
 struct News {
   std::string box;
   bool changed = false;
 };
 
-/// How long locks were held and how often others were met at them; microseconds. For `status` and the benchmark.
+/// Statistics of the locks of a team, for `status` and the benchmark. Times are in microseconds.
 struct Contention {
   std::uint64_t acquired = 0;
   std::uint64_t refused = 0;
@@ -160,53 +162,56 @@ class Mailbox {
   virtual ~Mailbox() = default;
 
   // --- reading ---
-  /// What a poll does first, where boxes are far away: all that returns at once says what was found here.
+  /// Fetches from a remote system at the start of a poll. All calls that return at once answer from the result.
   virtual boost::asio::awaitable<void> refresh() { co_return; }
-  /// Whom to tell, on the same thread, that there may be news; may never be called. Where boxes are files the folder tells.
+  /// Sets a callback for possible news, called on the same thread; the system may never call it. Systems of files
+  /// leave it unset, because a watch of the folder reports changes.
   virtual void on_news(std::function<void()>) {}
-  /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
-  /// predecessor left half done.
+  /// Lists all boxes by name and opens none. The view is valid until the next call. The first call also removes the
+  /// unfinished work of a killed predecessor.
   virtual Result<std::span<const News>> ready_boxes() = 0;
-  /// Whether the last two looks of ready_boxes() found the same boxes with nothing new in any.
+  /// True if the last two calls of ready_boxes() found the same boxes, without news in any.
   [[nodiscard]] virtual bool rests() const { return false; }
-  /// Whether somebody tells of changes: ready_boxes() then need not look at every box every time. Until it is called, and after
-  /// each doubt, it does. Source: docs/adr/0031-looks-in-turn.md.
+  /// Declares that a watch reports changes, so that ready_boxes() need not check every box in every poll. Every box is
+  /// checked until this is called, and after each doubt. Source: docs/adr/0031-looks-in-turn.md.
   virtual void rely_on_hints(bool) {}
-  /// What is new in a box, at most so many. What was not settled
-  /// before is shown again.
+  /// Returns at most `most` new messages of a box. Messages that were not acknowledged are returned again by a later
+  /// scan.
   virtual boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) = 0;
-  /// Of an open batch that take() gave last, also of an empty one: one disposal for each. After the commit, never
-  /// before. Consuming may wait for the last piece; what could not be consumed is tried again at the next look.
+  /// Applies one disposition to each message of the last batch that receive() returned as `open`, also for an empty
+  /// batch. Call it after the commit, never before. Some systems consume messages only with the last piece. The next
+  /// scan retries those that could not be consumed.
   virtual boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack>) = 0;
-  /// Shows everything again that is still unread: the reader stands differently now.
+  /// Makes receive() return all unread messages again, because the reader's role has changed.
   virtual void rewind(const std::string& box) = 0;
-  /// An error for a bad one among good ones: it names the field and what was found.
+  /// Decodes one message. The error for a bad message among good ones names the field and the value found.
   [[nodiscard]] virtual Result<Decoded> decode(std::string_view bytes) const = 0;
-  /// The bytes of which decode() makes this message.
+  /// Returns bytes from which decode() restores this message.
   [[nodiscard]] virtual std::string encode(const schema::Message&) const { return {}; }
-  /// Whether a message may stand in the box still, or did until a moment ago: its row must not be pruned.
+  /// Returns a predicate: true for a message that may be in the box, or was until recently, so that its row must not
+  /// be pruned.
   [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> held(const std::string& box) const = 0;
-  /// Takes out what is consumed and may go.
+  /// Removes consumed messages that the policy chooses.
   virtual boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy) = 0;
   [[nodiscard]] virtual Contention contention() const = 0;
-  /// For people: where the box is.
+  /// Returns the place of the box, for people.
   [[nodiscard]] virtual std::string place_of(const std::string& box) const = 0;
 
   // --- writing ---
-  /// Puts the messages into the inbox, behind what stands there and in this order, once for each key; makes the inbox if
-  /// there is none. Followed from then on. One result for each: what is wrong with one is no matter of the others', and
-  /// what stands in the way of one stands in the way of all behind it. In few steps where the system can.
+  /// Appends the messages to the inbox in this order, each key once, and makes a missing inbox. Tracks the messages
+  /// from then on. Returns one receipt for each message: a bad message does not affect the others, and an obstacle for
+  /// one stops all after it. Uses few steps where the system can.
   virtual std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message>) = 0;
   WriteReceipt post(const std::string& inbox, const schema::Message& message) {
     return post(inbox, std::span(&message, 1)).front();
   }
-  /// Follows a message that an earlier process posted.
+  /// Tracks a message that an earlier process posted, for read_status().
   virtual void track(const std::string& inbox, const schema::MessageKey&) = 0;
-  /// Of a message that is followed.
+  /// Returns the state of a tracked message.
   [[nodiscard]] virtual ReadStatus read_status(const std::string& inbox, const schema::MessageKey&) const = 0;
-  /// Nobody asks for its fate any more.
+  /// Ends the tracking of a message.
   virtual void untrack(const std::string& inbox, const schema::MessageKey&) = 0;
-  /// Whoever owns the inbox will not read these messages of ours, unless it has. `gone` when nobody can read it.
+  /// Withdraws messages of ours that the inbox's owner has not read. `gone` when there is no readable inbox.
   virtual WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey>) = 0;
 };
 

@@ -1,4 +1,5 @@
-// Who is in a team, as every mailbox system keeps it, and what goes when a member does. All calls return at once.
+// Port to the members of a team in every mailbox system, and to the tasks that a leaving member releases. All calls
+// return at once.
 #pragma once
 
 #include <string>
@@ -11,21 +12,22 @@
 
 namespace inbox_poller::poller {
 
-/// A roster as it was last read whole.
+/// Copy of the roster as last read completely.
 struct RosterCopy {
-  std::string bytes;       // empty: none was
-  std::uint64_t file = 0;  // what tells this copy's original from another one
+  std::string bytes;       // empty: no roster was read
+  std::uint64_t file = 0;  // identifies the file that was copied
 };
 
 struct TasksReleased : WriteReceipt {  // `gone`: there is no task list
-  std::vector<schema::Task> tasks;  // given back by this call
+  std::vector<schema::Task> tasks;  // released by this call
 };
 
-struct TaskAssigned : WriteReceipt {  // `refused`: as `detail` says; `already`: it is this member's
+struct TaskAssigned : WriteReceipt {  // `refused`: `detail` says why; `unchanged`: this member has it
   schema::Task task;
 };
 
-/// Why this task is not given to this member now; `done` when it can be.
+/// Checks whether this task may be assigned to `name`. Returns `done` if so, `unchanged` if `name` owns it, or
+/// `refused` with the reason. `is_there` tells whether an owner is a present member.
 inline WriteReceipt may_assign(const schema::Task& task, const std::string& name,
                             const std::function<bool(const std::string& owner)>& is_there) {
   if (!task.is_unfinished()) return {WriteStatus::refused, "task " + task.id + " is " + task.status};
@@ -39,32 +41,32 @@ class RosterStore {
  public:
   virtual ~RosterStore() = default;
 
-  /// Opens nothing: false while what roster() last returned is certainly still what is there. To be called first of the
-  /// looks of a poll, which share what it finds.
+  /// Returns false while the result of the last roster() is certainly current; opens nothing. Call it before the other
+  /// scans of a poll, which reuse its findings.
   virtual bool roster_changed() = 0;
-  /// The team's roster. An error "roster.missing" means that this is not a team (yet), "roster.empty" that what should
-  /// hold it holds nothing.
+  /// Reads the team's roster. Errors: "roster.missing" (not a team, or not yet), "roster.empty" (the file has no
+  /// content), and others of the system.
   virtual Result<schema::Roster> roster() = 0;
-  /// What roster() last read whole.
+  /// Returns the copy of the roster as roster() last read it completely.
   [[nodiscard]] virtual const RosterCopy& roster_copy() const = 0;
-  /// What an earlier process read whole; to be called before roster().
+  /// Sets the copy that an earlier process read. Call it before roster().
   virtual void remember_roster(RosterCopy) = 0;
-  /// True when roster() found nothing where the copy was read, again and again for so long that nobody is writing it:
-  /// the copy is what should stand there.
+  /// True when roster() has found nothing in place of the copy for so long that no writer can be active. The copy is
+  /// then the correct content.
   [[nodiscard]] virtual bool roster_is_lost() const = 0;
-  /// Puts the copy back without these members, if the roster is lost and still as it was seen.
+  /// Restores the copy without these members, if the roster is lost and unchanged since roster() saw it.
   virtual WriteReceipt mend_roster(const std::vector<std::string>& without) = 0;
 
-  /// Takes a member out of the roster; everything else stays. `already` when it is out.
+  /// Removes a member from the roster and leaves all other bytes as they are. `unchanged` when the name is not in it.
   virtual WriteReceipt remove_member(const std::string& name) = 0;
-  /// Puts a member into the roster, the bytes of its entry behind the others'. `already` when there is one of its name;
-  /// `refused` where rosters are not ours to add to.
+  /// Adds a member: appends the bytes of its entry. `unchanged` when the roster has the name; `refused` where the
+  /// mailbox system does not let us add members.
   virtual WriteReceipt add_member(const std::string& /*name*/, const std::string& /*entry*/) {
     return {WriteStatus::refused, "members of this mailbox system are not added by others"};
   }
-  /// Gives back every unfinished task of this member; tells which. What is no task is passed over.
+  /// Releases every unfinished task of this member and returns the released tasks. Skips files that are not tasks.
   virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
-  /// Makes this member the owner of an unfinished task, unless somebody who is there has it. `gone`: no such task.
+  /// Makes this member the owner of an unfinished task, unless a present member owns it. `gone`: no such task.
   virtual TaskAssigned assign_task(const std::string& task, const std::string& name,
                                    const std::function<bool(const std::string& owner)>& is_there) = 0;
 };

@@ -1,5 +1,5 @@
-// Whose turn it is to be looked at, among what rests: where somebody tells of changes, each is looked at once in five
-// seconds, and at every look where that is in doubt. Source: docs/adr/0031-looks-in-turn.md.
+// Rotation of stat checks among idle inboxes. While a watcher reports changes, each inbox is checked once in five
+// seconds; in doubt, each is checked at every poll. Source: docs/adr/0031-looks-in-turn.md.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,17 @@ class ScanRotation {
  public:
   static constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
 
-  /// From now on looks `interval` apart come around in `once_around`; zero: all have their turn at each look.
+  /// Sets the time between polls: the rotation comes around in `once_around`. Zero: every index has its turn at each
+  /// poll.
   void take(SteadyTime::duration interval) { between_ = interval; }
   [[nodiscard]] bool are_taken() const { return between_ > SteadyTime::duration(); }
 
-  /// Indexes.
+  /// Half-open range of indexes.
   struct Range {
     std::size_t first, behind;
     [[nodiscard]] bool has(std::size_t index) const { return index >= first && index < behind; }
   };
-  /// Those of the next look, among so many.
+  /// Returns the range for the next poll among `count` items.
   Range next(std::size_t count) {
     if (!are_taken()) return {0, count};
     const auto looks = static_cast<std::size_t>(std::max<std::int64_t>(once_around / between_, 1));
@@ -34,7 +35,7 @@ class ScanRotation {
   }
 
  private:
-  SteadyTime::duration between_{};  // zero: they are not taken
+  SteadyTime::duration between_{};  // zero: no rotation
   std::size_t next_ = 0;
 };
 

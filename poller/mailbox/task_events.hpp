@@ -1,5 +1,5 @@
-// A task queue that needs somebody to keep it in order, where a mailbox system has one: what its claimers do not finish
-// is given back, and what is finished is told to whoever merges it. All calls return at once.
+// Port to a task queue that needs upkeep, in mailbox systems that have one. Expired claims are released, and finished
+// tasks are reported to the person or program that merges them. All calls return at once.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -10,7 +10,7 @@
 
 namespace inbox_poller::poller {
 
-/// A task that a sweep took away from its holder.
+/// A task that a sweep released from its holder.
 struct GivenBack {
   std::string id;
   std::string holder;
@@ -19,10 +19,10 @@ struct GivenBack {
 
 struct FinishedTask {
   std::string id;
-  boost::json::object task;  // as it stands there, its result included
+  boost::json::object task;  // as stored, with its result
 };
 
-/// How many tasks stand where.
+/// Number of tasks in each state.
 struct TaskCounts {
   std::size_t open = 0, claimed = 0, done = 0, dead = 0;
 };
@@ -31,15 +31,16 @@ class TaskEvents {
  public:
   virtual ~TaskEvents() = default;
 
-  /// As it is now; opens no task.
+  /// Counts the tasks as they are now; opens no task.
   [[nodiscard]] virtual Result<TaskCounts> counts() const = 0;
 
-  /// Gives back what is claimed and whose lease is over. Takes two looks, some seconds apart: to be called again and
-  /// again.
+  /// Releases claimed tasks whose lease has expired. A release needs two scans some seconds apart, so call it
+  /// repeatedly.
   virtual Result<std::vector<GivenBack>> sweep() = 0;
-  /// What the last sweep could not look at; the others went on.
+  /// Describes the tasks that the last sweep could not check; it checked all others.
   [[nodiscard]] virtual std::vector<std::string> troubles() const = 0;
-  /// What was finished since that moment (nanoseconds of the system's clock) and was not returned before.
+  /// Returns the tasks finished since `since_ns` (nanoseconds of the system's wall clock), without those returned
+  /// before.
   virtual Result<std::vector<FinishedTask>> finished(long long since_ns) = 0;
 };
 

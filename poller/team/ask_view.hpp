@@ -1,4 +1,5 @@
-// An ask as the record that is told of it: over the control socket, and to the program that tells a person.
+// Records of approval requests (schema/operations/ask.hpp), for the control socket and for the program that notifies a
+// person.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace inbox_poller::poller {
 
 operations::Ask ask_view(std::string_view team, const handlers::Ask&);
-/// Of an open ask also where it would run, and what the rules say of each part.
+/// Adds the folder in which an open request would run, and the rules' verdict on each part of its command.
 operations::OpenAsk open_view(std::string_view team, const handlers::Ask&, std::string_view folder,
                               const std::vector<config::PartVerdict>& parts);
 

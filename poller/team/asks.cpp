@@ -18,7 +18,7 @@ using handlers::AskEvent;
 using handlers::AskKind;
 using handlers::Right;
 
-/// How long it may take until we see that a worker takes our answers again.
+/// Interval between checks if a worker accepts our answers again.
 constexpr std::chrono::seconds look_again_every{30};
 
 }  // namespace
@@ -30,7 +30,7 @@ Status Asks::restore() {
 }
 
 void Asks::opened(const handlers::Ask& request, const std::string& folder) {
-  if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
+  if (request.deadline_ms == 0) {  // others must answer; we only report that nobody did
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
     const auto patience = handlers::traits_of(request.kind).timeout(context_.config);
     open_[name_of(request)] = {.request = request,
@@ -38,8 +38,7 @@ void Asks::opened(const handlers::Ask& request, const std::string& folder) {
                                                  .folder = folder};
     return;
   }
-  // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
-  // timeout.
+  // A wall clock jump while the daemon was down must not set a deadline before now or beyond the timeout.
   const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
   const auto whole = std::chrono::milliseconds(request.deadline_ms - request.asked_ms);
   const auto bounded = std::clamp(left, std::chrono::milliseconds(0), whole);
@@ -102,7 +101,7 @@ bool Asks::is_refused(Open& open) const {
   const bool is_word = handlers::is_verified(open.request.kind, AskEvent::deadline_passes);
   const auto now = context_.clock.steady();
   const bool looks = !open.not_ours || open.look_again <= now;
-  // A roster that is just being rewritten says nothing of it.
+  // A roster that is just being rewritten may miss the asker.
   if (looks && is_word && context_.roster.find(open.request.asker) != nullptr) {
     open.not_ours = !context_.worth(open.request.asker).counts();
     open.look_again = now + look_again_every;
@@ -125,12 +124,12 @@ void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why
 void Asks::take_over(Open& open) const {
   const auto span = handlers::traits_of(open.request.kind).timeout(context_.config);
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
-  open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
+  open.request.asked_ms = context_.clock.wall_ms();  // ours from now on; the ledger row stays
   open.deadline = context_.clock.steady() + span;
 }
 
 void Asks::tell(Open& open) {
-  // Without a deadline of ours it is another lead's, which reads it in its inbox.
+  // Without our deadline another lead answers, and that lead reads the request in its inbox.
   if (open.request.deadline_ms == 0 || !context_.may(Right::ask_person)) return;
   const auto view = context_.view();
   const bool leads = context_.may(Right::tell_lead);
@@ -145,7 +144,7 @@ void Asks::tell(Open& open) {
 
 Status Asks::put_before_lead(const handlers::Ask& pending, Tx& tx) {
   const auto view = context_.view();
-  // Without a deadline it is not ours to answer, nor the session's that we speak for.
+  // Without a deadline neither we nor the session that we speak for may answer.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
   TRY(const auto there, tx.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
@@ -171,7 +170,7 @@ Status Asks::close_before_lead(const handlers::Ask& decided, Tx& tx) {
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::AskState::approved ||
                                                                     decided.state == handlers::AskState::denied);
-  if (block.attempts == 0 || lead_decided) return Done{};  // never lent out, so never read
+  if (block.attempts == 0 || lead_decided) return Done{};  // never leased, so never read
   TRY(tx.notify_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
                       std::string(handlers::closed_type), decided.request_id, Priority::chat}));
   return Done{};
@@ -261,7 +260,7 @@ std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) c
   auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), worth);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
   Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}};
-  // No message of ours carries it to the lead, so the record does.
+  // No message of ours carries the input to the lead, so the record must.
   if (request.asker == context_.lead && !answer.updated_input.empty()) decision.made.request.body = answer.updated_input;
   auto session = rule_of(request, answer, always);
   if (const auto* refused = std::get_if<Refusal>(&session)) return *refused;
@@ -295,7 +294,7 @@ Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
     return other.session == rule->session && other.kind == rule->kind && other.action == rule->action &&
            other.rule == rule->rule;
   };
-  if (std::any_of(known.begin(), known.end(), is_same)) {  // another answer of this transaction has added it
+  if (std::any_of(known.begin(), known.end(), is_same)) {  // another answer of this transaction added the rule
     rule.reset();
     return Done{};
   }

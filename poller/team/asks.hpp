@@ -1,6 +1,6 @@
-// The open asks of one team: who waits for what until when, who is asked (handlers/ask_route.hpp), and the one place
-// where an answer of the lead or a person, a deadline or a departure becomes a decision. Deadlines run on the monotonic
-// clock; the wall clock only carries them over a restart.
+// The open approval requests of one team. This is the only place where an answer, a deadline or a departure becomes a
+// decision. handlers/ask_route.hpp decides who is asked. Deadlines run on the steady clock; the wall clock only carries
+// them over a restart. Decision thread only; `context` and `notifier` must outlive the object.
 #pragma once
 
 #include <map>
@@ -22,84 +22,85 @@ class Asks {
  public:
   Asks(TeamState& context, Notifier& notifier) : context_(context), notifier_(notifier) {}
 
-  /// Picks up every open ask from the ledger.
+  /// Loads every open request from the ledger. Errors: ledger.*.
   Status restore();
 
-  /// Queues an ask for the lead session, where the lead is asked and it is not queued yet.
+  /// Queues a request for the lead session if the lead is to be asked and has not been asked yet. Errors: ledger.*.
   Status put_before_lead(const handlers::Ask& pending, Tx&);
 
-  /// Notes an ask that was committed as pending. `folder`: where the lead's own session stands.
+  /// Adds a request that was committed as pending. `folder` is the folder of the lead's own session.
   void opened(const handlers::Ask&, const std::string& folder = {});
-  /// Where a command of this open ask would run: for a worker's, where its session began; empty when nobody knows.
+  /// Folder in which the command of an open request would run. For a worker it is the folder of its session. Empty when
+  /// unknown.
   [[nodiscard]] std::string folder_of(const handlers::Ask&) const;
 
-  /// An open ask as whoever looks is shown it, but for what its asker's processes tell: made once, and anew when the ask
-  /// or the rules are others.
+  /// Returns the cached view of an open request, without the state of the asker's processes. The view is rebuilt after
+  /// the request or the rules have changed.
   operations::OpenAsk view_of(const handlers::Ask&);
 
-  /// This worker has ended: whatever it asked until this moment is withdrawn.
+  /// Withdraws every request that this worker made until `at_ms` (wall clock), because the worker has ended.
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
 
-  /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
-  /// once a tick.
+  /// Denies overdue requests, withdraws moot ones, and informs the lead or a person. Call once a tick.
   void run_due();
 
   struct Taken {
     handlers::Ask request;
-    std::string rule_added;  // with `always`: the rule that now holds for the session
+    std::string rule_added;  // rule that now holds for the session; set with `always`
   };
   struct Refusal {
     std::string code;
     std::string message;
   };
   using Outcome = std::variant<Taken, Refusal>;
-  /// An answer of the lead or a person. With `always` an approval also becomes a rule for the session.
+  /// Records an answer of the lead or a person. With `always` an approval also becomes a rule for the session.
   Outcome answer(const handlers::Ask& ask, const handlers::Answer& answer, bool always) {
     return answer_all(context_.ledger, {{this, ask, answer, always}}).front();
   }
 
-  /// What is to become of one ask of one team.
+  /// An answer to one request of one team.
   struct Wanted {
     Asks* team;
     handlers::Ask ask;
     handlers::Answer answer;
     bool always = false;
   };
-  /// Answers of whoever gives them, for different asks, in one transaction. Each has its own outcome, in the order of
-  /// `wanted`: one that cannot be recorded takes none of the others along.
+  /// Records answers to different requests in one transaction. Returns one outcome per answer, in the order of
+  /// `wanted`. An answer that cannot be recorded undoes only itself.
   static std::vector<Outcome> answer_all(Ledger&, const std::vector<Wanted>& wanted);
 
-  /// Judges all open asks by the rules as they are now. Those that one of them allows or denies are answered by it, like
-  /// a fresh ask; they are returned. A fault leaves an ask open.
+  /// Judges all open requests by the present rules. Returns the requests that a rule allowed or denied; they are
+  /// answered like new ones. A fault leaves a request open.
   std::vector<handlers::Ask> judge_again();
 
-  /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
+  /// True when shutdown requests of workers were approved since the last take_granted_stops(). Their shutdowns must be
+  /// started.
   [[nodiscard]] bool has_granted_stops() const { return !granted_stops_.empty(); }
   std::vector<handlers::Ask> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 
-  /// The open asks, the oldest first.
+  /// Copies of the open requests, oldest first.
   [[nodiscard]] std::vector<handlers::Ask> open() const;
-  /// The same, valid until the next call that may open or close one.
+  /// Pointers to the open requests, oldest first; valid until the next call that may open or close one.
   [[nodiscard]] std::vector<const handlers::Ask*> oldest_first() const;
-  /// The same, to be shown: none while another host leads, which has them and answers them.
+  /// Open requests to show, oldest first. Empty while another host leads, because that host has and answers them.
   [[nodiscard]] std::vector<const handlers::Ask*> shown() const;
   [[nodiscard]] std::size_t count() const { return open_.size(); }
-  /// The open ask of this name, or null; valid until the next call that may close one.
+  /// Finds an open request by name; null when there is none. Valid until the next call that may close one.
   [[nodiscard]] const handlers::Ask* find(const handlers::AskName&) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
-  /// True when a rule of ours answered the ask of this id, so that a front may consume its message; or the ask that this
-  /// message brought.
+  /// True when a rule answered the request with this id, or the request in this message. An front may then
+  /// consume the message. Errors: ledger.*.
   [[nodiscard]] Result<bool> answered_by_rule(const std::string& request_id, const std::string& asker) const;
   [[nodiscard]] Result<bool> answered_by_rule(const schema::MessageKey&) const;
 
  private:
   struct Open {
     handlers::Ask request;
-    SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
+    SteadyTime deadline;  // if others must answer: when the request is reported as unanswered
     bool lead_knows = false;
-    bool person_knows = false;  // or will, when its turn comes
-    bool not_ours = false;      // its asker would refuse our answer
-    SteadyTime look_again{};    // when it is not ours: whether that has changed
+    bool person_knows = false;  // or the notification is queued
+    bool not_ours = false;      // the asker would reject our answer
+    SteadyTime look_again{};    // if not ours: when to check that again
     std::string folder = {};
     struct Seen {
       std::uint64_t rules;
@@ -111,25 +112,25 @@ class Asks {
     std::optional<Seen> seen = {};
   };
 
-  /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
+  /// True when the asker rejects our answers. Checked first when an answer is due, then at intervals.
   bool is_refused(Open&) const;
-  /// False when that could not be recorded: it is told later.
+  /// Reports that others did not answer. False when the report could not be recorded; retry later.
   bool tell_unanswered(const handlers::Ask&);
-  /// An ask that was another lead's to answer is ours now, with a deadline from now on.
+  /// Makes a request ours that another lead was to answer, with a new deadline from now on.
   void take_over(Open&) const;
   void tell(Open&);
-  /// What the lead has of an ask that is decided now: taken back, or followed by a word.
+  /// Withdraws a decided request from the lead's queue, or queues a message about the decision if the lead has seen it.
   Status close_before_lead(const handlers::Ask& decided, Tx&);
-  /// What an answer makes of an ask, not recorded yet.
+  /// Decision that an answer leads to, before it is recorded.
   struct Decision {
     handlers::Decided made;
     std::optional<SessionRule> rule;
   };
   [[nodiscard]] std::variant<Decision, Refusal> decide(const Wanted&) const;
   Status record(const Wanted&, Decision&, Tx&);
-  /// Once that is committed.
+  /// Applies a committed decision to memory.
   void close(const Decision&);
-  /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
+  /// Returns the session rule that this answer adds, if any. A refusal when `always` was given and no rule is safe.
   std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Ask&, const handlers::Answer&,
                                                             bool always) const;
 
@@ -137,7 +138,7 @@ class Asks {
   Notifier& notifier_;
   std::map<handlers::AskName, Open> open_;
   std::vector<handlers::Ask> granted_stops_;
-  std::set<handlers::AskName> unanswered_;  // said so
+  std::set<handlers::AskName> unanswered_;  // and reported as such
 };
 
 }  // namespace inbox_poller::poller

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::seconds first_backoff{1};
 constexpr std::chrono::seconds longest_backoff{60};
 
-/// Why that was no success; empty when it was. A program's last words belong to it.
+/// Returns why the program failed, with its last output; empty after a success.
 std::string why_failed(const Errand::Program& program, const std::string& name, const Result<ChildResult>& end) {
   std::string how;
   if (!end) {
@@ -47,7 +47,7 @@ asio::awaitable<bool> Errands::run_next(std::function<bool()> given_up) {
     not_before_ = {};
     co_return !waiting_.empty();
   }
-  // The ledger or the program failed, and may not the next time.
+  // The ledger or the program failed; retry later.
   not_before_ = clock_.steady() + std::min(longest_backoff, first_backoff * (1 << std::min(tries_, 6)));
   if (after_failure_ == AfterFailure::same)
     waiting_.push_front(std::move(next));
@@ -62,7 +62,7 @@ asio::awaitable<bool> Errands::run(Errand& errand, std::function<bool()> given_u
   const auto due = errand.due();
   if (!due) co_return false;
   if (!*due) co_return true;
-  const std::string name = program.argv.front();  // a reload may change it while we wait
+  const std::string name = program.argv.front();  // a reload may change it during the wait
   ChildCommand command;
   command.argv = program.argv;
   command.input = schema::printable_json(boost::json::serialize(**due)) + "\n";

@@ -19,8 +19,8 @@ using handlers::Right;
 
 namespace {
 
-/// Of what was written under this id, the answer to its asker, with the words that were decided with it. Whoever asks
-/// chooses the id, so there may be anything else under it, for anybody.
+/// Keeps only the answers to this request and the texts decided with them. The asker chooses the id, so unrelated rows
+/// may share it.
 std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
   const auto inbox = schema::inbox_name(ask.sender);
   const auto* kind = handlers::kind_asked_by(ask.type);
@@ -39,7 +39,7 @@ std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRo
 
 constexpr const char* ignored_ending = "; that counts as absent";
 
-/// Clients say the same up to four times in a row; the same report much later is news.
+/// Clients repeat a report up to four times in a row; the same report much later is new.
 constexpr std::chrono::milliseconds duplicate_window{60'000};
 
 }  // namespace
@@ -89,7 +89,7 @@ Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
 
 void Intake::close(const std::vector<handlers::AskName>& moot) {
   for (const auto& name : moot) {
-    const auto* request = asks_.find(name);  // or somebody has answered it meanwhile
+    const auto* request = asks_.find(name);  // null if it was answered meanwhile
     if (request == nullptr) continue;
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
@@ -135,7 +135,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
   const auto payload = schema::decode_payload(row.message.text, &ignored);
   if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
   row.type = std::string(schema::type_name(payload));
-  if (place_ == handlers::Place::worker) {  // nothing of it is ours to judge
+  if (place_ == handlers::Place::worker) {  // not ours to judge
     seen(row, piece);
     row.disposition = Disposition::chat;
     row.code = handlers::between_code;
@@ -215,7 +215,7 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
     const bool names_it = status.state == "assigned" || status.state == "completed";
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
   }
-  // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
+  // The worker's turn has ended, so no tool call of it waits for a permission any more.
   for (const auto& request : asks_.open())
     if (handlers::is_moot(request, status, row.sender, context_.standing)) piece.moot.push_back(name_of(request));
   row.disposition = Disposition::status;
@@ -230,7 +230,7 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = reception.reason;
-  // Under no id: what is recorded under the one that was used twice stays the only answer to its ask.
+  // Without an id, so that the earlier record remains the only answer to the reused id.
   tx.post(refused.posts, "", row.batch);
   return record(row, Event::message_refused, tx, piece);
 }
@@ -301,12 +301,12 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
                      Piece& piece) {
   seen(row, piece);
   TRY(auto found, tx.ledger.shutdowns().find(context_.name, answered.request_id));
-  const auto old = found->state;  // it was there a moment ago, in this transaction
+  const auto old = found->state;  // recorded a moment ago, in this transaction
   auto after = handlers::after_answer(std::move(*found), answered, row.received_ms);
   if (!after) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
   auto& shutdown = *after;
   TRY(tx.ledger.shutdowns().put(context_.name, shutdown));
-  // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
+  // The lead reads a refusal with the worker's reason; after a consent it is informed when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
   TRY(record(row, Event::message_accepted, tx, piece));
@@ -348,11 +348,12 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
 }
 
 Status Intake::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {
-  // What is shown to the operator is kept to the byte; of the rest what the message does not say.
+  // Keep all bytes of what the operator is shown; of other messages only what the fields do not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
   if (is_exact || !piece.says_all) row.raw = piece.bytes;
   TRY(tx.ledger.messages().insert(row));
-  // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
+  // Chat and status that were accepted unchanged are by far the most, and their row records everything. A request has
+  // its own line.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
     tx.log_told_by_row(event, accepted_fields(row));
   else
@@ -366,7 +367,7 @@ const MemberRow* Intake::last_known(const std::string& name, const Piece& piece)
   return before == context_.members.end() ? nullptr : &before->second;
 }
 
-/// Notes a sign of life of somebody who is or was a member; null for other welcome senders.
+/// Records activity of a present or former member; null for other accepted senders.
 MemberRow* Intake::seen(const MessageRow& row, Piece& piece) const {
   const auto known = context_.members.find(row.sender);
   if (known == context_.members.end()) return nullptr;

@@ -1,6 +1,6 @@
-// From what the lead's inbox holds (or one of its aliases) to committed rows: every message that the ledger does not
-// know is decoded once, judged once and recorded, all in one transaction. Only then may it be consumed. Beside another
-// lead (role front) only what a rule answered is; as observer nothing ever is.
+// Turns messages of the lead's inbox or its aliases into committed rows. Every message that the ledger does not know is
+// decoded once, judged once and recorded, all in one transaction. Only then may the message be consumed. An front
+// consumes only messages that a rule answered; an observer consumes nothing.
 #pragma once
 
 #include <map>
@@ -30,34 +30,34 @@ class Intake {
         delivery_(delivery),
         place_(place) {}
 
-  /// Takes in one piece of a look. After success `disposals` has what becomes of each: `again` for those that do not fit
-  /// now (the queue for the lead is full).
+  /// Accepts one chunk of an inbox. After success `disposals` has one Ack per message. `again` means that the queue for
+  /// the lead is full. Errors: ledger.*.
   boost::asio::awaitable<Status> take(const std::string& inbox, const Batch&, std::vector<Ack>& disposals);
 
-  /// All of the box was taken in, or there is none: whatever comes into it comes from now on. `left_out`: something of
-  /// it was `again`.
+  /// Ends a scan of the whole inbox, or of a missing one. Later messages count as new. `left_out` is true when at least
+  /// one message was acknowledged with `requeue`.
   void end_look(bool left_out) {
     looked_ = true;
     full_told_ = left_out;
   }
 
  private:
-  struct Piece {  // of one transaction
+  struct Piece {  // state of one transaction
     std::string inbox;
     long long batch = 0;
     std::vector<Ack> disposals;
-    std::vector<handlers::AskName> moot;  // nobody waits for them any more
-    std::map<std::string, MemberRow> members;  // as this transaction leaves them
-    std::string full;                   // why chat was left in the inbox; empty: none was
-    // Of the message at hand:
-    bool stays = false;     // in the inbox: there is no room for it
-    bool ours = false;      // a rule answered it, so that it is marked also beside another lead
-    bool says_all = false;  // it says all that its bytes do
+    std::vector<handlers::AskName> moot;  // requests that became pointless
+    std::map<std::string, MemberRow> members;  // as of this transaction
+    std::string full;                   // why chat was left in the inbox; else empty
+    // State of the current message:
+    bool stays = false;     // in the inbox, because the queue is full
+    bool ours = false;      // answered by a rule: also a front marks it read
+    bool says_all = false;  // the decoded fields hold everything that the bytes say
     std::string_view bytes;
   };
 
   Status take_all(const std::vector<Taken>&, Tx&, Piece&);
-  /// Closes asks that nobody waits for any more.
+  /// Closes requests that nobody waits for any more.
   void close(const std::vector<handlers::AskName>& moot);
   Status accept(const Taken&, Tx&, Piece&);
   Status judge(const Taken&, MessageRow&, Tx&, Piece&);
@@ -67,12 +67,12 @@ class Intake {
   Status apply(const handlers::Asked&, const Taken&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, Tx&, Piece&);
-  /// Recorded, and left to the lead that consumes this inbox.
+  /// Records the message and leaves it to the lead that consumes this inbox.
   Status leave(MessageRow&, Disposition, Tx&, Piece&) const;
-  /// A message that the ledger knows already, met for the first time since the start or a change of role.
+  /// Handles a known message that is read for the first time since the start or a role change.
   Status met_again(const Taken&, Tx&, Piece&) const;
   [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
-  /// Records it as decided, or notes that it stays out.
+  /// Records the message as decided, or marks it as left in the inbox.
   Status receive(const handlers::Reception&, MessageRow&, Tx&, Piece&) const;
   Status record(MessageRow&, Event, Tx&, Piece&) const;
   const MemberRow* last_known(const std::string& name, const Piece&) const;
@@ -86,8 +86,8 @@ class Intake {
   Outbox& outbox_;
   Delivery& delivery_;
   handlers::Place place_;
-  bool full_told_ = false;  // that something is left out
-  bool looked_ = false;     // at all of it, so what is new and read already was read just now
+  bool full_told_ = false;  // the full queue was logged
+  bool looked_ = false;     // at the whole inbox: a new message that is already marked read was read just now
 };
 
 }  // namespace inbox_poller::poller

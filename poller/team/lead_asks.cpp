@@ -102,7 +102,7 @@ void LeadAsks::withdraw(const Ask& request) {
   answer.event = handlers::AskEvent::asker_leaves;
   answer.by = context_.lead;
   answer.reason = "the lead's session no longer waits for it";
-  static_cast<void>(asks_.answer(request, answer, false));  // or it was decided just now, or runs into its deadline
+  static_cast<void>(asks_.answer(request, answer, false));  // fails if decided just now, or if the deadline decides
 }
 
 Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
@@ -118,7 +118,7 @@ Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
     return std::optional(LeadVerdict{
         config::Action::deny, decided.rule, decided.reason, {}, decided.state == AskState::denied && !by_rule});
   LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}, !by_rule};
-  // Approved with another input: that is what the row holds now (Asks::decide).
+  // The row holds another input if the call was approved with one (Asks::decide).
   if (handlers::digest_of({decided.subject, decided.body}) != decided.content_hash)
     allowed.updated_input = decided.body;
   return std::optional(std::move(allowed));

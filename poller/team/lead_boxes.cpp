@@ -13,7 +13,7 @@ using handlers::Right;
 
 namespace {
 
-// Messages in one transaction. Where many wait, each wait for the disk costs more than what it holds up for others.
+// Messages per transaction. With many waiting, each fsync costs more than the delay for other work.
 constexpr std::size_t taken_at_once = 500;
 constexpr std::size_t taken_of_many = 2000;
 
@@ -45,7 +45,8 @@ void LeadBoxes::follow_standing() {
 
 asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   follow_standing();
-  if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // seen by the one before in passing
+  if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // the former lead's inbox was read in
+                                                                           // passing
   const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
@@ -54,7 +55,7 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
     co_return;
   }
   if (lead != nullptr && !lead->changed && !must_read()) co_return;
-  read_under_ = standing_.times_stood();  // before: whoever stands anew meanwhile has not read it
+  read_under_ = standing_.times_stood();  // set first: a role that is set meanwhile has not read the inbox
   if (!co_await take_in(context_.lead, intake_)) read_again();
 }
 
@@ -87,7 +88,7 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
       if (handlers::watches_all(context_.standing, context_.config.team.facts())) {
         std::vector<Ack> recorded;
         const auto taken = co_await between_.take(box, batch, recorded);
-        if (!taken) break;  // shown again
+        if (!taken) break;  // returned again by the next scan
       }
       more = batch.more;
       if (!more) between_.end_look(false);
@@ -110,21 +111,21 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     const auto looked = services_.clock.steady();
     const auto batch = co_await mailbox_.receive(box, as, goes_on ? taken_of_many : taken_at_once);
     if (first && !co_await begin_look(batch)) co_return false;
-    if (reader() != as) continue;  // what was found made us another reader
+    if (reader() != as) continue;  // take() changed our role; read again with the new one
     if (batch.state != BoxState::open) co_return false;
     std::vector<Ack> disposals;
     const auto taken = co_await intake.take(box, batch, disposals);
-    if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
+    if (!taken) co_return false;  // not committed: consume nothing
     if (!batch.taken.empty())
       services_.telemetry.tally(context_.name)
           .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
     const auto has = [&](Ack one) { return std::find(disposals.begin(), disposals.end(), one) != disposals.end(); };
     left_out = left_out || has(Ack::requeue);
     if (has(Ack::ack)) {
-      // Committed: who hands it over goes first, the flags can wait their turn.
+      // Committed: delivery goes first, the read flags can wait.
       chat_.raise();
       co_await asio::post(services_.executor, asio::use_awaitable);
-      // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+      // Before another lead the first answer at the worker counts, so do not wait for a lock on the lead's inbox first.
       if (as == Access::shared) co_await parts_.outbox.run();
     }
     all = co_await ack(box, std::move(disposals)) && all;
@@ -147,7 +148,7 @@ asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
 
 asio::awaitable<bool> LeadBoxes::ack(std::string box, std::vector<Ack> disposals) {
   const auto settled = co_await mailbox_.ack(box, std::move(disposals));
-  // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
+  // Log a lock that was broken or contended, even after a success.
   if (!settled.detail.empty() && settle_detail_ != settled.detail)
     services_.telemetry.emit(Event::inbox_lock_foreign,
                              {{"team", context_.name}, {"inbox", box}, {"reason", settled.detail}});
@@ -169,7 +170,7 @@ asio::awaitable<void> LeadBoxes::set_torn_aside(const Batch& batch) {
   else
     services_.telemetry.emit(Event::daemon_fault,
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
-  // The box stays as it is; what stands complete before the damage is taken in. Nothing in it is consumed.
+  // The damaged inbox stays as it is. Complete entries before the damage are accepted, but nothing is consumed.
   std::vector<Ack> not_settled;
   static_cast<void>(co_await intake_.take(context_.lead, batch, not_settled));
 }
@@ -195,7 +196,7 @@ void LeadBoxes::report(BoxState now, const std::string& detail) {
   context_.changed(only(Area::teams));
 }
 
-/// What is said of a box that can be read.
+/// Logs the worry about a readable inbox.
 void LeadBoxes::tell_worry(const std::string& detail) {
   if (detail.empty()) return;
   services_.telemetry.emit(Event::daemon_warning,

@@ -1,5 +1,5 @@
-// The boxes that are read for the lead: its own, its aliases, what came from other hosts, and in passing those of
-// workers. What is new in one is taken in, committed, and only then consumed.
+// Reads the inboxes for the lead: its own, its aliases, messages from other hosts, and, in passing, those of workers.
+// New messages are accepted, committed, and only then consumed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace inbox_poller::poller {
 
-/// How the lead's inbox looked at the last poll, for `status` and the log.
+/// State of the lead's inbox at the last poll, for `status` and the log.
 struct InboxReport {
   std::string state = "not polled yet";  // ok, missing, empty, torn, not_regular, too_large, locked, fault
   std::string detail;
@@ -25,34 +25,34 @@ struct InboxReport {
 
 class LeadBoxes {
  public:
-  /// `chat` is raised for whoever hands over what was taken in.
+  /// `chat` is raised when accepted messages may be delivered.
   LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts, StandingKeeper& standing,
             Signal& chat);
 
-  /// All boxes of the mailbox, or why it cannot tell.
+  /// All inboxes of the mailbox, or the error of listing them.
   using Boxes = Result<std::span<const News>>;
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_aliases(Boxes);
-  /// What came for the lead from other hosts.
+  /// Accepts messages for the lead from other hosts.
   boost::asio::awaitable<void> look_at_letters(ClusterMember&);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
 
-  /// To be called before the boxes are looked at: whoever became another reader is shown everything again.
+  /// Call before the inboxes are read. After a change of the reader, all unread messages are read again.
   void follow_standing();
-  /// The lead's inbox is read at the next poll although it does not change: something was left undone.
+  /// Makes the next poll read the lead's inbox even if it is unchanged, because work was left undone.
   void read_again() { read_under_.reset(); }
   [[nodiscard]] bool must_read() const { return read_under_ != standing_.times_stood(); }
-  /// The whole of the lead's inbox was in view at the last look.
+  /// True when the last scan saw the whole inbox of the lead.
   [[nodiscard]] bool has_all() const { return report_.state == to_string(BoxState::open) && !must_read(); }
   [[nodiscard]] const InboxReport& report() const { return report_; }
 
  private:
   Intake& intake_of(const std::string& box, handlers::Place);
-  /// As whom we read the lead's inbox.
+  /// Access with which the lead's inbox is read.
   [[nodiscard]] Access reader() const;
-  /// All that is new in a box of the lead's. False when something was left undone.
+  /// Accepts all new messages of one of the lead's inboxes. False when work was left undone.
   boost::asio::awaitable<bool> take_in(std::string box, Intake& intake);
-  /// How the lead's inbox looks at the beginning of a look. False when the look ends here.
+  /// Records the state of the lead's inbox at the start of a scan. False when the scan ends here.
   boost::asio::awaitable<bool> begin_look(const Batch&);
   boost::asio::awaitable<bool> ack(std::string box, std::vector<Ack>);
   boost::asio::awaitable<void> set_torn_aside(const Batch&);
@@ -66,11 +66,11 @@ class LeadBoxes {
   StandingKeeper& standing_;
   Signal& chat_;
   Intake intake_;
-  Intake between_;  // what others write to each other, where all of it is watched
-  std::map<std::string, Intake> others_;  // aliases, and what came from other hosts
-  std::optional<std::uint64_t> read_under_;  // times_stood() as all of the lead's inbox was read; none: it was not
-  std::uint64_t changed_ = 0;                // times_changed() that was followed
-  std::string lead_;  // whose inbox it was that we looked at
+  Intake between_;  // messages between other members, where all of them are watched
+  std::map<std::string, Intake> others_;  // aliases, and messages from other hosts
+  std::optional<std::uint64_t> read_under_;  // times_stood() at the last full read of the lead's inbox; empty: not read
+  std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()
+  std::string lead_;  // owner of the inbox that was read last
   std::string settle_detail_;
   InboxReport report_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_handed_over = 5000;
 
-/// As the relay names the ask that an answer is for.
+/// Names the request of an answer as the relay does.
 std::string name_at_hosts(const handlers::Ask& ask) { return schema::inbox_name(ask.asker) + "/" + ask.request_id; }
 
 }  // namespace
@@ -55,7 +55,8 @@ void LeadershipTransfer::run_due() {
   const bool is_followed = !state.leader.empty() && state.leader != state.settings.host && !state.leading();
   if (!is_followed || context_.standing.stance != handlers::EffectiveRole::standby) return;
   const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
-  const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // somebody gave one back meanwhile
+  const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
+                                                                                 // message meanwhile
   if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
   const auto left = context_.ledger.deliveries().queued_count(context_.name);
   left_ = left ? *left : 0;
@@ -83,7 +84,8 @@ Status LeadershipTransfer::hand_over_chat(Tx& tx) {
   std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
   for (const auto& row : rows) {
-    if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // a word of our own
+    if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // written by the daemon
+                                                                                          // itself
     ids.push_back(row.id);
     tx.log(Event::delivery_expired, {{"team", context_.name},
                                      {"message_key", row.key.value},

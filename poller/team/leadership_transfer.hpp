@@ -1,6 +1,6 @@
-// A host that led and does not any more: what it had taken for the lead and not settled goes to the host that leads. What
-// came from other hosts they send there themselves; what its own workers wrote is put on the way like any mail of theirs.
-// Source: docs/adr/0044-hosts.md.
+// Hands over unfinished messages for the lead after this host has lost leadership. Messages of its own workers are sent
+// to the leading host like any other mail. Other hosts send their messages there themselves. Source:
+// docs/adr/0044-hosts.md.
 #pragma once
 
 #include "poller/hosts/cluster_member.hpp"
@@ -12,9 +12,9 @@ class LeadershipTransfer {
  public:
   LeadershipTransfer(TeamState& context, ClusterMember& hosts, Asks& asks);
 
-  /// To be called at each poll; does something while another host leads.
+  /// Hands messages over while another host leads. Call at each poll.
   void run_due();
-  /// Chat of this host's workers waits here to be handed over: what they write now would overtake it.
+  /// True while chat of this host's workers waits to be handed over. Newer messages must not overtake it.
   [[nodiscard]] bool owes_chat() const;
 
  private:
@@ -26,9 +26,9 @@ class LeadershipTransfer {
   TeamState& context_;
   ClusterMember& hosts_;
   Asks& asks_;
-  std::string to_;       // who led when all was handed over, and under which epoch
+  std::string to_;       // leader and epoch for which everything was handed over
   std::int64_t epoch_ = 0;
-  long long left_ = 0;   // words of our own, which wait here
+  long long left_ = 0;   // messages written by the daemon itself, which stay here
 };
 
 }  // namespace inbox_poller::poller

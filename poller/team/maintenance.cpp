@@ -15,7 +15,7 @@ constexpr std::chrono::minutes compact_every{1};
 constexpr std::chrono::seconds when_busy{10};
 constexpr milliseconds shortest_wait = std::chrono::seconds(1);
 constexpr milliseconds longest_wait = std::chrono::minutes(15);
-constexpr std::size_t entries_at_once = 256;  // then others get their turn
+constexpr std::size_t entries_at_once = 256;  // then other coroutines run
 
 }  // namespace
 
@@ -47,7 +47,7 @@ asio::awaitable<bool> Maintenance::compact(std::function<bool()> may_write) {
   const auto trimmed = co_await mailbox_.trim(context_.lead, std::move(chosen));
   switch (trimmed.put) {
     case WriteStatus::busy: compact_from_ = now + when_busy; break;
-    case WriteStatus::unchanged:  // not enough is old enough; by then more of it is
+    case WriteStatus::unchanged:  // too few entries are old enough yet
       compact_from_ = now + std::clamp<milliseconds>(context_.config.compaction.after / 4, shortest_wait, longest_wait);
       break;
     case WriteStatus::gone: break;
@@ -71,7 +71,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std
                                                                               std::uint64_t bytes,
                                                                               const std::function<bool()>& may_write,
                                                                               Rows& rows) {
-  OpenIds open;  // asks and shutdowns that wait for something
+  OpenIds open;  // open requests and shutdowns
   for (const auto& ask : asks_.open()) open.emplace_back(ask.asker, ask.request_id);
   for (const auto& shutdown : shutdowns_.open()) open.emplace_back(shutdown.member, shutdown.request_id);
   std::vector<handlers::InboxItem> items;
@@ -103,7 +103,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std
 
 Result<std::optional<handlers::ArchivedEntry>> Maintenance::archived(const schema::MessageKey& key,
                                                                       const OpenIds& open) const {
-  const auto found = context_.ledger.messages().find(key);  // its checksum included
+  const auto found = context_.ledger.messages().find(key);  // including its checksum
   if (!found) return found.error();
   if (!*found) return std::optional<handlers::ArchivedEntry>();
   const MessageRow& row = **found;

@@ -1,5 +1,5 @@
-// What keeps one team small when nothing else is to do: old rows leave the ledger, and read entries that the ledger
-// has leave the lead's inbox. Called within a poll, after a reading that left nothing undone. Source:
+// Keeps one team small when there is nothing else to do. Old rows leave the ledger, and recorded read entries leave the
+// lead's inbox. Called within a poll, after a scan that left nothing undone. Source:
 // docs/adr/0014-compaction-of-the-leads-inbox.md.
 #pragma once
 
@@ -27,37 +27,37 @@ class Maintenance {
                boost::asio::any_io_executor executor)
       : context_(context), mailbox_(mailbox), asks_(asks), shutdowns_(shutdowns), executor_(std::move(executor)) {}
 
-  /// What the last look at the lead's inbox found, after it was taken in.
+  /// Stores the size of the lead's inbox at the last scan, after its messages were accepted.
   void saw(const BoxSize& size) { size_ = size; }
 
   /// Deletes finished rows that are older than `limits.retention`, once an hour.
   void prune_now_and_then();
 
-  /// True when it is worth while to take read entries out of the lead's inbox; at most once a minute.
+  /// True when removing read entries from the lead's inbox is worthwhile; at most once a minute.
   [[nodiscard]] bool is_compaction_due() const;
-  /// Takes out of it what may leave it. `may_write` is asked again right before. True when the inbox was looked at: what
-  /// came into it meanwhile has not been taken in.
+  /// Removes read entries that may leave the lead's inbox. `may_write` is called again right before the write. True
+  /// when the inbox was read; entries that arrived meanwhile have not been accepted.
   boost::asio::awaitable<bool> compact(std::function<bool()> may_write);
 
-  /// Since the start, for `status`.
+  /// Counters since the start, for `status`.
   struct Compacted {
     std::size_t entries = 0;
-    EpochMs last_ms = 0;  // 0: never
+    EpochMs last_ms = 0;  // wall clock; 0: never
   };
   [[nodiscard]] const Compacted& compacted() const { return compacted_; }
 
  private:
-  /// What the ledger has of read entries, by key.
+  /// Ledger data of read entries, by key.
   using Rows = std::unordered_map<std::string, handlers::ArchivedEntry>;
 
-  /// The indexes of what may leave. `rows` are those of the attempts before, a moment ago: what was not owed then is
-  /// not owed now. Nothing when the ledger cannot be read, or we may not write any more.
+  /// Returns the indexes of the entries that may leave. `rows` come from the attempts a moment ago; an entry without
+  /// pending work then has none now. Empty when the ledger cannot be read or writing is not allowed any more.
   boost::asio::awaitable<std::optional<std::vector<std::size_t>>> choose(std::span<const Item>, std::uint64_t bytes,
                                                                          const std::function<bool()>& may_write,
                                                                          Rows& rows);
-  using OpenIds = std::vector<std::pair<std::string, std::string>>;  // a member's name and its id
+  using OpenIds = std::vector<std::pair<std::string, std::string>>;  // a member's name and its request id
   Result<std::optional<handlers::ArchivedEntry>> archived(const schema::MessageKey& key, const OpenIds& open) const;
-  /// The same problem is told once.
+  /// Logs a problem once.
   void tell(const std::string& problem);
 
   TeamState& context_;
@@ -67,7 +67,7 @@ class Maintenance {
   boost::asio::any_io_executor executor_;
   BoxSize size_;
   Every prune_{std::chrono::hours(1)};
-  SteadyTime compact_from_{};  // not before
+  SteadyTime compact_from_{};  // steady clock; no compaction before
   std::string problem_;
   Compacted compacted_;
 };

@@ -15,12 +15,12 @@ using handlers::Ask;
 constexpr std::size_t most_errands = 1000;
 constexpr int most_tries = 3;
 
-/// How the lines that AskNotice leaves begin.
+/// Prefix of the history lines that AskNotice writes.
 std::string about_of(const handlers::AskName& name) {
   return "from=" + name.asker + "  type=" + std::string(handlers::to_string(name.kind));
 }
 
-/// By the lines that AskNotice leaves.
+/// Reads from the lines of AskNotice which notifications were made.
 Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
   TRY(const auto history, ledger.history().of_request(team, name.request_id));
   handlers::Told told;
@@ -53,7 +53,7 @@ class AskNotice final : public Errand {
   }
 
   Status told() override {
-    static_cast<void>(record(Event::person_notified, ""));  // or a restart tells once more
+    static_cast<void>(record(Event::person_notified, ""));  // on failure a restart notifies once more
     return Done{};
   }
 
@@ -79,7 +79,7 @@ class AskNotice final : public Errand {
   TeamState& context_;
   handlers::AskName name_;
   bool of_decision_;
-  Ask ask_;  // as the program reads it
+  Ask ask_;  // as last read by the program
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ class AskNotice final : public Errand {
 Status Notifier::restore() {
   if (context_.config.person.notify.empty()) return Done{};
   TRY(auto decisions, context_.recent_decisions());
-  std::reverse(decisions.begin(), decisions.end());  // the oldest first
+  std::reverse(decisions.begin(), decisions.end());  // oldest first
   for (const auto& [team, request] : decisions) {
     TRY(const auto told, told_of(context_.ledger, team, name_of(request)));
     if (handlers::is_to_be_told(request, told, true)) note(request, true);

@@ -1,5 +1,5 @@
-// Tells a person of asks by an errand to the configured program (person.notify): once when an ask opens, once when one
-// that was told of is decided. What was told is in the ask's history, so a restart tells nothing twice.
+// Notifies a person of approval requests through the configured program (person.notify): once when a request opens,
+// once when it is decided. The history records each notification, so a restart repeats none.
 #pragma once
 
 #include "poller/context/team_state.hpp"
@@ -12,10 +12,11 @@ class Notifier {
   explicit Notifier(TeamState& context)
       : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::same) {}
 
-  /// Picks up decisions of the last day of which a person, told of the ask, has not heard.
+  /// Loads the decisions of the last day that still need a notification, because the person was notified of the
+  /// request. Errors: ledger.*.
   Status restore();
 
-  /// To be told when its turn comes. False when it cannot be noted now (no program, or too many wait): ask again later.
+  /// Queues a notification of the request. False when it cannot be queued now (no program, or queue full); retry later.
   bool asked(const handlers::Ask& ask) { return note(ask, false); }
   void decided(const handlers::Ask& ask) { note(ask, true); }
   Errands& errands() { return errands_; }

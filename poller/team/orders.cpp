@@ -22,7 +22,7 @@ Status Orders::restore() {
 
 Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& members, config::PermissionMode mode,
                                                const std::string& by) {
-  for (const auto& member : members)  // all or none: the refusal comes before anything is begun
+  for (const auto& member : members)  // all or none: reject before anything is started
     TRY(mode_letter(member, mode, "", by));
   std::vector<OrderRow> sent;
   TRY(commit([&](Tx& tx) -> Status {
@@ -80,7 +80,7 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
     return Error{"rule.unknown", "this session has no rule \"" + rule +
                                      "\"; `inbox-poller rules` shows those it has, and rules that stand in " +
                                      context_.config.source + " are taken back there"};
-  // The one that workers were told of first: it is what the caller has to tell about.
+  // Put the rule first that was sent to workers, because the caller must report about it.
   std::stable_partition(found.begin(), found.end(), [](const SessionRule& one) { return one.kind == "team"; });
   TRY(context_.commit([&](Tx& tx) {
     for (const auto& one : found) {
@@ -94,7 +94,8 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
 }
 
 void Orders::run_due() {
-  // A fault is reported by the commit and tried again next tick. Adoption first: what is sent then supersedes the rest.
+  // The commit reports a fault, and the next tick retries. Applied settings come first, because new ones supersede the
+  // rest.
   if (const auto changes = seen(); !changes.empty())
     static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));
   if (const auto letters = lacking(); !letters.empty())
@@ -185,7 +186,7 @@ std::vector<Orders::Letter> Orders::lacking() const {
   for (const auto& owed : handlers::owed_orders(given, shared, context_.view())) {
     auto letter = owed.mode ? mode_letter(owed.member, *owed.mode, owed.origin, "config")
                             : rule_letter(owed.member, rules[owed.rule]);
-    // Neither can be refused here: the configuration was checked against its ceiling, the rule when it was given.
+    // Neither can be rejected here: the configuration was checked against its ceiling, the rule when it was added.
     if (letter) letters.push_back(*std::move(letter));
   }
   return letters;
@@ -229,7 +230,7 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx)
         superseded.push_back({older, "superseded"});
     TRY(change(superseded, tx));
     TRY(const auto added, tx.ledger.orders().add(row));
-    if (!added) continue;  // had it already
+    if (!added) continue;  // already known
     tx.post({entry}, "", batch);
     tx.log(Event::order_sent, {{"team", context_.name},
                                {"message_key", entry.key.value},

@@ -1,6 +1,6 @@
-// What the workers of one team are told of the lead side's own accord: modes and permission rules, each once to each
-// worker, also to those who join later. Whether a mode was taken over is read from the roster. Invariant: what was sent
-// to whom is in the ledger, in the transaction that sends it, so that nothing is sent twice, whenever we are killed.
+// Settings that the lead side sends to the workers of one team: modes and permission rules. Each goes once to each
+// worker, including workers that join later. The roster shows if a mode was applied. Invariant: the transaction that
+// sends a setting also records its recipients, so a crash sends nothing twice.
 #pragma once
 
 #include <string>
@@ -23,28 +23,28 @@ class Orders {
 
   struct Allowed {
     SessionRule rule;
-    std::vector<std::string> told;  // members it was sent to
-    bool is_new = true;             // false: the session had it already, nothing was done
-    std::string not_told;           // as why_not_told()
+    std::vector<std::string> told;  // members that the rule was sent to
+    bool is_new = true;             // false: the session already had the rule, nothing was done
+    std::string not_told;           // the reason, as why_not_told()
   };
   enum class Audience { us, workers };
-  /// Makes the rule hold for the session and, unless it is for us alone (another lead speaks to the workers) or
-  /// why_not_told() speaks against it, sends it to every worker. Errors: "rule.…".
+  /// Adds a rule to the session and sends it to every worker. It is not sent if `Audience` limits it to the daemon
+  /// (another lead talks to the workers) or why_not_told() gives a reason. Errors: "rule.…".
   Result<Allowed> allow(const std::string& rule, const std::string& directory, const std::string& by, Audience);
-  /// Takes a session rule back on our side, whoever gave it; workers that took it over keep it until their sessions
+  /// Removes a session rule on our side, whoever added it. Workers that applied the rule keep it until their sessions
   /// end. Error: rule.unknown.
   Result<SessionRule> revoke(const std::string& rule, const std::string& by);
 
-  /// Sends to joiners what they lack and looks who adopted what. Call once a tick, with a fresh roster.
+  /// Sends pending settings to new members and records the applied ones. Call once a tick, with a fresh roster.
   void run_due();
 
   [[nodiscard]] const std::vector<OrderRow>& rows() const { return rows_; }
-  /// Why no worker may hear of this rule of the team: "the deny rule …", which shares calls with it, and of which a
-  /// worker that took the rule over would never ask us again (adr 28). Empty: it may be told.
+  /// Returns the reason why no worker may receive this rule: "the deny rule …", which shares calls with it. A worker
+  /// that applied the rule would never ask us about those calls again (adr 28). Empty when it may be sent.
   [[nodiscard]] std::string why_not_told(const std::string& rule) const;
-  /// The workers of now that were sent this rule.
+  /// Present workers that this rule was sent to.
   [[nodiscard]] std::vector<std::string> told(long long rule_id) const;
-  /// Modes that were sent to workers of now and that the roster does not show.
+  /// Modes that were sent to present workers and that the roster does not show.
   [[nodiscard]] std::vector<OrderRow> not_adopted() const;
 
  private:
@@ -68,7 +68,7 @@ class Orders {
 
   Status send(const std::vector<Letter>&, long long batch, Tx&);
   Status change(const std::vector<Change>&, Tx&);
-  /// context_.commit(), and rows_ as the ledger has them after it.
+  /// Commits with context_.commit() and reloads rows_ from the ledger.
   Status commit(const Work& work);
 
   TeamState& context_;

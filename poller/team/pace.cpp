@@ -11,11 +11,11 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-// From one hinted poll to the next: half as much again as the last one took. A burst is a few big polls, a flood of
-// hints no busy loop, and what is written during a poll does not wait for long behind it.
+// Pause between hinted polls: half of the last poll's time again. A burst then causes a few big polls, a flood of hints
+// no busy loop. Entries written during a poll do not wait long.
 constexpr std::chrono::milliseconds shortest_hinted_interval{1};
 constexpr std::chrono::milliseconds longest_hinted_interval{50};
-constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
+constexpr std::chrono::minutes all_at_first{1};  // every inbox at every poll, until hints were seen to arrive
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// When a team's next poll begins, and how much of it is due. The interval alone finds everything; hints only make it
-// find things sooner. Source: docs/adr/0016-a-watch-is-a-hint.md.
+// Decides when a team's next poll starts and how much it covers. The interval alone finds every change; hints only find
+// it earlier. Source: docs/adr/0016-a-watch-is-a-hint.md.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,31 +18,30 @@ class Pace {
   Pace(boost::asio::any_io_executor executor, const Clock& clock)
       : clock_(clock), timer_(std::move(executor)), began_(clock.steady()) {}
 
-  /// Waits for the interval, or until somebody pokes or hints.
+  /// Waits for the interval, or until wake() or hint() is called.
   boost::asio::awaitable<void> wait(config::Duration interval);
-  /// Something is to be done now (a person answered, the lead went idle): do not wait for the interval.
+  /// Ends the wait at once, because work is due (a person answered, the lead became idle).
   void wake();
-  /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds
-  /// apart.
+  /// Schedules an early poll, because an inbox may have changed. Polls stay a few milliseconds apart, however many
+  /// hints arrive.
   void hint();
-  /// Whether hint() is called for every change, as far as anybody knows.
+  /// Sets if hint() is believed to be called for every change.
   void hears_changes(bool hears) { hears_changes_ = hears; }
 
-  /// Once at the beginning of a poll: whether it looks at every box, and not only at some of them in turn.
+  /// True when this poll reads every inbox, not just some in turn. Call once at the start of a poll.
   [[nodiscard]] bool takes_all_boxes();
-  /// Whether a poll has to be a whole one, because the last of them is some seconds old. `rests`: nothing else speaks
-  /// for one.
+  /// True when a full poll is due, because the last one is some seconds old. `rests`: there is no other reason for one.
   [[nodiscard]] bool is_whole(bool rests);
 
  private:
   const Clock& clock_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
+  boost::asio::steady_timer::time_point polled_at_;  // when the present or the last poll started
   SteadyTime began_;
-  Every whole_{std::chrono::seconds(5)};  // where nothing changes but the time
+  Every whole_{std::chrono::seconds(5)};  // interval of full polls while nothing but the time changes
   bool is_poked_ = false;
   bool is_hinted_ = false;
-  bool is_stirred_ = true;  // poked or hinted since the last poll began
+  bool is_stirred_ = true;  // woken or hinted since the last poll started
   bool hears_changes_ = false;
 };
 

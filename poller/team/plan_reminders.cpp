@@ -20,7 +20,7 @@ void PlanReminders::run_due() {
 bool PlanReminders::remind_due() {
   const auto now = context_.clock.wall_ms();
   const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
-  if (!decisions) return false;  // a failing ledger is told elsewhere
+  if (!decisions) return false;  // a failing ledger is reported elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);
     if (due != 0 && now >= due && context_.roster.find(request.asker) != nullptr && is_silent(request)) remind(request);

@@ -1,5 +1,5 @@
-// Workers whose approved plan came to nothing: each is reminded once, in words. Nothing is kept in memory but when it
-// was looked last: what was decided, what was written and what the worker said since stands in the ledger.
+// Reminds each worker once, by a text, if nothing followed the approval of its plan. Memory holds only the time of the
+// last check. The ledger has the decision, the messages sent and the worker's messages since.
 #pragma once
 
 #include "poller/context/team_state.hpp"
@@ -12,19 +12,19 @@ class PlanReminders {
  public:
   explicit PlanReminders(TeamState& context) : context_(context) {}
 
-  /// Reminds who is due. Call once a tick.
+  /// Sends the reminders that are due. Call once a tick.
   void run_due();
 
  private:
   /// True when nothing was decided lately.
   bool remind_due();
-  /// True when it has taken the approval and said nothing since.
+  /// True when the worker has read the approval and sent nothing since.
   [[nodiscard]] bool is_silent(const handlers::Ask& approved) const;
   void remind(const handlers::Ask& approved);
 
   TeamState& context_;
   Every look_{std::chrono::seconds(5)};
-  FoundEmpty none_decided_;  // lately
+  FoundEmpty none_decided_;  // in the recent past
 };
 
 }  // namespace inbox_poller::poller

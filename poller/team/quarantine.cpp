@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::size_t most_copies = 32;  // of one inbox
+constexpr std::size_t most_copies = 32;  // per inbox
 constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The folder for files that could not be read: a copy of the bytes, never the only one, the original stays where it is.
-// Single entries that were refused or bad are rows of the ledger.
+// Folder for copies of files that could not be read. The original stays in place. Rejected or malformed single entries
+// are rows of the ledger.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace inbox_poller::poller {
 
 class Quarantine {
  public:
-  /// `folder` is made (0700) when the first copy is kept.
+  /// The folder is created (mode 0700) with the first copy.
   Quarantine(FileSystem& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
-  /// Keeps a copy; the same bytes of the same inbox are kept once. Returns the copy's path. Of one inbox no more than
-  /// 32 copies and 256 MiB are kept, so that nobody fills the disk with ever new damage: "quarantine.full".
+  /// Stores a copy and returns its path; equal bytes of one inbox are stored once. The limit per inbox is 32 copies and
+  /// 256 MiB, so that repeated damage cannot fill the disk. Error: "quarantine.full".
   Result<std::string> keep(std::string_view team, std::string_view inbox, std::string_view bytes);
 
   struct Copy {
@@ -26,7 +26,7 @@ class Quarantine {
     std::uint64_t size = 0;
     EpochMs modified_ms = 0;
   };
-  /// All copies, sorted by path; none when there is no folder yet.
+  /// Lists all copies, sorted by path; empty when the folder does not exist.
   Result<std::vector<Copy>> list();
 
  private:

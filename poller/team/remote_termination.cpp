@@ -22,7 +22,7 @@ bool asks_to_end(const HostMailRow& row) { return row.type == schema::ShutdownRe
 RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& hosts, Shutdowns& shutdowns)
     : context_(context), hosts_(hosts), shutdowns_(shutdowns) {
   shutdowns_.elsewhere = [this](const handlers::Shutdown& shutdown) { return told_of(shutdown); };
-  // A worker that reads it may be gone a moment later, and its pane somebody else's.
+  // A worker that reads the request may end a moment later, and its pane may get another owner.
   hosts_.file_when([this](const HostMailRow& row) {
     if (!asks_to_end(row) || context_.roster.find(row.inbox) == nullptr) return true;
     const auto known = context_.ledger.shutdowns().find(context_.name, row.request_id);

@@ -1,6 +1,6 @@
-// Ends of workers in a team on several hosts: the host that leads asks and says who is to end, the host where a worker
-// lives records where, ends it, and tells how far it is. Both tell all of it again with every beat, so nothing of it can
-// get lost. Source: docs/adr/0050-ends-on-other-hosts.md.
+// Ends workers of a team on several hosts. The leading host asks the worker and orders its end. The worker's host
+// records the worker's processes, ends them and reports its progress. Both repeat everything with every heartbeat, so
+// nothing gets lost. Source: docs/adr/0050-ends-on-other-hosts.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +14,8 @@ class RemoteTermination {
  public:
   RemoteTermination(TeamState& context, ClusterMember& hosts, Shutdowns& shutdowns);
 
-  /// Takes up what arrived and tells what is so. Call once a tick, before mail is put into boxes here.
+  /// Applies received orders and reports, and publishes the present state. Call once a tick, before messages are
+  /// written into inboxes here.
   boost::asio::awaitable<void> run_due();
 
  private:

@@ -5,7 +5,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::chrono::seconds keep_every{1};  // every turn's end of every worker changes the file
+constexpr std::chrono::seconds keep_every{1};  // every end of a worker's turn changes the file
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Status RosterKeeper::restore() {
 }
 
 RosterKeeper::Seen RosterKeeper::look() {
-  if (is_adopted_ && !members_.roster_changed()) return Seen::as_before;  // and it is kept
+  if (is_adopted_ && !members_.roster_changed()) return Seen::as_before;  // and the copy is stored
   auto roster = members_.roster();
   is_adopted_ = false;
   if (roster) {
@@ -44,9 +44,9 @@ void RosterKeeper::keep(const RosterCopy& copy) {
   const auto hash = std::hash<std::string_view>{}(copy.bytes) ^ copy.file;
   if (kept_ == hash) return;
   const auto now = context_.clock.steady();
-  is_adopted_ = false;  // until it is kept it is read at every poll, and this comes again
+  is_adopted_ = false;  // read again at every poll until it is stored
   if (kept_ && !copy.bytes.empty() && now - kept_since_ < keep_every) return;
-  static_cast<void>(context_.commit([&](Tx& tx) {  // or with the next look
+  static_cast<void>(context_.commit([&](Tx& tx) {  // on failure the next scan retries
     tx.keep(tx.ledger.rosters().put(context_.name, {copy.bytes, copy.file, context_.clock.wall_ms()}));
     tx.then([&] {
       kept_ = hash;

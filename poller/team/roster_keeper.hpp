@@ -1,4 +1,4 @@
-// The team's roster: read where it has changed, adopted, and kept, because clients may leave its file empty.
+// Reads the team's roster when it has changed, applies it, and keeps a copy, because clients may leave its file empty.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace inbox_poller::poller {
 
-/// How the roster looked at the last poll, for `status`.
+/// State of the roster at the last poll, for `status`.
 struct RosterReport {
   std::string state = "not read yet";  // ok, empty, unreadable
   std::string detail;
@@ -20,37 +20,38 @@ class RosterKeeper {
  public:
   RosterKeeper(TeamState& context, RosterStore& members) : context_(context), members_(members) {}
 
-  /// What the last process saw is known to the members' files, too.
+  /// Gives the roster that the last process saw to the members' files. Errors: ledger.*.
   Status restore();
 
   enum class Seen {
     as_before,
-    anew,        // read and adopted; also when what was kept serves instead of a lost one
-    no_team,     // the folder is none (any more)
-    unreadable,  // and nobody to answer to yet
+    anew,        // read and applied; also when the kept copy replaces a lost one
+    no_team,     // the folder is not a team (any more)
+    unreadable,  // and no known member yet
   };
   Seen look();
-  /// Adopts it once more, although it does not change: the configuration has.
+  /// Applies the roster again at the next read, because the configuration has changed.
   void read_again() { is_adopted_ = false; }
-  /// Puts back what was last seen, where the file holds nothing. `leaving`: without them. Only for the team's only leader.
+  /// Writes the last seen roster into an empty file, without the members in `leaving`. Call only when this host is the
+  /// team's only leader.
   void mend(const std::vector<std::string>& leaving);
 
   [[nodiscard]] const RosterReport& report() const { return report_; }
 
  private:
-  /// What was read last is in the ledger, or will be within a second: for the next process.
+  /// Stores the last read roster in the ledger, for the next process; within a second at the latest.
   void keep(const RosterCopy&);
-  /// The file holds nothing: the team is served by what was last seen in it.
+  /// Serves the team from the last seen roster, because the file is empty.
   Seen do_without();
 
   TeamState& context_;
   RosterStore& members_;
   RosterReport report_;
-  std::string problem_;               // that was told
-  std::optional<std::size_t> kept_;   // a hash of what the ledger has
+  std::string problem_;               // the last logged one
+  std::optional<std::size_t> kept_;   // hash of the roster in the ledger
   SteadyTime kept_since_;
   bool has_roster_ = false;
-  bool is_adopted_ = false;  // what the members' files read last
+  bool is_adopted_ = false;  // true once the members' files know the last read roster
 };
 
 }  // namespace inbox_poller::poller

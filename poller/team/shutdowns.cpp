@@ -22,11 +22,11 @@ using handlers::ShutdownStep;
 using handlers::WorkerPlace;
 
 constexpr int steps_at_once = 8;
-/// So often is looked what descends from a worker that is to end: what begins and is orphaned between two looks is not
-/// known to be its own.
+/// Interval between scans for descendants of a worker that is to end. A process that starts and is orphaned between two
+/// scans is not recognized.
 constexpr std::chrono::seconds family_every{1};
 
-/// What the host of a worker says of its end.
+/// Records the report of the worker's host about its end.
 void told_by(const Shutdowns::Elsewhere& there, ShutdownEvent event, Shutdown& shutdown) {
   if (event == ShutdownEvent::time_passes && shutdown.state == ShutdownState::timed_out && !there.ended)
     shutdown.detail = "host " + there.host + ", where it lives, did not tell that it ended";
@@ -54,7 +54,7 @@ Fields fields_of(const TeamState& context, const Shutdown& shutdown) {
   return {{"team", context.name}, {"request_id", shutdown.request_id}, {"from", shutdown.member}};
 }
 
-/// What stands in the way of a file operation, the kind as its code; nothing when it has done what it should.
+/// Returns the obstacle of a file operation with its kind as the code; empty after a success.
 std::optional<Error> hindrance(const std::string& what, const WriteReceipt& result) {
   const auto told = [&](const std::string& why) {
     return Error{what + " " + why, what + " " + why + (result.detail.empty() ? "" : ": " + result.detail)};
@@ -62,7 +62,7 @@ std::optional<Error> hindrance(const std::string& what, const WriteReceipt& resu
   switch (result.put) {
     case WriteStatus::done:
     case WriteStatus::unchanged:
-    case WriteStatus::gone: return std::nullopt;  // also what nobody can read: it ends nobody
+    case WriteStatus::gone: return std::nullopt;  // an unreadable message ends no worker
     case WriteStatus::busy: return told("is in use by somebody else");
     case WriteStatus::blocked: return told("is blocked by something that is not ours to remove");
     case WriteStatus::refused: return told("is not a file we may change");
@@ -80,13 +80,14 @@ Status Shutdowns::restore() {
   TRY(auto rows, context_.ledger.shutdowns().open(context_.name));
   const auto now = context_.clock.wall_ms();
   for (auto& row : rows) {
-    // Begun in the future: the clock was put back while we were down. Nothing lasts longer for that.
+    // A start in the future means that the clock was set back while the daemon was down. That must not extend any
+    // limit.
     if (const auto ahead = row.changed_ms - now; ahead > 0) {
       for (auto* moment :
            {&row.changed_ms, &row.nudge_ms, &row.nudged_ms, &row.force_ms, &row.timeout_ms, &row.term_ms, &row.kill_ms})
         if (*moment != 0) *moment -= ahead;
     }
-    // The time in which nobody was there to close the pane does not count.
+    // Time without a daemon that could close the pane does not count.
     if (row.state == ShutdownState::process_gone) row.changed_ms = now;
     open_[row.request_id] = std::move(row);
   }
@@ -136,13 +137,13 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
                                  order.force,
                                  {}};
   if (const auto* found = context_.roster.find(order.member)) {
-    const schema::Member member = *found;  // the roster may be replaced while we wait
+    const schema::Member member = *found;  // the roster may be replaced during the wait
     handlers::Shutdown here;
     here.member = order.member;
     if (!elsewhere(here)) wanted.place = co_await place_of(member);
     if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
-  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two may have asked at once
+  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two callers may have asked at once
   auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
   if (auto* refused = std::get_if<NotTaken>(&drafted)) co_return Begun(std::move(*refused));
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
@@ -251,7 +252,7 @@ asio::awaitable<handlers::ShutdownSight> Shutdowns::look(Shutdown shutdown) {
   const bool pane_matters = shutdown.state == ShutdownState::process_gone || shutdown.place.processes.empty();
   if (shutdown.place.pane_id.empty() || !pane_matters) co_return sight;
   const auto found = co_await panes_.find(shutdown.place.pane_id);
-  // What cannot be seen counts as there: nothing is done because of an error.
+  // If tmux cannot be queried, assume the pane still exists.
   sight.pane = !found || (*found && is_same(**found, recorded_pane(shutdown)));
   co_return sight;
 }
@@ -266,9 +267,9 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
   const auto still = open_.find(id);
   if (still == open_.end()) co_return false;
   if (still->second.state != shutdown.state || still->second.force_ms != shutdown.force_ms)
-    co_return true;  // answered or hurried meanwhile: look again
+    co_return true;  // answered or sped up meanwhile: check again
   const auto seen = since_it_was_asked(shutdown);
-  if (!seen) co_return false;  // the ledger fails, and says so elsewhere
+  if (!seen) co_return false;  // a failing ledger is reported elsewhere
   const auto next = handlers::next_step(*seen, sight, context_.config.shutdown, context_.clock.wall_ms());
   switch (next.step) {
     case ShutdownStep::wait: co_return false;
@@ -284,14 +285,14 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
 
 Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   if (shutdown.state != ShutdownState::requested) return shutdown;
-  if (!context_.may(handlers::Right::shut_down)) {  // who leads reminds and forces
+  if (!context_.may(handlers::Right::shut_down)) {  // the leading host reminds and forces
     shutdown.nudge_ms = shutdown.force_ms = 0;
     return shutdown;
   }
   TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
   if (words.empty()) return shutdown;
   const auto& request = words.front();
-  if (request.state == EffectState::pending) {  // its inbox is locked, or we were away: it cannot have an answer yet
+  if (request.state == EffectState::pending) {  // the inbox is locked, or we were away: no answer is possible yet
     shutdown.nudge_ms = shutdown.force_ms = shutdown.timeout_ms = 0;
     return shutdown;
   }
@@ -311,7 +312,7 @@ asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
   const Pane pane = recorded_pane(shutdown);
   const auto closed = co_await panes_.close(pane);
   if (!closed) co_return stuck(std::move(shutdown), closed.error());
-  co_return false;  // the next look says whether it has gone
+  co_return false;  // the next check sees if it has gone
 }
 
 bool Shutdowns::keep(const Shutdown& shutdown, const Work& beside) {
@@ -320,7 +321,7 @@ bool Shutdowns::keep(const Shutdown& shutdown, const Work& beside) {
     tx.then([&] { answered(shutdown); });
     return beside(tx);
   });
-  return kept.ok();  // or nothing has changed: the same step comes again
+  return kept.ok();  // on failure the same step runs again
 }
 
 bool Shutdowns::nudge(Shutdown shutdown) {
@@ -393,7 +394,7 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
 }
 
 Status Shutdowns::drop_words(const Shutdown& shutdown) {
-  // What could not be written so far would wait for the next worker of that name, and end it.
+  // Drop unsent requests: the next worker with this name would read them and exit.
   TRY(auto rows, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
   for (const auto& row : rows) {
     if (row.state != EffectState::pending) continue;
@@ -415,10 +416,10 @@ Status Shutdowns::tell_lead(const Shutdown& shutdown, Tx& tx) {
 
 bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
   const auto& settings = context_.config.shutdown;
-  // Words of ours that it never read would end the next worker of its name.
+  // Withdraw unread requests: the next worker with this name would read them and exit.
   if (auto why = withdraw_words(shutdown)) return stuck(std::move(shutdown), *std::move(why));
   const auto* member = context_.roster.find(shutdown.member);
-  // Somebody who joined under this name after we asked is not whom we asked.
+  // A member that joined under this name after the request is another worker.
   if (member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms)
     return move(std::move(shutdown), event);
   std::string passed_over;
@@ -448,7 +449,7 @@ bool Shutdowns::stuck(Shutdown shutdown, const Error& why) {
     tx.log(Event::shutdown_stuck, std::move(fields));
   });
   if (kept) told = why.code;
-  return false;  // again with the next tick
+  return false;  // the next tick retries
 }
 
 std::vector<std::string> Shutdowns::leaving() const {

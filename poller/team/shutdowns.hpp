@@ -1,6 +1,6 @@
-// The shutdowns of one team: asks workers to end, follows each to its last trace. What to do next is decided in
-// handlers/shutdown.hpp; this carries it out and records it. Each step is looked at before it is done and recorded
-// after, so a crash at any point only repeats a look.
+// The shutdowns of one team: asks workers to end, and follows each shutdown until no process or pane is left.
+// handlers/shutdown.hpp decides the next step; this class carries it out and records it. Each step is checked before
+// and recorded after, so a crash only repeats a check.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -21,97 +21,97 @@ namespace inbox_poller::poller {
 
 class Shutdowns {
  public:
-  /// Of what another host orders: a hostile leader may invent ids.
+  /// Limit of open shutdowns ordered by another host, because a hostile leader may invent ids.
   static constexpr std::size_t most_followed = 200;
 
   Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, Panes& panes, Processes& processes);
 
-  /// Picks up every open shutdown from the ledger.
+  /// Loads every open shutdown from the ledger. Errors: ledger.*.
   Status restore();
 
   struct Order {
     std::string member;
     std::string by;
     std::string reason;
-    std::optional<config::Duration> nudge_after;  // empty: as configured; zero: none
+    std::optional<config::Duration> nudge_after;  // empty: as configured; zero: no reminder
     std::optional<config::Duration> force_after;  // empty: as configured
-    bool force = false;                           // at once, without asking it
+    bool force = false;                           // end the worker at once, without asking it
   };
-  /// Records where the worker lives, then sends the request. Not taken: member.unknown, shutdown.open (one is under
-  /// way, named in the message; with `force` or `force_after` one that waits for its answer goes on sooner),
-  /// worker.verifies (it would not obey, and `force` was not said; the message tells what that
-  /// would end), shutdown.nothing_recorded (it lives, and nothing of it is on record that may be ended). Otherwise
-  /// panes are never a reason to refuse. An error is the ledger's: the same order may be taken later.
+  /// Records the worker's processes and pane, then sends the request. Panes alone are never a reason to reject. Reasons
+  /// in NotTaken: member.unknown; shutdown.open, unless `force` or `force_after` speeds up one that waits for its
+  /// answer; worker.verifies, when the worker would not obey and `force` is not set; shutdown.nothing_recorded, when a
+  /// living worker has nothing on record that may be ended. Errors: ledger.* (the same order may succeed later).
   using Begun = std::variant<handlers::Shutdown, handlers::NotTaken>;
   boost::asio::awaitable<Result<Begun>> request(Order order);
 
-  /// A worker that lives on another host: which, and how far that is with its end.
+  /// State of a worker that lives on another host: the host, and its progress with the end.
   struct Elsewhere {
     std::string host;
     bool ended = false;
-    std::string tasks, detail;  // as that host tells
+    std::string tasks, detail;  // as that host reports them
   };
-  /// Asked of each worker; nothing for one who lives here.
+  /// Called for each worker; returns empty for a worker on this host.
   std::function<std::optional<Elsewhere>(const handlers::Shutdown&)> elsewhere = [](const auto&) { return std::nullopt; };
 
-  /// What another host, which leads, orders for a worker here.
+  /// An order of the leading host for a worker on this host.
   struct Ordered {
     std::string request_id, member, by, reason;
   };
-  /// Records it with where the worker lives, before anything is asked or ended. False when that is not on record: too
-  /// many are open, nobody here has that name, or the ledger fails.
+  /// Records the order with the worker's processes and pane, before anything is asked or ended. False when it cannot be
+  /// recorded: too many are open, no member here has that name, or the ledger fails.
   boost::asio::awaitable<bool> follow(Ordered);
-  /// The leader says that the worker agreed, or is to end without that. Why it is not ended, if it is not.
+  /// Ends a worker on the leader's word that it agreed, or that force is due. Returns the reason if the worker is not
+  /// ended.
   std::optional<handlers::NotTaken> end_now(const std::string& request_id, bool forced);
 
-  /// A worker's answer was committed: goes on from there.
+  /// Continues a shutdown after the worker's answer was committed.
   void answered(const handlers::Shutdown&);
 
-  /// Takes each open shutdown one step further, as many steps as do not have to wait. Call once a tick.
+  /// Advances each open shutdown until it has to wait. Call once a tick.
   boost::asio::awaitable<void> run_due();
 
-  /// Workers whose end was recorded since the last call.
+  /// Takes the workers whose end was recorded since the last call.
   std::vector<handlers::Shutdown> take_ended() { return std::exchange(ended_, {}); }
 
   [[nodiscard]] std::vector<handlers::Shutdown> open() const;
   [[nodiscard]] bool under_way() const { return !open_.empty() || !ended_.empty(); }
-  /// Members that have ended and whose place in the roster goes next.
+  /// Members that have ended and whose roster entries are to be removed.
   [[nodiscard]] std::vector<std::string> leaving() const;
 
  private:
-  /// Goes on sooner, or at once, without the consent of a worker that was asked and has not answered. Empty when there
-  /// is no such request, or the order says nothing of that.
+  /// Ends a worker sooner, or at once, that was asked and has not answered. Empty when there is no such request, or the
+  /// order does not ask for it.
   std::optional<Result<Begun>> hurry(const Order&);
-  /// The one that is under way for this member, as a reason.
+  /// Returns the open shutdown of this member as a reason to reject another one.
   [[nodiscard]] std::optional<handlers::NotTaken> open_for(const std::string& member) const;
-  /// Why it cannot be asked or ended like this.
+  /// Returns the reason why this worker cannot be asked or ended as ordered.
   [[nodiscard]] std::optional<handlers::NotTaken> hindered(const Order&, const handlers::WorkerPlace&);
   boost::asio::awaitable<handlers::WorkerPlace> place_of(schema::Member member);
   boost::asio::awaitable<handlers::ShutdownSight> look(handlers::Shutdown shutdown);
-  /// One step; true when another one may follow at once.
+  /// Takes one step; true when another one may follow at once.
   boost::asio::awaitable<bool> step(std::string id);
   boost::asio::awaitable<bool> close_pane(handlers::Shutdown shutdown);
   bool nudge(handlers::Shutdown);
   bool signal(handlers::Shutdown, int number);
   bool move(handlers::Shutdown, handlers::ShutdownEvent, const std::string& remark = {});
   bool remove_traces(handlers::Shutdown, handlers::ShutdownEvent);
-  /// Says what hinders a step, once for each kind (the error's code).
+  /// Logs the obstacle of a step, once per error code.
   bool stuck(handlers::Shutdown, const Error& why);
-  /// What descends from the roots, the worker and what is on record already is on record before anything is signalled
-  /// or closed: afterwards nothing leads to it. False when that could not be committed.
+  /// Records the descendants of the roots, of the worker and of recorded processes. This comes before any signal,
+  /// because afterwards nothing leads to them. False when the commit failed.
   bool record_family(handlers::Shutdown&, std::vector<ProcessRef> roots);
-  /// The same now and then.
+  /// Records the present descendants, at intervals.
   bool follow_family(handlers::Shutdown&);
-  /// Commits the shutdown and what belongs beside it; false when that failed and nothing has changed.
+  /// Commits the shutdown together with `beside`; false when that failed and nothing has changed.
   bool keep(const handlers::Shutdown&, const Work& beside);
-  /// As it stands when its times run from the moment in which the request could be read; until then none is due.
+  /// Returns a copy whose time limits start when the worker could read the request. Until then no limit is due.
   [[nodiscard]] Result<handlers::Shutdown> since_it_was_asked(handlers::Shutdown) const;
-  /// The request and its reminder are owed no longer.
+  /// Cancels the unsent request and its reminder.
   Status drop_words(const handlers::Shutdown&);
-  /// Marks them read where they stand unread; what hinders that, if anything does.
+  /// Marks unread requests in the worker's inbox as read; returns the obstacle, if any.
   std::optional<Error> withdraw_words(const handlers::Shutdown&);
   Status tell_lead(const handlers::Shutdown&, Tx&);
-  /// The leader's words to this worker that stand in its inbox here.
+  /// Keys of the leader's messages to this worker in its inbox here.
   [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
 
   TeamState& context_;
@@ -121,8 +121,8 @@ class Shutdowns {
   Processes& processes_;
   WorkerFamily family_;
   std::map<std::string, handlers::Shutdown> open_;  // by request id
-  std::map<std::string, std::string> told_;         // likewise: the kind of hindrance that was told last
-  std::map<std::string, SteadyTime> looked_;        // likewise: when its family was looked at
+  std::map<std::string, std::string> told_;         // last logged obstacle, by request id
+  std::map<std::string, SteadyTime> looked_;        // last check of the descendants, by request id
   std::vector<handlers::Shutdown> ended_;
 };
 

@@ -1,5 +1,5 @@
-// Ends of workers here that another host, which leads the team, asks for. What may be closed or signalled is recorded from
-// what is to be seen here, before the worker can read the request; the leader says only whom, and when.
+// Ends workers on this host by order of another, leading host. Processes and panes to end are recorded from local
+// observation, before the worker can read the request. The leader only names the worker and the time.
 #include <chrono>
 
 #include "handlers/whose_pane.hpp"
@@ -14,7 +14,7 @@ using handlers::Shutdown;
 using handlers::ShutdownEvent;
 using handlers::ShutdownState;
 
-/// So long its consent is waited for here; the leader gives up earlier, and says so.
+/// Limit for the worker's consent on this host; the leader gives up earlier and reports that.
 constexpr std::chrono::hours follow_for{24};
 
 }  // namespace
@@ -22,11 +22,11 @@ constexpr std::chrono::hours follow_for{24};
 asio::awaitable<bool> Shutdowns::follow(Ordered ordered) {
   const auto* found = context_.roster.find(ordered.member);
   if (found == nullptr || open_.size() >= most_followed || open_.contains(ordered.request_id)) co_return false;
-  const schema::Member member = *found;  // the roster may be replaced while we wait
+  const schema::Member member = *found;  // the roster may be replaced during the wait
   Shutdown shutdown;
   shutdown.place = co_await place_of(member);
   const auto known = context_.ledger.shutdowns().find(context_.name, ordered.request_id);
-  if (!known || *known) co_return false;  // two may have asked at once
+  if (!known || *known) co_return false;  // two orders may have arrived at once
   shutdown.request_id = ordered.request_id;
   shutdown.member = ordered.member;
   shutdown.agent_id = member.agent_id;

@@ -1,4 +1,4 @@
-// A poll: what it does, in which order, and who may do it.
+// The stages of a poll: their order, and the rights that each needs.
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -8,16 +8,16 @@
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 
-/// One step of a poll.
+/// One stage of a poll.
 struct Team::Stage {
   enum When {
-    each,     // with each poll
-    changed,  // not with a poll that rests: nothing has changed but the time
+    each,     // at every poll
+    changed,  // skipped if only the time has changed
   };
   std::string_view name;
-  std::uint32_t rights;  // one of them is needed; none: nobody is kept from it
+  std::uint32_t rights;  // one of them is needed; none: always allowed
   When when;
-  asio::awaitable<void> (*run)(Team&, const Look&);  // gives nothing to wait for where there is nothing
+  asio::awaitable<void> (*run)(Team&, const Look&);  // returns an empty Work if there is nothing to wait for
 
   [[nodiscard]] bool is_due(const Look& look, const handlers::Membership& standing) const {
     if (when == changed && look.rests) return false;
@@ -41,8 +41,8 @@ using enum handlers::Right;
 
 }  // namespace
 
-/// What the stages do. One that has nothing to wait for gives nothing to wait for: with a coroutine for each, a poll
-/// that finds nothing would cost half as much again.
+/// Functions of the stages. A stage without a wait returns an empty Work: with a coroutine for each stage, an idle poll
+/// would cost half as much again.
 struct Team::Stages {
   using Work = asio::awaitable<void>;
 
@@ -65,13 +65,13 @@ struct Team::Stages {
 
   static Work read_lead(Team& team, const Look& look) {
     if (!team.hosts_ || !team.hosts_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(look.boxes);
-    // What was taken out of the box while another host led comes back as letters, and goes first.
+    // Deliver messages handed over by the former leader before reading the inbox, to keep their order.
     team.lead_boxes_.read_again();
     return {};
   }
 
   static Work read_workers(Team& team, const Look& look) {
-    return look.boxes ? team.lead_boxes_.look_at_workers(*look.boxes) : Work();  // or the lead's inbox tells why
+    return look.boxes ? team.lead_boxes_.look_at_workers(*look.boxes) : Work();  // the lead's inbox reports the error
   }
 
   static Work run_asks(Team& team, const Look&) {
@@ -118,25 +118,26 @@ struct Team::Stages {
     return {};
   }
 
-  /// Also while another host leads: what we had decided before is owed, and the other host's word for it is refused.
+  /// Runs also while another host leads: earlier decisions must be sent, and the other host's message about them is
+  /// rejected.
   static Work carry_out(Team& team, const Look&) {
     return team.parts_.outbox.owes_nothing() ? Work() : team.parts_.outbox.run();
   }
 
-  /// What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
+  /// Raises chat() after any ledger change, because chat may wait for replies of its batch or for a decision.
   static Work tell_of_chat(Team& team, const Look&) {
     const auto now = team.services_.ledger.changes();
     if (std::exchange(team.changes_, now) != now) team.chat_.raise();
     return {};
   }
 
-  /// Only with the whole inbox in view is it known which messages may come back.
+  /// Only a scan of the whole inbox shows which messages may come back.
   static Work prune(Team& team, const Look&) {
     if (team.lead_boxes_.has_all()) team.parts_.housekeeping.prune_now_and_then();
     return {};
   }
 
-  /// Likewise which entries may go.
+  /// Only a scan of the whole inbox shows which entries may go.
   static Work compact(Team& team, const Look&) {
     const bool is_due = team.lead_boxes_.has_all() && team.standing_.is_alone() && team.parts_.housekeeping.is_compaction_due();
     return is_due && !team.retired_ ? compact_now(team) : Work();

@@ -32,7 +32,7 @@ void StandingKeeper::observe_consumers(const Batch& batch) {
   watched_.waiting = batch.size.unread;
   watched_.oldest_waiting_ms = batch.size.oldest_unread_ms;
   if (!context_.may(handlers::Right::watch_lead)) {
-    // What the ledger has was in the inbox before: a peer put an older copy of the file back.
+    // Keys that the ledger has were in the inbox before: another program restored an older copy of the file.
     const auto flipped = std::count_if(batch.signs.begin(), batch.signs.end(), [&](const ConsumerEvidence& sign) {
       if (sign.what != What::flipped) return false;
       const auto known = context_.ledger.messages().known(sign.key);
@@ -155,7 +155,7 @@ void StandingKeeper::give_way(const std::string& reason) {
 void StandingKeeper::stand(handlers::Membership standing) {
   const auto old = context_.standing.stance;
   context_.standing = std::move(standing);
-  context_.changed(all_areas);  // what is ours to answer, too
+  context_.changed(all_areas);  // our rights to answer, too
   const auto now = context_.standing.stance;
   if (handlers::reads_anew(old, now)) {
     delivery_.serve_anew();
@@ -176,7 +176,7 @@ void StandingKeeper::follow_lease(bool retired) {
   const auto stance = context_.standing.stance;
   const bool by_hosts = handlers::follows_hosts(stance);
   hosts_->want_to_lead(by_hosts && !retired);
-  if (!by_hosts) return;  // another consumer was met here
+  if (!by_hosts) return;  // another consumer was seen here
   auto standing = hosts_->standing();
   if (standing.stance != stance) return stand(std::move(standing));
   if (std::exchange(context_.standing.reason, standing.reason) != standing.reason) context_.changed(only(Area::teams));

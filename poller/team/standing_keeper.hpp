@@ -1,5 +1,5 @@
-// Whether we consume the lead's inbox alone, and what we are in the team when we do not: what another consumer, a lead's
-// living client, another host and a person make of our standing. The rules are handlers/other_consumer.hpp.
+// Determines our role in the team, and if we alone consume the lead's inbox. Other consumers, the lead's living client,
+// other hosts and a person change it. The rules are in handlers/other_consumer.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,54 +17,58 @@
 
 namespace inbox_poller::poller {
 
-/// What another consumer did with the lead's inbox since we began to watch it.
+/// Activity of another consumer in the lead's inbox since the start of the observation.
 struct Watched {
   std::uint64_t consumed = 0;
   std::uint64_t waiting = 0;
-  EpochMs oldest_waiting_ms = 0;  // when the oldest waiting one was first seen; 0: none waits
-  EpochMs longest_ms = 0;         // the longest that one waited
+  EpochMs oldest_waiting_ms = 0;  // wall clock; when the oldest waiting one was first seen; 0: none waits
+  EpochMs longest_ms = 0;         // longest wait of one
 };
 
 class StandingKeeper {
  public:
-  /// `hosts`: null where the team has one host.
+  /// `hosts` is null if the team has one host.
   StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Asks& asks, Delivery& delivery,
                  FileSystem& files, Processes& processes);
 
-  /// What the lead or somebody else did with the lead's inbox since the last look.
+  /// Evaluates the changes that the lead or another consumer made in the lead's inbox since the last scan.
   void observe_consumers(const Batch&);
-  /// There is no such inbox.
+  /// Handles a missing inbox of the lead.
   void check_lead_inbox();
-  /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
+  /// Yields to a living client that leads the team according to the roster, because it reads the lead's inbox itself.
   void check_lead_process();
-  /// Likewise one that made the team, going by the file that it keeps of its session; and what that says of its turns.
+  /// Yields to a living client that created the team according to its session file. Also follows the turns in that
+  /// file.
   void check_lead_session();
-  /// Whether the team is led from this host now. `retired`: nobody serves it any more.
+  /// Follows the leadership of this host. `retired`: the team is not served any more.
   void follow_lease(bool retired);
-  /// Back to the configured role after another consumer stopped us. A lead that lives is not heeded any more.
+  /// Restores the configured role after another consumer stopped us. From then on the present living lead is ignored.
+  /// Errors: ledger.*.
   Status resume();
-  /// Another configuration: who lives is looked at anew.
+  /// Makes the next check evaluate living clients again, because the configuration has changed.
   void forget_claim() { claim_.clear(); }
 
-  /// Nobody else reads the lead's inbox, as far as we have seen.
+  /// True when no other reader of the lead's inbox was seen.
   [[nodiscard]] bool is_alone() const;
   [[nodiscard]] const Watched& watched() const { return watched_; }
-  /// The living session of the lead, as its client tells of it; none where it is not told.
+  /// The living session of the lead, according to its client's session file; empty when unknown.
   [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return session_.live(); }
 
-  /// How often we took a standing, also the same again: the lead's inbox is then read although it does not change.
+  /// Number of times that a role was set, including the same one. The lead's inbox is then read even if it is
+  /// unchanged.
   [[nodiscard]] std::uint64_t times_stood() const { return times_stood_; }
-  /// How often we became another reader of it: then what is still unread is shown again.
+  /// Number of changes of our access to the lead's inbox. After a change, unread messages are read again.
   [[nodiscard]] std::uint64_t times_changed() const { return times_changed_; }
 
  private:
   void foreign_consumer(std::string code, std::size_t count);
-  /// Somebody else consumes the lead's inbox: does as configured.
+  /// Applies the configured reaction to another consumer of the lead's inbox.
   void give_way(const std::string& reason);
-  /// A client that leads the team lives, so it reads the lead's inbox. `who` begins a sentence and says what shows it.
+  /// Yields to a living client that leads the team and hence reads the lead's inbox. `who` begins the logged sentence
+  /// and names the evidence.
   void give_way_to_lead(std::string_view code, const std::string& who);
   void stand(handlers::Membership);
-  /// Whether a person said that we lead beside this client.
+  /// True when a person accepted that we lead beside this client.
   [[nodiscard]] bool is_accepted(const std::string& claim) const;
   [[nodiscard]] std::string inbox_path() const { return mailbox_.place_of(context_.lead); }
 
@@ -75,7 +79,7 @@ class StandingKeeper {
   Delivery& delivery_;
   Processes& processes_;
   SessionWatch session_;
-  std::string claim_;  // of a lead's client, that was heeded
+  std::string claim_;  // client of a lead that we yielded to
   std::vector<SteadyTime> signs_;
   Watched watched_;
   std::uint64_t times_stood_ = 0;

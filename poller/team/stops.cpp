@@ -40,14 +40,15 @@ asio::awaitable<void> Stops::run_due() {
 
 asio::awaitable<bool> Stops::begin(Ask granted) {
   const auto* member = context_.roster.find(granted.asker);
-  if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten misses it
-  if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // somebody new under its name
+  if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
+                                                                      // it
+  if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // a new worker under its name
   Shutdowns::Order order;
   order.member = granted.asker;
   order.by = granted.decided_by;
   order.reason = handlers::stop_reason(granted);
   const auto begun = co_await shutdowns_.request(std::move(order));
-  // One that is under way already is what was wished for; a ledger that fails may not the next time.
+  // A shutdown under way already fulfills the request; after a ledger fault retry later.
   co_return begun.ok();
 }
 

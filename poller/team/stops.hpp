@@ -1,5 +1,5 @@
-// Workers that asked to stop and were granted it: begins the shutdown of each. The grant is committed first and the
-// shutdown begun after, so a crash between the two is made good at the next start.
+// Starts the shutdown of each worker whose own shutdown request was approved. The approval is committed first. After a
+// crash between the two, the next start begins the shutdown.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,15 +15,15 @@ class Stops {
   Stops(TeamState& context, Asks& asks, Shutdowns& shutdowns)
       : context_(context), asks_(asks), shutdowns_(shutdowns) {}
 
-  /// Picks up what was granted in the last day and not begun.
+  /// Loads the approvals of the last day without a shutdown. Errors: ledger.*.
   Status restore();
 
-  /// Begins what was granted, before Shutdowns::run_due(). Call once a tick.
+  /// Starts the approved shutdowns. Call once a tick, before Shutdowns::run_due().
   boost::asio::awaitable<void> run_due();
   [[nodiscard]] bool owes() const { return !granted_.empty() || asks_.has_granted_stops(); }
 
  private:
-  /// True when there is nothing (more) to begin for it.
+  /// True when nothing is left to start for this request.
   boost::asio::awaitable<bool> begin(handlers::Ask granted);
 
   TeamState& context_;

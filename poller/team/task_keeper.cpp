@@ -8,7 +8,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::chrono::hours told_within{24};  // what was finished longer ago is old news
+constexpr std::chrono::hours told_within{24};  // tasks finished earlier are not reported
 constexpr std::size_t most_waiting = 1000;
 
 Result<bool> is_told(const TeamState& context, const std::string& id) {
@@ -27,7 +27,7 @@ class DoneTask final : public Errand {
   }
 
   Result<std::optional<boost::json::object>> due() override {
-    // What the ledger cannot say now is told: twice is better than never.
+    // Report the task if the ledger cannot tell: twice is better than never.
     if (const auto told = is_told(context_, task_.id); told && *told) return std::optional<boost::json::object>();
     return std::optional(boost::json::object{{"event", "done"}, {"team", context_.name}, {"task", task_.task}});
   }
@@ -83,7 +83,7 @@ void TaskKeeper::look_for_finished() {
   const long long day = std::chrono::nanoseconds(told_within).count();
   const long long kept = std::chrono::nanoseconds(context_.config.limits.retention).count() / 2;
   auto found = tasks_->finished(context_.clock.system_ns() - std::min(day, kept));
-  if (!found) return;  // the sweep says what is wrong
+  if (!found) return;  // the sweep reports the error
   for (FinishedTask& one : *found) {
     const auto told = is_told(context_, one.id);
     if (!told || !*told) errands_.add(std::make_unique<DoneTask>(context_, std::move(one)));

@@ -1,5 +1,5 @@
-// Keeps a team's task queue in order where its mailbox system has one: gives back what nobody holds any more, and has
-// the configured program (tasks.on_done) told of each task that was finished. What was told is in the history.
+// Maintains a team's task queue, where its mailbox backend has one. Releases tasks whose lease has expired, and runs
+// the configured program (tasks.on_done) for each finished task. The history records each run.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace inbox_poller::poller {
 
 class TaskKeeper {
  public:
-  /// `tasks` may be null: then there is nothing to keep.
+  /// `tasks` may be null; then run_due() has nothing to do.
   TaskKeeper(TeamState& context, TaskEvents* tasks)
       : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::others), tasks_(tasks) {}
 
-  /// A step of a poll, when something is due.
+  /// Runs as a stage of a poll, when something is due.
   void run_due();
   Errands& errands() { return errands_; }
 
@@ -29,7 +29,7 @@ class TaskKeeper {
   Errands errands_;
   TaskEvents* tasks_;
   Every look_{std::chrono::seconds(2)};
-  std::string trouble_;  // told already
+  std::string trouble_;  // the last logged one
 };
 
 }  // namespace inbox_poller::poller

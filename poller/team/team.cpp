@@ -47,7 +47,8 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
 }
 
 Status Team::restore() {
-  static_cast<void>(mailbox().ready_boxes());  // the first look also clears away what a killed predecessor left half written
+  static_cast<void>(mailbox().ready_boxes());  // the first scan also removes files that a killed daemon left half
+                                               // written
   TRY(context_.restore());
   if (hosts_) TRY(hosts_->restore());
   TRY(roster_.restore());
@@ -125,7 +126,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   TRY(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, tx.ledger.next_batch());
     row.batch = batch;
-    // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
+    // Peers treat two equal texts to one worker in the same millisecond as one message.
     message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(batch));
     row.key = schema::make_message_key({context_.name, row.inbox}, message.from, message.timestamp, text, 0);
     row.message = message;

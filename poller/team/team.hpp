@@ -1,5 +1,5 @@
-// One team's service: a poll of its inboxes from the first look to the last effect, and the push of chat beside it. What
-// a poll does, and in which order, is the table in stages.cpp.
+// Service of one team: a poll of its inboxes from the first scan to the last outgoing message, and the delivery of
+// chat. The table in stages.cpp lists the stages of a poll.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -24,45 +24,44 @@ namespace inbox_poller::poller {
 class Team {
  public:
   Team(Runtime& services, const config::TeamConfig& config, const std::string& name);
-  /// With these boxes instead of those that the configuration names.
+  /// Uses these mailbox objects instead of the configured ones.
   Team(Runtime& services, const config::TeamConfig& config, std::string name, OpenTeam boxes);
 
-  /// Picks up everything that was open before a restart.
+  /// Loads everything that was open before a restart. Errors: ledger.*.
   Status restore();
 
   enum class Polled { served, no_team };
-  /// One poll. `no_team` when the folder is not a team (any more).
+  /// Runs one poll. `no_team` when the folder is not a team (any more).
   boost::asio::awaitable<Polled> poll();
 
-  /// Pushes queued chat to the configured sinks while the gate is open.
+  /// Pushes queued chat by the configured delivery methods while the gate is open.
   boost::asio::awaitable<void> deliver() { return parts_.delivery.push(); }
 
-  /// Runs the next program that is due beside the polls (person.notify, tasks.on_done), until `given_up`. True when another may be due
-  /// at once.
+  /// Runs the next due program of the operator (person.notify, tasks.on_done) until `given_up` returns true. True when
+  /// another may be due at once.
   boost::asio::awaitable<bool> errands(std::function<bool()> given_up);
 
-  // When the next poll begins: pace.hpp. A poke is also a word for whoever hands over chat.
+  // Timing of the next poll: pace.hpp. wake() also raises chat().
   boost::asio::awaitable<void> wait() { return pace_.wait(context_.config.team.poll_interval); }
   void wake();
   void hint() { pace_.hint(); }
   void hears_changes(bool hears) { pace_.hears_changes(hears); }
 
-  /// Raised when there may be something new for the lead to take or an errand to run, or the team is left. What comes
-  /// due by time alone raises nothing.
+  /// Raised when there may be new chat for the lead, a job to run, or the team is retired. Deadlines do not raise it.
   Signal& chat() { return chat_; }
 
-  /// Whether chat for the lead or an errand waits, so that something may come due by time alone.
+  /// True when chat for the lead or a job waits, so that something may become due by time alone.
   [[nodiscard]] bool something_waits();
 
-  /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
+  /// Queues a message of ours for a member's inbox in the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary,
                                   bool to_all = false);
 
-  /// Makes a worker the owner of a task on the team's board and tells it so. The task as it was.
+  /// Makes a worker the owner of a task on the team's board and informs the worker. Returns the task as it was before.
   Result<schema::Task> assign(const std::string& task, const std::string& to, const std::string& by);
 
-  /// What somebody else than the worker itself (a hook) tells of it. Empty `task`: the one that is known. Nothing
-  /// happens when it is no worker of the team.
+  /// Records a worker's state as reported by another source (a hook). Empty `task`: keep the known one. Ignored if
+  /// `member` is not a worker of the team.
   Status heard_of(const std::string& member, const std::string& state, const std::string& task);
 
   TeamState& context() { return context_; }
@@ -74,18 +73,19 @@ class Team {
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return parts_.worker_boxes; }
   [[nodiscard]] const Outbox& outbox() const { return parts_.outbox; }
   [[nodiscard]] const Maintenance& housekeeping() const { return parts_.housekeeping; }
-  /// The team's task queue; null where its mailbox system has none.
+  /// The team's task queue; null if its mailbox backend has none.
   [[nodiscard]] const TaskEvents* tasks() const { return boxes_.tasks.get(); }
-  /// Its service between hosts; null where the team has one host.
+  /// Its service between hosts; null if the team has one host.
   [[nodiscard]] ClusterMember* hosts() const { return hosts_.get(); }
   [[nodiscard]] const Watched& watched() const { return standing_.watched(); }
   [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return standing_.lead_session(); }
-  /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
+  /// Restores the configured role after a competing consumer stopped us. From then on the present living lead is
+  /// ignored.
   Status resume();
 
-  /// A new configuration for the same team, root, transport and lead: holds from now on.
+  /// Applies a new configuration with the same team, root, transport and lead.
   void reconfigure(const config::TeamConfig& config);
-  /// Nobody serves the team any more: what was lent out is queued again, and receivers are told.
+  /// Ends the service: leased messages are queued again and receivers are informed.
   void retire();
   [[nodiscard]] bool retired() const { return retired_; }
 
@@ -95,16 +95,16 @@ class Team {
   [[nodiscard]] Contention contention() const { return mailbox().contention(); }
 
  private:
-  /// What a poll found at its beginning.
+  /// Findings at the start of a poll.
   struct Look {
     LeadBoxes::Boxes boxes = std::span<const News>();
-    bool rests = false;  // nothing has changed but the time: what is judged by roster, boxes and ledger stays as it was
+    bool rests = false;  // only the time has changed; results that depend on roster, inboxes and ledger still hold
   };
   struct Stage;
   struct Stages;
   static const Stage stages[];
 
-  /// The roster and our standing, then the boxes. Why the poll ends here, if it does.
+  /// Reads the roster, updates our role and lists the inboxes. Returns a result if the poll ends here.
   std::optional<Polled> begin(Look&);
 
   [[nodiscard]] Mailbox& mailbox() const { return hosts_ ? hosts_->mailbox() : *boxes_.mailbox; }
@@ -113,7 +113,7 @@ class Team {
   Runtime& services_;
   TeamState context_;
   OpenTeam boxes_;
-  std::unique_ptr<ClusterMember> hosts_;  // null where the team has one host
+  std::unique_ptr<ClusterMember> hosts_;  // null if the team has one host
   TeamParts parts_;
   StandingKeeper standing_;
   RosterKeeper roster_;
@@ -123,10 +123,10 @@ class Team {
     RemoteTermination ends;
     LeadershipTransfer handover;
   };
-  std::unique_ptr<BetweenHosts> between_hosts_;  // likewise
+  std::unique_ptr<BetweenHosts> between_hosts_;  // null if the team has one host
   Pace pace_;
-  long long changes_ = -1;     // the ledger's, when we last raised chat_
-  FoundEmpty no_chat_;         // in the queue
+  long long changes_ = -1;     // change counter of the ledger when chat_ was last raised
+  FoundEmpty no_chat_;         // of the queue
   bool retired_ = false;
 };
 

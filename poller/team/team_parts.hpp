@@ -1,4 +1,4 @@
-// What a team's service is made of. Each part knows only what stands before it.
+// The parts of a team's service. Each part knows only the parts that are declared before it.
 #pragma once
 
 #include "poller/changes.hpp"
@@ -24,7 +24,7 @@
 
 namespace inbox_poller::poller {
 
-/// What all teams share. Outlives every Team.
+/// Dependencies that all teams share. Outlives every Team.
 struct Runtime {
   FileSystem& files;
   Ledger& ledger;
@@ -33,13 +33,13 @@ struct Runtime {
   GroupCommit& commits;
   Quarantine& quarantine;
   Processes& processes;
-  boost::asio::any_io_executor executor;  // the decision thread
+  boost::asio::any_io_executor executor;  // of the decision thread
   boost::asio::thread_pool& pool;         // for reads of big files
   std::string home;
-  std::string state_dir = {};  // of the ledger, and of what a mailbox system keeps beside it
+  std::string state_dir = {};  // folder of the ledger and of backend files beside it
   Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
-  /// The way to other hosts, for a team with [hosts]. An error says why there is none.
+  /// Opens the connection to other hosts, for a team with [hosts]. An error gives the reason why there is none.
   std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_exchange = {};
 };
 
@@ -65,8 +65,8 @@ struct TeamParts {
   Notifier notifier;
   Asks asks;
   Outbox outbox;
-  TmuxPanes panes;       // where workers live
-  TmuxPanes lead_panes;  // where the lead lives
+  TmuxPanes panes;       // of workers
+  TmuxPanes lead_panes;  // of the lead
   Delivery delivery;
   Shutdowns shutdowns;
   WorkerCalls worker_calls;

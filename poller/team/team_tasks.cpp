@@ -5,7 +5,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// As a lead's own client tells of it; where workers know no such message, in words.
+/// Builds the message that a lead's own client sends about a task; plain text if workers do not know that message.
 std::string told_of(const schema::Task& task, const std::string& lead, const config::TransportFacts& facts,
                     EpochMs now_ms) {
   if (!facts.reads_task_messages)

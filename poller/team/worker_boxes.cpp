@@ -97,13 +97,14 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& ta
 void WorkerBoxes::judge(const std::string& inbox, const Taken& taken, bool first_look,
                         std::vector<Finding>& findings) const {
   const auto decoded = mailbox_.decode(taken.bytes);
-  if (!decoded) return;  // its owner's to deal with
+  if (!decoded) return;  // its owner must handle it
   const auto* envelope = &decoded->message;
   const auto payload = schema::decode_payload(envelope->text);
   const auto view = context_.view();
   const auto side = handlers::side_of(envelope->from, view);
   const auto direction = handlers::direction_of(payload, side, handlers::Place::worker);
-  const bool fresh = !first_look || !taken.read;  // old sins are not told at every start
+  const bool fresh = !first_look || !taken.read;  // report only new findings after the first scan, so a restart does
+                                                  // not repeat old ones
   const auto fields = [&](std::string reason) {
     return Fields{{"team", context_.name},
                   {"inbox", inbox},
@@ -141,7 +142,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
   if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
   const auto* open = asks_.find({kind->kind, context_.owner_of(inbox), id});
-  if (open == nullptr) return;  // decided already, or never asked: nobody waits for it
+  if (open == nullptr) return;  // already decided or never asked: nothing waits for it
   const auto ours = context_.ledger.outbox().wrote(key);
   if (!ours || *ours) return;
   Finding finding;

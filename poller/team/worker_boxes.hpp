@@ -1,6 +1,5 @@
-// The boxes of a team that are not the lead's: what others answered in the lead's name, what forgers wrote, what became
-// of ours, and boxes of nobody. Reads, never consumes. What it is not: about chat between workers; that is looked
-// through and left alone.
+// Reads the inboxes of a team that are not the lead's; never consumes. Finds answers that others gave in the lead's
+// name, forged messages, the state of our own messages, and orphaned inboxes. Chat between workers is skipped.
 #pragma once
 
 #include <map>
@@ -18,7 +17,7 @@
 
 namespace inbox_poller::poller {
 
-/// An inbox that belongs to nobody we know: a misspelt name, most of the time.
+/// An orphaned inbox: no known member owns it. Most often a name was misspelled.
 struct Phantom {
   std::size_t entries = 0;
   std::size_t unread = 0;
@@ -31,28 +30,28 @@ class WorkerBoxes {
   WorkerBoxes(TeamState& context, const Mailbox& mailbox, Asks& asks, Outbox& outbox)
       : context_(context), mailbox_(mailbox), asks_(asks), outbox_(outbox) {}
 
-  /// Those that changed since they were last taken in, the lead's and its aliases left out. Call once a poll, with a
-  /// fresh roster.
+  /// Inboxes that changed since they were last read, without the lead's and its aliases. Call once a poll, with a fresh
+  /// roster.
   std::vector<std::string> changed(std::span<const News>);
-  /// One piece of what such a box holds now. False when it is to be shown again at the next look.
+  /// Evaluates one chunk of such an inbox. False when the next scan must return the inbox again.
   bool take(const std::string& box, const Batch&);
 
-  /// By inbox name; those that lasted long enough to be told of.
+  /// Orphaned inboxes by name, if they lasted long enough to be reported.
   [[nodiscard]] std::map<std::string, Phantom> phantoms() const;
-  /// Inboxes of team.aliases that exist: the lead's, under another name.
+  /// Existing inboxes of team.aliases, which are the lead's under another name.
   [[nodiscard]] const std::vector<std::string>& aliases() const { return aliases_; }
 
  private:
-  /// Something that was written in a worker's inbox and is worth a line.
+  /// An entry in a worker's inbox that is to be reported.
   struct Finding {
     Event event = Event::answer_foreign;
     Fields fields;
     std::optional<handlers::Ask> closes;
     std::string by;
     std::string reason;
-    bool is_expected = false;  // no line of its own: the ask's end is one
+    bool is_expected = false;  // not logged: the end of the request is the log line
   };
-  /// Judges what is new, and carries that out. False when it could not be recorded.
+  /// Judges new entries and records the findings. False when they could not be recorded.
   bool judge_all(const std::string& box, const std::vector<Taken>&, bool first_look);
   [[nodiscard]] handlers::BoxOf whose(const std::string& box, const std::string& owner) const;
   void judge(const std::string& box, const Taken&, bool first_look, std::vector<Finding>&) const;
@@ -63,8 +62,8 @@ class WorkerBoxes {
   const Mailbox& mailbox_;
   Asks& asks_;
   Outbox& outbox_;
-  std::set<std::string> seen_;                // that were taken in
-  std::optional<std::set<std::string>> old_;  // boxes from before our first look, until they were taken in
+  std::set<std::string> seen_;                // inboxes that were read
+  std::optional<std::set<std::string>> old_;  // inboxes from before our first scan, until they were read
   std::map<std::string, Phantom> phantoms_;
   std::vector<std::string> aliases_;
 };

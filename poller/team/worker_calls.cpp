@@ -9,10 +9,10 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr int most_wrappers = 4;  // between a client and its hook: a shell, a packager's script
-constexpr int most_rounds = 8;    // other calls that were recorded under the same id
+constexpr int most_rounds = 8;    // other calls recorded under the same id
 constexpr std::size_t most_id = 120;
 
-/// True for what stands between a client and us only to start us.
+/// True for a process that only starts us for the client.
 bool is_wrapper(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) return false;
   if (schema::is_our_program(arguments[0])) return true;
@@ -57,7 +57,8 @@ asio::awaitable<std::string> WorkerCalls::worker_of(HookClient client, std::stri
   co_return its_own ? name : std::string();
 }
 
-/// Whether the pane was made for this client: it is the first there, or what a shell that is the first there started.
+/// True if the pane was made for this client: the client is its first process, or a child of its first process, a
+/// shell.
 asio::awaitable<bool> WorkerCalls::lives_in(HookClient client, std::string pane) {
   auto known = seen_panes_.find(pane);
   if (known != seen_panes_.end() && !processes_.is_alive(known->second.first)) {

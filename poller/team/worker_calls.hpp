@@ -1,7 +1,7 @@
-// Tool calls of workers, judged by the team's rules before the worker asks anybody: its client's hook tells of each.
-// Whose session it is is looked up in what the kernel knows of the hook's process; where the client covers its command
-// line, in the roster's session or pane. An allow or deny by rule is recorded before it is answered; what no rule
-// decides is neither, and goes its usual way. Sources: docs/reference/wire.md W25; docs/adr/0022.
+// Judges tool calls of workers by the team's rules before the worker asks. The client's hook reports each call. The
+// kernel's data on the hook's process identifies the worker. If the client hides its command line, the roster's session
+// or pane does. A decision by an allow or deny rule is recorded before the reply. Other calls are neither recorded nor
+// answered. Sources: docs/reference/wire.md W25; docs/adr/0022.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,13 +18,13 @@
 
 namespace inbox_poller::poller {
 
-/// The client that runs a hook: the first process above the hook that was not only started to start it.
+/// The client that runs a hook: the first process above the hook that does more than start it.
 struct HookClient {
   ProcessRef process;
   std::optional<ProcessRef> parent;
-  std::string agent_id;  // as its command line says; empty for a lead, and for what cannot be read
+  std::string agent_id;  // from its command line; empty for a lead, or if unreadable
 };
-/// None when the hook's process is not known, or nothing of ours.
+/// Finds the client above a hook's process; empty when that process is unknown or not ours.
 std::optional<HookClient> client_of(Processes&, long long hook);
 
 class WorkerCalls {
@@ -32,13 +32,13 @@ class WorkerCalls {
   WorkerCalls(TeamState& context, Panes& panes, Processes& processes)
       : context_(context), panes_(panes), processes_(processes) {}
 
-  /// The worker whose session this is; empty when it is none of this team. `pane`: where the hook says it runs.
+  /// Returns the worker of this session; empty when it is not in this team. `pane` is the hook's own statement.
   boost::asio::awaitable<std::string> worker_of(HookClient client, std::string session, std::string pane);
 
-  /// Why nothing is decided at hooks here; empty when it is.
+  /// Returns the reason why hooks get no decisions here; empty when they do.
   [[nodiscard]] std::string why_silent() const;
 
-  /// The decision about this call, recorded: the same call gets the same one. None: no rule decides.
+  /// Returns the recorded decision about this call; the same call gets the same decision. Empty when no rule decides.
   Result<std::optional<handlers::Ask>> decide(const std::string& worker, const handlers::Call& call);
 
  private:
@@ -47,7 +47,7 @@ class WorkerCalls {
   TeamState& context_;
   Panes& panes_;
   Processes& processes_;
-  std::map<std::string, Pane> seen_panes_;  // by id; each as long as its first process lives
+  std::map<std::string, Pane> seen_panes_;  // by id; kept while the pane's first process lives
 };
 
 }  // namespace inbox_poller::poller

@@ -19,7 +19,7 @@ bool contains(const std::vector<ProcessRef>& list, const ProcessRef& one) {
 }  // namespace
 
 ProcessRef WorkerFamily::worker_in(const ProcessRef& first, EpochMs joined_ms) {
-  // Clients are started in a shell, and old ones overwrite what their command line said.
+  // Clients start in a shell, and old ones overwrite their command line.
   ProcessRef found = first;
   for (int depth = 0; depth < shells_around_it && is_shell(processes_.arguments(found)); ++depth) {
     auto inner = processes_.in_front_of(found);
@@ -42,7 +42,8 @@ std::vector<ProcessRef> WorkerFamily::of(const handlers::Shutdown& shutdown, con
   std::vector<ProcessRef> others;
   if (auto process = lead()) others.push_back(*std::move(process));
   for (const auto& process : family) {
-    // A worker that this one started is a worker of its own. It may say so only after it was recorded: behind its exec.
+    // A worker started by this worker is separate. Its command line may show that only after it was recorded, once it
+    // has called exec.
     if (const auto agent = option_of(processes_.arguments(process), agent_option); !agent.empty() && agent != shutdown.agent_id)
       others.push_back(process);
   }

@@ -1,6 +1,6 @@
-// Which processes are a worker's: itself, where its command line does not say so, and what it started.
-// Invariant: nobody else's. A process counts only while it, or what it descends from, is seen to live below the worker;
-// never the lead, another worker and what descends from those, another user's process, or what we descend from.
+// Finds the processes of a worker: the worker itself, if its command line does not name it, and its descendants. A
+// process counts only while it, or an ancestor, is seen to live below the worker. Never included: the lead, another
+// worker, the descendants of both, processes of another user, and our own ancestors.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,15 @@ class WorkerFamily {
  public:
   WorkerFamily(const TeamState& context, Processes& processes) : context_(context), processes_(processes) {}
 
-  /// The worker in a pane where nothing names it: the pane's first process, or, when that is a shell, what runs in
-  /// front of it and began when the worker joined.
+  /// Finds the worker in a pane where no command line names it. This is the pane's first process. If that is a shell,
+  /// it is the foreground process that began when the worker joined.
   ProcessRef worker_in(const ProcessRef& first, EpochMs joined_ms);
-  /// Who says in the roster that it leads the team, unless that number is another one's by now.
+  /// Process that leads the team according to the roster, unless its number now belongs to another process.
   [[nodiscard]] std::optional<ProcessRef> lead() const;
-  /// What descends from the roots now and may be ended with the worker, which is not among it.
+  /// Descendants of the roots that may be ended with the worker; without the worker itself.
   std::vector<ProcessRef> of(const handlers::Shutdown&, const std::vector<ProcessRef>& roots);
-  /// Whether somebody came, or lives and is none of it any more. Those that ended change nothing.
+  /// True when a process was added, or one lives that does not belong to the family any more. Ended processes do not
+  /// count.
   [[nodiscard]] bool has_changed(const std::vector<ProcessRef>& recorded, const std::vector<ProcessRef>& now) const;
 
  private:

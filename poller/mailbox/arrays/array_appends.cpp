@@ -1,4 +1,4 @@
-// What we append to an array inbox; the rest is in array_inboxes.cpp.
+// Appending to an array inbox; all other operations are in array_inboxes.cpp.
 #include <unordered_map>
 #include <utility>
 
@@ -46,14 +46,14 @@ WriteResult ArrayInboxes::append_all(const std::string& inbox, std::span<Appende
   for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
     result = append_once(*folder, inbox, batch, std::nullopt);
   }
-  if (result.outcome == WriteOutcome::changed) {  // lost every race: once more, with the peers kept out
+  if (result.outcome == WriteOutcome::changed) {  // lost every race: try once more under the lock
     LockAttempt attempt = locks_.try_acquire(*folder, lock_name(inbox_file_name(inbox)));
     if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
     result = append_once(*folder, inbox, batch, std::move(attempt.lock));
     add_detail(result.detail, attempt.detail);
   }
   if (result.outcome != WriteOutcome::done) return result;
-  // Also for what was there already: it may be ours, from just before a crash.
+  // Sync also for `already_there`: the entry may be ours, written just before a crash.
   if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
     return stopped(WriteOutcome::fault, "appended, but perhaps not lasting: " + synced.error().message);
   }
@@ -64,13 +64,13 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
                                       std::span<Appended* const> batch, std::optional<HeldLock> lock) {
   const std::string file = inbox_file_name(inbox);
   Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
-  // A missing inbox appears by the same rename, with the entry in it: never half written, and never empty for a moment.
-  // Peers create theirs with `[]` before they take the lock, so nothing of theirs can be in a file that appears just
-  // then.
+  // A missing inbox appears by the same rename, with the entry in it: never half written, and never empty for a
+  // moment. Peers create theirs with `[]` before they take the lock, so a file that appears at that moment has no
+  // entry of a peer.
   const bool exists = snapshot.outcome != ReadOutcome::missing;
   if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
 
-  // Of what is known only the last entry is looked at, for its spelling.
+  // In the known head only the last entry is scanned, for its format.
   const PrefixCache& known = this->known(inbox);
   const Head head = recognise(snapshot.bytes, known);
   const PrefixCache::Checkpoint& border = head.entries == known.size() ? known.whole() : known.settled();
@@ -78,9 +78,9 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
   const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;
   const auto document = InboxDocument::scan(snapshot.bytes.substr(begin), scope(inbox), {begin, from});
   const std::string path = folder.path + "/" + file;
-  // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is:
-  // white space is what a writer that died between truncating and writing leaves, and nothing is lost by counting it as
-  // []; anything else may hold messages, and is for a person.
+  // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is.
+  // White space is left by a writer that died between truncating and writing, and nothing is lost by counting it as
+  // []. Any other content may hold messages, and is left to a person.
   if (document.problem() && snapshot.settled) {
     return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
                                               "); it is left as it is. Repair it, or move it away");
@@ -89,9 +89,10 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
     return stopped(WriteOutcome::changed, path + " is being written by somebody");
   }
 
-  // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
+  // The oldest keys are enough: a consumer of our entry has consumed them, and a peer that overwrites ours most likely
+  // kept them.
   std::vector<schema::MessageKey> unread;
-  std::unordered_map<std::string_view, std::size_t> before;  // by key: how many of them stand before it
+  std::unordered_map<std::string_view, std::size_t> before;  // by key: number of unread entries before it
   bool keeps_read = false;
   const auto stands = [&](const schema::MessageKey& key, bool is_read) {
     if (!before.emplace(key.value, unread.size()).second) return false;

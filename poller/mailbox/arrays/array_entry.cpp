@@ -38,8 +38,8 @@ Result<schema::Message> decode(std::string_view entry, const Spans& members, std
   return message;
 }
 
-/// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
-/// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
+/// True if the entry has content that the decoded message lacks: an unknown member, a member twice, or replaced
+/// characters. `read` and the members that encode_entry() always writes do not count.
 bool says_more(std::string_view entry, const Spans& members, const schema::Message& message) {
   constexpr std::string_view type = "\"type\"", version = "\"msgV\"";
   constexpr std::array<std::string_view, 9> usual = {"\"from\"", "\"text\"", "\"summary\"", "\"timestamp\"", "\"color\"",

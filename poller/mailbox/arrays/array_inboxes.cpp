@@ -9,9 +9,9 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr const char* inboxes_folder = "inboxes";
-// What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
+// Limits of one hold of the lock: each flag costs a few system calls and the comparison of whole entries.
 constexpr std::size_t flips_per_hold = 128;
-constexpr std::size_t flips_per_write = 64;  // what lies between is written as it was read, over an unlocked writer's too
+constexpr std::size_t flips_per_write = 64;  // bytes between them are written as read, over an unlocked writer's too
 constexpr std::size_t bytes_per_hold = 256 * 1024;
 constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
 
@@ -22,7 +22,7 @@ void stop(WriteResult& result, const WriteResult& reason) {
 
 bool is_unread(const InboxEntry& entry) { return entry.read != ReadFlag::read; }
 
-/// Is `found` the entry as the edit leaves it?
+/// True if `found` is the entry as the edit leaves it.
 bool is_set(std::string_view found, const InPlaceEdit& edit) {
   const std::size_t flag = edit.flag - edit.offset;
   const std::size_t behind = flag + read_in_place.size();
@@ -45,7 +45,7 @@ ArrayInboxes::ArrayInboxes(FileSystem& files, const Clock& clock, std::string te
 std::string ArrayInboxes::path_of(const std::string& inbox) const { return inboxes_path_ + "/" + inbox_file_name(inbox); }
 
 void ArrayInboxes::look_by_name() {
-  if (looks_in_turn()) {  // one or two have their turn: by their paths, with nothing to open
+  if (looks_in_turn()) {  // only one or two files are checked: stat their paths, open nothing
     const Result<FileStat> folder = files_.stat_at(absolute, inboxes_path_);
     rests_ = folder && listed_ && listed_->is(version_of(*folder));
     return;
@@ -76,7 +76,7 @@ Result<Directory> ArrayInboxes::open_or_make_inboxes() {
   Result<Directory> folder = open_inboxes();
   if (folder.ok() || !is_errno(folder.error(), ENOENT)) return folder;
   const Result<Directory> team = open_team();
-  if (!team) return team.error();  // a team's folder is never made by us
+  if (!team) return team.error();  // never make a team's folder
   const Status made = files_.mkdir_at(*team, inboxes_folder, 0700);
   if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
   TRY(files_.sync_dir(*team));
@@ -96,7 +96,7 @@ GlanceResult ArrayInboxes::glance(const std::string& inbox) {
 GlanceResult ArrayInboxes::compare(const std::string& inbox, const Result<FileStat>& found) {
   if (!found) {
     see_as_changed(inbox);
-    // Anything but "not there" is for read() to tell about.
+    // read() reports errors other than "not there".
     return {is_errno(found.error(), ENOENT) ? Glance::missing : Glance::changed, 0};
   }
   const auto last = last_reads_.find(inbox);
@@ -158,9 +158,9 @@ std::size_t ArrayInboxes::remember(const std::string& inbox, ReadResult& reading
   PrefixCache& known = known_[inbox];
   if (window == 0) known.cut(reading.head);
   const auto& entries = reading.document.entries();
-  const std::size_t first = reading.head.entries - reading.skipped;  // of those that follow the head
+  const std::size_t first = reading.head.entries - reading.skipped;  // of the entries after the head
   const Window& range = reading.windows[window];
-  if (first < range.first) return first;  // one of an earlier window is still unread
+  if (first < range.first) return first;  // an entry of an earlier window is still unread
   std::size_t last = first;
   while (last < range.last && entries[last].read == ReadFlag::read) ++last;
   known.add(reading.head, reading.document, std::span(entries).subspan(first, last - first));
@@ -199,7 +199,7 @@ WriteResult ArrayInboxes::mark_read(const std::string& inbox, const InboxDocumen
   if (!folder) return stopped_by(folder.error());
   const Result<FileStat> found = files_.stat_at(*folder, inbox_file_name(inbox));
   if (!found) return stopped_by(found.error());
-  // A file with a second name may be somebody's backup, or a trap: writing in place would reach it there.
+  // A file with a second name may be a backup, or a trap: an in-place write would reach it under both names.
   if (edits.empty() || found->links > 1) {
     Window all{0, 0, {document.offset(), document.offset() + document.bytes().size()}, {}};
     all.hash = hash_of(document.bytes());
@@ -208,7 +208,7 @@ WriteResult ArrayInboxes::mark_read(const std::string& inbox, const InboxDocumen
   }
   std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   WriteResult result = mark_in_place(*folder, inbox, edits);
-  const bool others = edits.size() < unread.size();  // that cannot be marked in place
+  const bool others = edits.size() < unread.size();  // entries that cannot be marked in place
   if (others && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;  // by us; read it again
   return result;
 }
@@ -272,19 +272,19 @@ void ArrayInboxes::flip(const File& file, const HeldLock& lock, std::span<const 
   std::vector<std::size_t> flags;  // in the buffer
   for (const InPlaceEdit& edit : run) {
     const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
-    if (is_set(found, edit)) continue;  // by somebody else
+    if (is_set(found, edit)) continue;  // set by a peer
     if (found != edit.before) return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
     flags.push_back(edit.flag - begin);
   }
   if (flags.empty()) return;
-  // We may have been stopped since: then the lock has rightly become another's, or a peer without one has written, and
-  // what lies between the flags would be put back as it was.
+  // Our process may have been stopped since. The lock may then belong to a peer, or a peer without a lock may have
+  // written. The write below would undo changes between the flags.
   const Result<FileStat> now = files_.stat(file);
   if (!now) return stop(result, stopped_by(now.error()));
   if (version_of(*now) != version_of(*as_read) || !lock.still_ours())
     return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten while we marked it"));
-  // One write for all of them: what lies between is written as it was read. A sector is old or new, and no flag lies
-  // across the end of one.
+  // One write for all flags; bytes between them are written as read. A sector is old or new, and no flag crosses the
+  // end of one.
   const std::string_view piece = std::string_view(buffer).substr(flags.front(), flags.back() + read_in_place.size() - flags.front());
   const auto write = [&](std::string_view flag) {
     for (const std::size_t at : flags) buffer.replace(at, flag.size(), flag);
@@ -313,7 +313,7 @@ WriteResult ArrayInboxes::replace_marked(const std::string& inbox, const InboxDo
   const bool as_read = std::all_of(windows.begin(), windows.end(), [&](const Window& window) {
     return window.bytes.end <= bytes.size() && hash_of(window.bytes.of(bytes)) == window.hash;
   });
-  // What surrounds them may be new, but it must be whole.
+  // Bytes outside of the windows may be new, but the file must parse.
   if (!as_read || schema::scan_array(bytes).problem)
     return stopped(WriteOutcome::changed, path_of(inbox) + " was rewritten by a peer");
   file = document.with_marked_read(indexes, bytes);
@@ -380,12 +380,12 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
   const FileVersion version = version_of(folder->stat);
   if (!rests && (!listed_ || !listed_->is(version))) {
     listed_.reset();
-    const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
+    const EpochMs wall_before = clock_.system_ms();  // the clock that stamps folders
     TRY(list(*folder));
     listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
   const auto turn = turns_.next(glances_.size());
-  const bool were_unchanged = std::exchange(all_unchanged_, true);  // until a look tells of a change
+  const bool were_unchanged = std::exchange(all_unchanged_, true);  // until compare() finds a change
   const bool only_turn = rests && were_unchanged;
   for (std::size_t i = only_turn ? turn.first : 0; i < (only_turn ? turn.behind : glances_.size()); ++i) {
     InboxGlance& glance = glances_[i];

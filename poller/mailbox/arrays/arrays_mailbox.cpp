@@ -1,4 +1,4 @@
-// What is written, and the roster; reading is in arrays_reading.cpp.
+// Posting to array inboxes, and the roster; reading is in arrays_reading.cpp.
 #include <algorithm>
 
 #include "poller/mailbox/arrays/array_entry.hpp"
@@ -77,7 +77,7 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
 
 WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
-  inboxes_.see_as_changed(inbox);  // what came into it since the look of this poll was not seen by anybody
+  inboxes_.see_as_changed(inbox);  // no scan has seen entries that arrived since this poll's scan
   if (reading.outcome != ReadOutcome::document) return {WriteStatus::gone, reading.detail};
   std::vector<std::size_t> unread;
   const auto& entries = reading.document.entries();
@@ -90,9 +90,9 @@ WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const sch
 
 bool ArraysMailbox::roster_changed() {
   inboxes_.close_folder();
-  // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
-  // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
-  // else is left to those who open it.
+  // Every poll of an idle team runs this, so it stats paths instead of opening each component. A file or folder with a
+  // version that was reached step by step is the same one, by any path, with an unchanged mode. Anything else is left
+  // to the functions that open it.
   if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= ScanRotation::once_around) {
     const Result<FileStat> team = files_.stat_at(absolute, settings_.team_dir);
     if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;

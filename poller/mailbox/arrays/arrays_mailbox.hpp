@@ -1,9 +1,11 @@
-// The mailbox of a team as agent clients keep it: array inboxes, `<team>/config.json`, the roster, and a task list.
-// Invariants: a file is only ever changed under its lock; under it nothing is parsed, logged or synced (an old client
-// that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
-// could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
-// may write to is refused. The team's folders are opened anew for every call, or once for the looks of a poll: they
-// appear, vanish and are replaced at any time. Source: docs/reference/wire.md W1, W6, W7, W9 to W14.
+// The mailbox of a team in the format of agent clients: array inboxes, `<team>/config.json`, the roster, and a task
+// list.
+// Invariants: a file is only changed under its lock. Nothing is parsed, logged or synced under the lock, because an
+// old client that meets a held lock loses its message. The one exception is an append that lost several races. A file
+// that does not parse is never written. No link is followed, only regular files are opened, and a folder that others
+// may write to is refused. Peers create, delete and replace the team's folders at any time. The folders are therefore
+// opened again for every call, or once for the scans of a poll.
+// Source: docs/reference/wire.md W1, W6, W7, W9 to W14.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -20,22 +22,22 @@
 namespace inbox_poller::poller {
 
 struct ArraysSettings {
-  std::string team_dir;   // absolute; its last component must not be a link. It need not exist (yet)
+  std::string team_dir;   // absolute, need not exist yet; its last component must not be a link
   std::string team;
-  std::string tasks_dir;  // the team's task list, likewise; empty when there is none
+  std::string tasks_dir;  // the team's task list, like `team_dir`; empty when there is none
   std::uint64_t size_limit = 0;  // bytes; no larger file is read
   std::chrono::milliseconds poll_interval{500};
-  boost::asio::thread_pool* pool = nullptr;  // for big files; null: they are read like others
+  boost::asio::thread_pool* pool = nullptr;  // reads and rewrites large files; null: the caller's thread does
 };
 
-/// As a configuration has it, without a pool.
+/// Takes the settings from a configuration, without a pool.
 ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team);
 
 class ArraysMailbox final : public Mailbox, public RosterStore {
  public:
   ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettings settings);
 
-  /// The files themselves, for a person's commands.
+  /// Returns the inbox files, for a person's commands.
   ArrayInboxes& inboxes() { return inboxes_; }
 
   Result<std::span<const News>> ready_boxes() override;
@@ -77,59 +79,59 @@ class ArraysMailbox final : public Mailbox, public RosterStore {
   };
   using PostedKeys = std::map<schema::MessageKey, Posted>;
 
-  /// A reading that is being shown, window by window, piece by piece.
+  /// A reading in progress, shown window by window and piece by piece.
   struct Look {
     ReadResult reading;
     std::size_t window = 0;
-    std::size_t next = 0;              // the first entry that has not been looked at
-    std::vector<std::size_t> shown;    // of the piece that take() gave last
-    std::vector<std::size_t> to_mark;  // of the window
-    std::vector<std::size_t> to_replace;  // of all windows so far: what is marked by replacing the file
-    bool replaces_all = false;            // it is replaced for all flags, not only for those that cannot be set in place
-    bool anew = false;                 // nothing counts as shown before
-    bool is_settled = true;            // the piece is
-    bool is_over = false;              // the next one is of another look
-    std::size_t at_hand = 0;           // the window whose bytes the document has
-    bool leaves_some = false;          // something did not fit, or could not be marked
+    std::size_t next = 0;              // the first entry that was not examined
+    std::vector<std::size_t> shown;    // indexes of the last piece that receive() returned
+    std::vector<std::size_t> to_mark;  // indexes in this window
+    std::vector<std::size_t> to_replace;  // indexes in all windows so far, to be marked by replacing the file
+    bool replaces_all = false;            // replace the file for all flags, also those that can be set in place
+    bool anew = false;                 // no entry counts as shown before
+    bool is_settled = true;            // the last piece was acknowledged
+    bool is_over = false;              // the next piece belongs to another reading
+    std::size_t at_hand = 0;           // the window whose bytes are loaded
+    bool leaves_some = false;          // an entry did not fit, or could not be marked
   };
   struct Box {
     std::optional<Access> reader;
-    KeySet settled;  // of what the known head does not cover
-    KeySet owed;     // to be marked: of an owner what the head does not cover, beside another all that is there
+    KeySet settled;  // entries that the known head does not cover
+    KeySet owed;     // to be marked. Exclusive: entries outside of the known head; shared: all entries
     std::optional<Look> look;
     OtherConsumers others;
-    std::map<std::string, SteadyTime> marked;  // beside another: what we marked of late, by key
-    bool rewound = false;     // until a look has shown everything again
-    bool unfinished = false;  // something was not shown, did not fit or could not be marked
-    std::optional<SteadyTime> replaced;  // when flags were last set by replacing the file, or were to be
-    bool is_in_the_way = false;          // something was when it was to be replaced: set in place what can be
-    std::size_t damage = 0;              // a hash of what does not parse
+    std::map<std::string, SteadyTime> marked;  // shared access: recent marks of ours, by key
+    bool rewound = false;     // until a reading has shown all entries again
+    bool unfinished = false;  // an entry was not shown, did not fit or could not be marked
+    std::optional<SteadyTime> replaced;  // last attempt to set flags by replacing the file
+    bool is_in_the_way = false;          // the last replacement failed; set flags in place where possible
+    std::size_t damage = 0;              // hash of the bytes that do not parse
     std::uint32_t damaged_looks = 0;
   };
 
-  /// Nobody has ever looked into it.
+  /// Drops all state of an inbox, as if it had never been read.
   void forget(const std::string& inbox);
   boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
   boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, Access reader);
-  /// Null when the inbox is gone, and what was in it with it.
+  /// Updates the state of the tracked messages. A null `reading` means that the inbox is gone with its messages.
   void tell_fates(const std::string& inbox, const ReadResult* reading);
   void note_damage(Box& box, const ReadResult& reading, Batch& batch) const;
-  /// What others did with the inbox since the last reading.
+  /// Adds evidence of other consumers since the last reading.
   void look_for_others(Box& box, const ReadResult& reading, Batch& batch);
   void overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Observation& sighting, Batch& batch);
-  /// The next piece.
+  /// Adds the next piece of the reading to the batch.
   void show_some(Box& box, std::size_t most, Batch& batch);
   [[nodiscard]] static bool was_shown(const Box& box, const InboxEntry& entry);
   [[nodiscard]] static bool is_owed(const Box& box, const InboxEntry& entry);
-  /// The whole inbox was shown; the mailbox knows the first so many entries of the document.
+  /// Ends a reading that was shown completely. The mailbox knows the first `known` entries of the document.
   static void finish(Box& box, std::size_t known);
-  /// Whether many flags may be set by replacing the file, which a few of them want anyway.
+  /// True if many flags may be set by the replacement of the file that a few of them need anyway.
   [[nodiscard]] bool may_replace(const Box& box) const;
-  /// Of the window that was settled, what is marked in place; the rest is noted for the end of the look.
+  /// Marks entries of the acknowledged window in place, and notes the others for the end of the reading.
   boost::asio::awaitable<WriteResult> mark(std::string inbox, Box& box);
-  /// The rest, of all windows: the file is replaced once.
+  /// Marks the noted entries of all windows with one replacement of the file.
   boost::asio::awaitable<WriteResult> mark_by_replacement(std::string inbox, Box& box);
-  /// We have marked it, not another one.
+  /// Records that we marked the message, not another consumer.
   void note_mark(Box& box, const schema::MessageKey& key) const;
   boost::asio::awaitable<WriteResult> mark_some(const std::string& inbox, const InboxDocument& document,
                                                 std::span<const std::size_t> indexes);
@@ -145,13 +147,13 @@ class ArraysMailbox final : public Mailbox, public RosterStore {
   ArrayInboxes inboxes_;
   RosterFile roster_;
   TeamFiles team_files_;
-  std::map<std::string, PostedKeys> posted_;  // by inbox; what is followed
+  std::map<std::string, PostedKeys> posted_;  // by inbox; tracked messages
   std::map<std::string, Box> boxes_;          // by inbox
-  std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; of the last hours
+  std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; the last hours
   std::vector<News> news_;
-  SteadyTime trusted_at_{};  // the team's folder was one that nobody else may write to
+  SteadyTime trusted_at_{};  // steady clock; last check of the rights on the team's folder
   bool rests_ = false;
-  bool all_told_ = false;  // in the news there was no change, and nothing was asked for since that might make one
+  bool all_told_ = false;  // the last ready_boxes() found no change, and no call since then can have caused one
 };
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,6 @@
-// What is new in an inbox, for whoever reads it; what is marked there, and what leaves it. A reading is of one version
-// of the file and is shown piece by piece; the flags of a window are set when all of it is settled.
+// Reading, marking and trimming of array inboxes; posting and the roster are in arrays_mailbox.cpp. A reading is of
+// one version of the file and is shown piece by piece. The flags of a window are set when all of its entries are
+// acknowledged.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -15,17 +16,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t big_file = std::uint64_t{2} << 20;     // bytes; read on the pool from here on
-constexpr std::uint64_t big_rewrite = std::uint64_t{1} << 20;  // likewise, where all of it is read and written
-constexpr int reads_a_look = 4;                                // a torn file is read this often before the next look
+constexpr std::uint64_t big_file = std::uint64_t{2} << 20;     // bytes; larger files are read on the pool
+constexpr std::uint64_t big_rewrite = std::uint64_t{1} << 20;  // bytes; larger files are read and written on the pool
+constexpr int reads_a_look = 4;                                // reads of a torn file in one scan
 constexpr int lock_rounds = 20;
-constexpr int trim_rounds = 8;  // but for the first, each is a few milliseconds
+constexpr int trim_rounds = 8;  // after the first, each takes a few milliseconds
 constexpr std::size_t marks_at_once = 128;
-constexpr std::size_t marks_by_replacement = 512;  // of a window; among so many there is one that wants it anyway
+constexpr std::size_t marks_by_replacement = 512;  // of a window; among so many, one needs it anyway
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 constexpr std::chrono::hours trimmed_is_recent{2};    // a peer may put an older copy of the file back
 
-/// What came of two changes one after the other.
+/// Combines the results of two changes made one after the other.
 WriteResult with_marks_of(const WriteResult& before, WriteResult then) {
   if (then.outcome == WriteOutcome::already_there) then.outcome = WriteOutcome::done;
   then.marked += before.marked;
@@ -39,7 +40,7 @@ bool may_pass_by_itself(ReadOutcome outcome) {
 
 bool is_unread(const InboxEntry& entry) { return entry.read != ReadFlag::read; }
 
-/// An entry that is no object has no flag to set.
+/// True for an unread object; an entry of another type has no flag to set.
 bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
   return is_unread(entry) && document.entry_bytes(entry).starts_with('{');
 }
@@ -57,7 +58,7 @@ Result<std::span<const News>> ArraysMailbox::ready_boxes() {
     const bool unfinished = box != boxes_.end() && box->second.unfinished;
     news_.push_back({one.inbox, unfinished || one.result.glance == Glance::changed});
   }
-  for (auto& [inbox, box] : boxes_) box.look.reset();  // a poll begins: nobody holds a piece of it any more
+  for (auto& [inbox, box] : boxes_) box.look.reset();  // a poll begins: no caller holds a piece of it any more
   const auto is_listed = [&](const std::string& inbox) {
     return std::binary_search(news_.begin(), news_.end(), News{inbox},
                               [](const News& a, const News& b) { return a.box < b.box; });
@@ -86,14 +87,14 @@ void ArraysMailbox::rewind(const std::string& inbox) {
   box->second.owed.clear();
   box->second.rewound = true;
   box->second.unfinished = true;
-  if (auto& look = box->second.look) look->is_over = true;  // its bytes may be in somebody's hands
+  if (auto& look = box->second.look) look->is_over = true;  // a caller may still hold views of its bytes
 }
 
 Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const { return decode_whole_entry(bytes); }
 
 asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, std::size_t most) {
   const auto known = boxes_.find(inbox);
-  // What was seen there in passing is new to its owner, and the other way round.
+  // A message seen with Access::peek is new to the owner, and the other way round.
   if (known != boxes_.end() && (known->second.reader == Access::peek) != (reader == Access::peek))
     forget(inbox);
   Batch batch;
@@ -118,7 +119,7 @@ asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, 
   if (batch.state == BoxState::missing || batch.state == BoxState::not_regular) forget(inbox);
   auto& box = boxes_[inbox];
   box.reader = reader;
-  box.unfinished = reader != Access::peek;  // who passes by looks again when something changes
+  box.unfinished = reader != Access::peek;  // a peeking reader returns when the box changes
   if (reader != Access::peek) note_damage(box, reading, batch);
   if (batch.state != BoxState::open && batch.state != BoxState::torn) co_return batch;
   batch.size.entries = reading.skipped + reading.document.entries().size();
@@ -155,9 +156,9 @@ asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Acc
   const auto size = inboxes_.size_of(inbox);
   ReadResult result;
   for (int attempt = 0; attempt < reads; ++attempt) {
-    // A rename or a small write is over at once; whoever is still at it then gets more time.
+    // A rename or a small write ends at once. A writer that is still active gets more time with each attempt.
     if (attempt > 0) co_await pause_jittered(attempt * milliseconds(2), attempt * attempt * milliseconds(5));
-    // The last look is under the lock: an honest writer is then certainly not in the middle of it.
+    // The last read is under the lock, so that no peer that takes the lock is writing meanwhile.
     const auto mode = attempt + 1 < reads_a_look || !may_lock ? ReadMode::unlocked : ReadMode::under_lock;
     result = co_await read_once(inbox, size, mode);
     if (!may_pass_by_itself(result.outcome)) break;
@@ -168,7 +169,7 @@ asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Acc
 void ArraysMailbox::note_damage(Box& box, const ReadResult& reading, Batch& batch) const {
   const bool may_pass = may_pass_by_itself(reading.outcome);
   const auto seen = may_pass ? std::hash<std::string_view>{}(reading.document.bytes()) : std::size_t{0};
-  if (!may_pass || seen != box.damage) box.damaged_looks = 0;  // other damage is a new case
+  if (!may_pass || seen != box.damage) box.damaged_looks = 0;  // different damage is a new case
   if (may_pass) ++box.damaged_looks;
   box.damage = seen;
   batch.damaged_looks = box.damaged_looks;
@@ -186,8 +187,8 @@ void ArraysMailbox::look_for_others(Box& box, const ReadResult& reading, Batch& 
 
 void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Observation& sighting,
                               Batch& batch) {
-  // Old clients read, then lock, mark and write all of it anew. When that leaves our own mark behind and changes
-  // nothing else, the lead had something to mark, which it had read as unread: what we marked.
+  // Old clients read, then lock, mark and rewrite the whole file. Suppose such a rewrite changes only the format of
+  // our mark. The lead then had an entry to mark, which it had read as unread: the one that we marked.
   const auto now = clock_.steady();
   std::erase_if(box.marked, [now](const auto& one) { return now - one.second > overtaken_within; });
   const auto& entries = document.entries();
@@ -276,12 +277,12 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   for (std::size_t i = 0; i < document.entries().size(); ++i) {
     const InboxEntry& entry = document.entries()[i];
     if (i >= known && was_shown(box, entry)) settled.push_back(fingerprint(entry.key));
-    // What the head covered until somebody took our flag back is owed by itself from now on.
+    // The head covered these entries until a peer took our flag back; from now on `owed` lists them.
     if ((i >= known || box.reader == Access::shared) && is_owed(box, entry))
       owed.push_back(fingerprint(entry.key));
   }
   box.settled = KeySet(std::move(settled));
-  // Beside another, what stands in the part that was left out is owed too, should somebody take our flag back.
+  // With shared access, entries in the skipped part stay owed, because a peer may take our flag back.
   if (box.reader != Access::shared || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
   box.others.leave_to_mailbox(document, known);
   if (box.look->anew) box.rewound = false;
@@ -310,7 +311,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
   std::sort(in_place.begin(), in_place.end());
   WriteResult all;
   for (std::span<const std::size_t> rest(in_place); !rest.empty() && all.outcome == WriteOutcome::done;) {
-    // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+    // Mark a few at a time with a pause between, so that writers that wait for the lock get their turn.
     const auto some = rest.first(std::min(rest.size(), marks_at_once));
     rest = rest.subspan(some.size());
     all = with_marks_of(all, co_await mark_some(inbox, document, some));
@@ -322,14 +323,14 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
     if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
   ReadResult& reading = look.reading;
-  if (reading.windows.size() > 1 || !look.to_replace.empty()) {  // as it is in the file now
+  if (reading.windows.size() > 1 || !look.to_replace.empty()) {  // as in the file now
     Window& window = reading.windows[look.window];
     window.hash = hash_of(document.bytes().substr(window.bytes.begin - document.offset(), window.bytes.size()));
   }
   co_return all;
 }
 
-/// An owner alone: whoever is beside another wants each flag as soon as it may be set.
+/// Exclusive access only: a shared reader sets each flag as soon as it may be set.
 bool ArraysMailbox::may_replace(const Box& box) const {
   const bool has_rested = !box.replaced || clock_.steady() - *box.replaced >= settings_.poll_interval;
   return box.reader == Access::exclusive && !box.is_in_the_way && has_rested;
@@ -338,8 +339,8 @@ bool ArraysMailbox::may_replace(const Box& box) const {
 asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbox, Box& box) {
   WriteResult result;
   result.outcome = WriteOutcome::changed;
-  // To put a file in the place of another may undo what a peer without a lock writes at that very moment. However often
-  // such a one wakes us, it happens no more often than the timer would have it.
+  // The replacement of a file may undo a write that a peer without a lock makes at that moment. Limit replacements to
+  // one per poll interval, however often such a peer wakes us.
   const auto now = clock_.steady();
   if (box.replaced && now - *box.replaced < settings_.poll_interval) co_return result;
   box.replaced = now;
@@ -348,7 +349,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
   const auto marked = std::move(box.look->to_replace);
   std::string file;
   auto work = [&] {
-    inboxes_.see_as_changed(inbox);  // what has come since this look was not seen by anybody
+    inboxes_.see_as_changed(inbox);  // no reading has seen entries that arrived since
     return inboxes_.replace_marked(inbox, document, marked, reading.windows, file);
   };
   const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
@@ -363,14 +364,14 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
   box.is_in_the_way = put_of(result.outcome) != WriteStatus::done;
   if (box.is_in_the_way) co_return result;
   const auto& entries = document.entries();
-  const bool stays =  // every byte but the flags is where it was read
+  const bool stays =  // every byte but the flags is at its old offset
       std::all_of(marked.begin(), marked.end(), [&](auto i) { return entries[i].read == ReadFlag::unread; });
   if (stays) document.show(std::move(file), 0);
   for (const std::size_t index : marked) {
     note_mark(box, entries[index].key);
     if (stays) document.set_read(index);
   }
-  // What was unread in earlier windows is not any more, and all of the file is at hand.
+  // The entries of earlier windows are read now, and the whole file is in memory.
   for (std::size_t i = 0; stays && i < box.look->window; ++i) inboxes_.remember(inbox, reading, i);
   co_return result;
 }
@@ -423,7 +424,7 @@ asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, RetentionPolicy 
 
 asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string& inbox, const RetentionPolicy& choose,
                                                                Trimmed& told) {
-  // All of it, whatever is known of its head.
+  // Read the whole file, also the known head.
   auto read = [this, inbox] { return inboxes_.read(inbox, ReadMode::unlocked); };
   const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
   ReadResult reading;
@@ -454,8 +455,8 @@ ArraysMailbox::Round ArraysMailbox::trimmed(const std::string& inbox, const Inbo
                                             Trimmed& told) {
   told.put = put_of(result.outcome);
   told.detail = std::move(result.detail);
-  if (told.put == WriteStatus::busy) return Round::try_again;  // a peer, at the same moment
-  if (told.put == WriteStatus::fault) forget(inbox);           // gone or not: the next reading is a first one
+  if (told.put == WriteStatus::busy) return Round::try_again;  // a peer wrote at the same moment
+  if (told.put == WriteStatus::fault) forget(inbox);           // removed or not: start from the beginning
   if (told.put != WriteStatus::done) return Round::gave_up;
   Box& box = boxes_[inbox];
   const auto now = clock_.steady();

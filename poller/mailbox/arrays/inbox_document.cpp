@@ -9,14 +9,14 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
-constexpr std::size_t sector = 512;  // bytes that a disk writes in one piece
+constexpr std::size_t sector = 512;  // bytes that a disk writes atomically
 
 bool is_all_blank(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text.find_first_not_of(white_space) == std::string_view::npos;
 }
 
-/// Appends the token without the white space between its parts, so that a peer's re-indenting does not change it.
+/// Appends the token without white space between its parts, so that a peer's re-indenting does not change it.
 void append_compact(std::string& out, std::string_view token) {
   bool in_string = false;
   for (std::size_t i = 0; i < token.size(); ++i) {
@@ -31,7 +31,7 @@ void append_compact(std::string& out, std::string_view token) {
   }
 }
 
-/// What stays the same when we, or a peer, mark the entry read.
+/// Returns the content that stays the same when we, or a peer, mark the entry read.
 std::string without_read_flag(std::string_view bytes, const std::vector<schema::MemberSpan>& members) {
   std::string result;
   for (const schema::MemberSpan& member : members) {
@@ -44,14 +44,14 @@ std::string without_read_flag(std::string_view bytes, const std::vector<schema::
   return result;
 }
 
-/// A number in one spelling, whoever wrote it; empty for a token that is none. Two messages that differ in nothing but a
-/// number as their timestamp are two.
+/// Returns a number in one format for all writers; empty for a token that is not a number. Two messages that differ
+/// only in a numeric timestamp are different.
 std::string number_in(std::string_view token) {
   const auto number = schema::read_decimal(std::string(token));
   return number ? std::to_string(*number) : std::string();
 }
 
-/// What one entry is known by, not yet told apart from its equals. `at` is where it lies in the file.
+/// Reads flag and key of one entry; number() sets the occurrence later. `at` is the entry's offset in the file.
 InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyScope& scope) {
   InboxEntry entry;
   entry.bytes = {at, at + bytes.size()};
@@ -79,7 +79,7 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyS
   return entry;
 }
 
-/// For every entry, whether it is among the indexes; an index that no entry has is ignored.
+/// Returns for every entry whether it is among the indexes; ignores indexes out of range.
 std::vector<bool> chosen(std::span<const std::size_t> indexes, std::size_t entries) {
   std::vector<bool> result(entries);
   for (const std::size_t index : indexes) {
@@ -88,12 +88,12 @@ std::vector<bool> chosen(std::span<const std::size_t> indexes, std::size_t entri
   return result;
 }
 
-/// What stands between the parts of an object: after '{', between members, between key and value, before '}'.
+/// White space and separators of an object: after '{', between members, between key and value, before '}'.
 struct ObjectStyle {
   std::string open, between, colon, close;
 };
 
-/// The style of an object with at least one member.
+/// Returns the style of an object with at least one member.
 ObjectStyle style_of(std::string_view object, const std::vector<schema::MemberSpan>& members) {
   const auto gap = [&](std::size_t begin, std::size_t end) { return std::string(object.substr(begin, end - begin)); };
   const schema::MemberSpan& first = members.front();
@@ -105,7 +105,7 @@ ObjectStyle style_of(std::string_view object, const std::vector<schema::MemberSp
   return style;
 }
 
-/// The style of a neighbour; empty when it has none, or one that is not worth imitating: nobody indents by more.
+/// Returns the style of a neighboring entry. Empty if it has none, or one with over 256 bytes, which no client writes.
 std::optional<ObjectStyle> style_worth_imitating(std::string_view object) {
   const auto members = schema::scan_object(object);
   if (!members || members->empty()) return std::nullopt;
@@ -209,12 +209,12 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
     const InboxEntry& entry = entries_[i];
     if (!marked[i] || entry.read == ReadFlag::read) continue;
     if (entry.read != ReadFlag::absent) {
-      replace(entry.read_value, entry.read == ReadFlag::unread ? read_in_place : "true");  // nothing behind it moves
+      replace(entry.read_value, entry.read == ReadFlag::unread ? read_in_place : "true");  // later bytes stay in place
       continue;
     }
     const std::string_view object = entry.bytes.of(file);
     const auto members = schema::scan_object(object);
-    if (!members) continue;  // not an object: there is nothing to mark
+    if (!members) continue;  // not an object: it has no flag
     if (members->empty()) {
       replace({entry.bytes.begin + 1, entry.bytes.begin + 1}, "\"read\":true");
     } else {
@@ -243,7 +243,7 @@ std::string InboxDocument::with_appended(std::span<const std::string_view> entri
 
   const auto here = [&](std::size_t in_file) { return in_file - part_.offset; };
   const schema::Span last{here(entries_.back().bytes.begin), here(entries_.back().bytes.end)};
-  // What stands before the last one: a gap with a comma, unless it is the first of all.
+  // The text before the last entry is a gap with a comma, unless the entry is the first of the file.
   const bool first_of_all = entries_.size() == 1 && part_.from == schema::ArrayFrom::beginning;
   const std::size_t gap_begin = first_of_all           ? array_.begin + 1
                                 : entries_.size() == 1 ? 0

@@ -1,7 +1,7 @@
-// The bytes of one inbox file and what one scan of them tells: where each entry lies, its key, and the place of its
-// `read` value. No DOM; an entry the ledger already knows costs nothing more than the scan. Invariant: every splice
-// leaves all bytes outside the changed values identical (peers' unknown fields, number spelling, order, line ends, a
-// BOM). Source: docs/reference/wire.md W6 to W8.
+// The bytes of one inbox file and the result of one scan. The result has the span, the key and the `read` value of
+// each entry. No DOM is built; an entry that the ledger knows costs only the scan.
+// Invariant: every edit leaves all bytes outside the changed values identical (peers' unknown fields, number format,
+// order, line ends, a BOM). Source: docs/reference/wire.md W6 to W8.
 #pragma once
 
 #include <cstddef>
@@ -20,66 +20,70 @@ namespace inbox_poller::poller {
 enum class ReadFlag {
   unread,   // the literal false
   read,     // the literal true
-  absent,   // no such member: means unread
-  other,   // another value: counts as absent
+  absent,   // no such member; means unread
+  other,   // another value; counts as absent
 };
 
 struct InboxEntry {
   schema::Span bytes;  // in the file
-  /// Of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key.
+  /// Made of decoded values; for a bad entry, of its bytes without white space and `read`. Marking never changes a
+  /// key.
   schema::MessageKey key;
   ReadFlag read = ReadFlag::absent;
-  bool known = false;  // the reader knew it from an earlier reading of the file
-  bool in_place = false;     // read, and spelt as we mark in place: whoever writes the file next spells it in his own way
-  schema::Span read_value;     // where in the file the `read` value lies; empty unless present
+  bool known = false;  // known to the reader from an earlier reading of the file
+  bool in_place = false;     // read, in our in-place format; the next client that writes the file uses its own format
+  schema::Span read_value;     // span of the `read` value in the file; empty unless present
 };
 
-/// Which part of a file a text is.
+/// The part of a file that a text is.
 struct FilePart {
   std::size_t offset = 0;
   schema::ArrayFrom from = schema::ArrayFrom::beginning;
-  bool goes_on = false;  // there is more behind it: it may break off anywhere, and what may be half an entry is none
+  bool goes_on = false;  // more follows: the text may end anywhere, and a possibly incomplete last entry is dropped
 };
 
-/// How often an identity occurs outside of a document.
+/// Occurrences of an identity outside of a document.
 struct Occurrences {
-  std::size_t before = 0;  // in the same file, before what the document has of it
+  std::size_t before = 0;  // in the same file, before those in the document
   std::size_t known = 0;   // in the whole file, as its reader knew it
 };
 
-/// What a flag becomes where it stands: as long as `false`.
+/// Replaces `false` in place, with the same length.
 inline constexpr std::string_view read_in_place = "true ";
 
-/// One change that keeps the file's length: write `read_in_place` at `flag`, if the entry at `offset` is still `before`.
+/// One change that keeps the file's length: writes `read_in_place` at `flag`, if the entry at `offset` still equals
+/// `before`.
 struct InPlaceEdit {
   std::size_t offset = 0;
   std::string_view before;  // valid as long as the document
-  std::size_t flag = 0;     // where in the file
+  std::size_t flag = 0;     // offset in the file
   [[nodiscard]] std::size_t end() const { return offset + before.size(); }
 };
 
-/// Of a document; what comes behind them counts as damage. Two bytes can be an entry, and each costs hundreds of memory.
+/// Limit of a document; entries after it count as damage. Two bytes can be an entry, and each entry needs hundreds of
+/// bytes of memory.
 inline constexpr std::size_t most_entries = 200'000;
 
 class InboxDocument {
  public:
-  /// Never fails: what could be read is in entries(), what stopped the scan in problem(). Entries of wrong types (null,
-  /// numbers, objects without `from`) have spans and keys too; decoding says what is wrong with them. A text of nothing
-  /// but white space has neither entries nor a problem; whether it is an empty inbox or a write half done is for the
-  /// mailbox to find out.
+  /// Scans the bytes and never fails: entries() has all that could be read, and problem() the reason why the scan
+  /// stopped. Entries of wrong types (null, numbers, objects without `from`) have spans and keys too; the decoder
+  /// reports their errors. A text of white space has neither entries nor a problem. The mailbox must find out whether
+  /// such a text is an empty inbox or an unfinished write.
   static InboxDocument scan(std::string bytes, const schema::KeyScope& scope, FilePart part = {});
 
-  /// Tells equals apart where some of them lie before this document, and which entries are known. `elsewhere` is asked
-  /// once for each identity, which is the key of its first occurrence.
+  /// Numbers equal entries, counting those before this document, and sets `known`. Calls `elsewhere` once for each
+  /// identity, which is the key of its first occurrence.
   void number(const std::function<Occurrences(const schema::MessageKey&)>& elsewhere);
-  /// The entries of the part of the file that follows. Its bytes are not kept, and equals are to be numbered again.
+  /// Appends the entries of the next part of the file. Drops that part's bytes; call number() again afterwards.
   void append(InboxDocument next);
-  /// From here on these bytes are at hand, and no others.
+  /// Makes these bytes, from this offset of the file, the only ones in memory.
   void show(std::string bytes, std::size_t offset);
 
-  /// What is at hand: the whole text, unless show() said otherwise. What follows is about entries that lie in it.
+  /// Returns the bytes in memory: the whole text, unless show() replaced them. The functions below need entries that
+  /// lie in these bytes.
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
-  /// Where in the file they begin.
+  /// Returns the offset in the file at which bytes() begins.
   [[nodiscard]] std::size_t offset() const { return part_.offset; }
   [[nodiscard]] bool is_part() const {
     return part_.offset > 0 || part_.from != schema::ArrayFrom::beginning || part_.goes_on;
@@ -90,30 +94,30 @@ class InboxDocument {
     return bytes().substr(entry.bytes.begin - part_.offset, entry.bytes.size());
   }
 
-  /// True for an unread literal, unless it lies across the end of a sector: a power loss could leave "trlse" there, and
-  /// nobody could read the file any more.
+  /// True for an unread literal, unless it crosses the end of a sector. A power loss could leave "trlse" there, and no
+  /// client could read the file any more.
   [[nodiscard]] bool can_mark_in_place(std::size_t index) const;
 
-  /// The edit that turns the entry's `"read": false` into `"read": true ` in place; it names the whole entry, so that a
-  /// file that changed meanwhile is noticed. Empty when it cannot be marked in place.
+  /// Returns the edit that turns the entry's `"read": false` into `"read": true ` in place. The edit contains the
+  /// whole entry, so that a changed file is noticed. Empty if the entry cannot be marked in place.
   [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
 
-  /// Follows that edit, or with_marked_read(), once it was carried out in the file.
+  /// Repeats in this document a mark that was written to the file, by that edit or by with_marked_read().
   void set_read(std::size_t index);
 
-  /// The whole file with these entries' flags set to true; inserts the member where it is absent. For entries that
-  /// cannot be edited in place. `file` has them where the document has them, whatever is at hand of it. An unread
-  /// literal becomes `true ` here too, so that all other bytes stay where they are.
+  /// Returns the whole file with these entries' flags set to true; inserts an absent member. Meant for entries that
+  /// cannot be edited in place. `file` has the entries at the document's offsets, whichever bytes are in memory. An
+  /// unread literal becomes `true ` here too, so that all other bytes keep their offsets.
   [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes, std::string_view file) const;
 
-  /// The whole file with more entries (outputs of encode_entry) at its end, spaced like the last one there, or as
-  /// JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. Of a part that has an
-  /// entry: that part. With a problem(): the same bytes.
+  /// Returns the whole file with more entries (outputs of encode_entry()) at its end. The spacing is that of the last
+  /// entry, or of JSON.stringify(…, null, 2) without one. An empty text counts as `[]`. For a part with an entry,
+  /// returns that part. With a problem(), returns the same bytes.
   [[nodiscard]] std::string with_appended(std::span<const std::string_view> entries) const;
   [[nodiscard]] std::string with_appended(std::string_view entry) const { return with_appended(std::span(&entry, 1)); }
 
-  /// The whole file without these entries (and without the commas that belonged to them). With a problem(), and of a
-  /// part: the same bytes.
+  /// Returns the whole file without these entries and their commas. With a problem(), and for a part, returns the same
+  /// bytes.
   [[nodiscard]] std::string with_removed(std::span<const std::size_t> indexes) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 constexpr int most_exchanges = 8;
 constexpr std::string_view temporary_mark = ".json.ip-";
 constexpr std::string_view temporary_end = ".tmp";
-std::atomic<unsigned long> temporaries{0};  // no name is used twice
+std::atomic<unsigned long> temporaries{0};  // so that no name is used twice
 
 Snapshot without_bytes(ReadOutcome outcome, std::string detail) {
   Snapshot out;
@@ -31,7 +31,7 @@ Snapshot failed(const Error& error) {
   return without_bytes(ReadOutcome::fault, error.message);
 }
 
-/// A decimal number without sign or leading zero, as std::to_string writes it.
+/// Reads a decimal number without sign or leading zero, as std::to_string writes it.
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -43,8 +43,8 @@ std::optional<int> number(std::string_view text) {
 
 Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit) {
-  const EpochMs wall_before = clock.system_ms();  // what files are stamped with
-  // Looked at before it is opened: opening a device can do things.
+  const EpochMs wall_before = clock.system_ms();  // the clock that stamps files
+  // Stat before the open, because opening a device can have effects.
   const Result<FileStat> found = files.stat_at(at, name);
   if (!found) return failed(found.error());
   const std::string path = at.path + "/" + name;
@@ -135,23 +135,24 @@ Result<bool> TemporaryFile::exchange_target(const FileVersion& seen) {
     return true;
   }
   const Result<FileStat> came_out = files_.stat_at(at_, name_);
-  // What cannot be looked at was, an instant ago, what we wanted to replace.
+  // If the stat fails, assume that the old file was still the version that we wanted to replace.
   if (!came_out || has_same_bytes(version_of(*came_out), seen)) return true;
   if (Status back = put_back(*came_out, *ours); !back.ok()) return told(std::move(back)).error();
   return false;
 }
 
-/// Until what comes out is what we had put there: if it is not, somebody was faster once more, and his is the newest.
+/// Exchanges until the file that comes out is the one put there last. Any other file is from a faster peer, and is
+/// newer.
 Status TemporaryFile::put_back(FileStat came_out, FileStat put) {
   for (int round = 0; round < most_exchanges; ++round) {
-    if (!files_.exchange_at(at_, name_, target_).ok()) return replace_target();  // what is lost by this is ours
+    if (!files_.exchange_at(at_, name_, target_).ok()) return replace_target();  // this loses only our own file
     const Result<FileStat> now = files_.stat_at(at_, name_);
     if (!now) break;
     if (now->dev == put.dev && now->ino == put.ino) return Done{};
     put = came_out;
     came_out = *now;
   }
-  exists_ = false;  // it may be a message of somebody who writes faster than we can look: it stays
+  exists_ = false;  // keep it: it may be a message of a peer that writes faster than we check
   return Error{"io.EAGAIN", name_ + " was replaced again and again while we wrote"};
 }
 

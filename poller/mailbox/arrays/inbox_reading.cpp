@@ -19,7 +19,7 @@ namespace {
 
 using schema::ArrayFrom;
 
-constexpr std::size_t chunk_size = std::size_t{64} << 10;  // in the processor's cache, and no page of its own to map
+constexpr std::size_t chunk_size = std::size_t{64} << 10;  // fits the processor's cache; needs no pages of its own
 
 void judge(ReadResult& result, const std::string& path) {
   if (result.document.problem()) {
@@ -38,8 +38,8 @@ Result<std::string> read_range(FileSystem& files, const File& file, std::uint64_
   return bytes;
 }
 
-/// Follows the borders of what is known as long as the bytes agree. `next` gives at most so many of them, in order;
-/// nothing where there are no more.
+/// Follows the checkpoints as long as the bytes have their hashes. `next` returns at most that many bytes, in order;
+/// no bytes at the end or after a fault.
 template <typename Next>
 Head recognise_by(Next next, std::uint64_t size, const PrefixCache& known) {
   Head best;
@@ -77,8 +77,8 @@ Result<Head> recognise_file(FileSystem& files, const File& file, const PrefixCac
   return head;
 }
 
-/// Scans from the head to the end of the file, a piece at a time. An entry that does not fit makes the next piece
-/// larger. What remains as a problem is the last piece's.
+/// Scans from the head to the end of the file in pieces. An entry that does not fit makes the next piece larger. A
+/// remaining problem is that of the last piece.
 Status scan_pieces(FileSystem& files, const File& file, const schema::KeyScope& scope, std::size_t window,
                    ReadResult& result) {
   std::uint64_t offset = result.head.offset;
@@ -88,7 +88,7 @@ Status scan_pieces(FileSystem& files, const File& file, const schema::KeyScope& 
     TRY(auto bytes, read_range(files, file, offset, is_last ? static_cast<std::size_t>(rest) : wanted));
     const ArrayFrom from = offset > 0 ? ArrayFrom::element : ArrayFrom::beginning;
     InboxDocument piece = InboxDocument::scan(std::move(bytes), scope, {offset, from, !is_last});
-    if (is_last && result.windows.empty()) {  // all of it is at hand
+    if (is_last && result.windows.empty()) {  // all of it is in memory
       result.windows.push_back({0, piece.entries().size(), {offset, offset + piece.bytes().size()}, {}});
       result.document = std::move(piece);
       return Done{};

@@ -1,7 +1,8 @@
-// One reading of an inbox file: all of it, or what lies behind the known head, in windows of bounded size. What it is
-// not: about locks, and about what becomes of a reading. Invariant: the bytes of a reading are of one version of the
-// file, which was scanned to its end before anybody saw the first entry; a window that is fetched later is compared
-// with what was scanned. Source: docs/adr/0013-the-known-head-of-an-inbox.md.
+// One reading of an inbox file: all of it, or the part after the known head, in windows of bounded size. Locks, and
+// the use of a reading, are outside of this file's scope.
+// Invariant: the bytes of a reading belong to one version of the file, which was scanned to its end before any entry
+// is shown. A window that is loaded later is compared with the scanned bytes.
+// Source: docs/adr/0013-the-known-head-of-an-inbox.md.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace inbox_poller::poller {
 
-/// What is read, and how.
+/// The file to read, with the limit and the key scope for its entries.
 struct InboxSource {
   FileSystem& files;
   const Clock& clock;
@@ -20,25 +21,25 @@ struct InboxSource {
   std::uint64_t limit = 0;  // bytes
 };
 
-inline constexpr std::size_t window_size = std::size_t{4} << 20;  // bytes; an entry that is larger has a larger window
+inline constexpr std::size_t window_size = std::size_t{4} << 20;  // bytes; a larger entry has a larger window
 
-/// All of it. `snapshot` gets the version that was read.
+/// Reads all of the file. `snapshot` receives the version that was read.
 ReadResult read_whole(const InboxSource& source, Snapshot& snapshot);
 
-/// What follows the known head. A file that moves or does not parse is read as a whole once more, for those who
-/// salvage.
+/// Reads the part after the known head. A file that changes meanwhile or does not parse is read once more as a whole,
+/// so that complete entries can be salvaged.
 ReadResult read_behind(const InboxSource& source, const PrefixCache& known, Snapshot& snapshot,
                        std::size_t window = window_size);
 
-/// Puts the bytes of a window at hand, if the file still has them.
+/// Loads the bytes of a window. Returns false if the file no longer has them.
 bool show_window(FileSystem& files, ReadResult& reading, std::size_t window);
 
-/// All of a file, and no array in it: nothing but white space.
+/// True for a whole file of white space, without an array.
 bool is_blank(const InboxDocument& document);
-/// For people: "… at byte 12".
+/// Describes a problem for people: "… at byte 12".
 std::string describe(const schema::ScanProblem& problem);
 
-/// The longest known beginning that these bytes have.
+/// Returns the longest known beginning that these bytes have.
 Head recognise(std::string_view bytes, const PrefixCache& known);
 
 }  // namespace inbox_poller::poller

@@ -47,7 +47,7 @@ std::optional<int> pid_in_lock_file(std::string_view content) {
   int pid = 0;
   const auto [end, error] = std::from_chars(content.data(), content.data() + content.size(), pid);
   const std::string_view rest(end, static_cast<std::size_t>(content.data() + content.size() - end));
-  // "123abc" is no number; 0 and negative ones would mean process groups.
+  // "123abc" is not a number; 0 and negative numbers would mean process groups.
   if (error != std::errc{} || pid <= 0) return std::nullopt;
   if (!rest.empty() &&
       (white.find(rest.front()) == std::string_view::npos && rest.front() != ',' && rest.front() != '}')) {

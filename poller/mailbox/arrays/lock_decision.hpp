@@ -1,8 +1,8 @@
-// What to do about something that stands at a lock path: pure, from what was seen and for how long it has not changed.
-// A lock of our protocol is a directory; its holder touches it every 5 s. "Abandoned" is judged on our own monotonic
-// clock, by the same (inode, mtime) having been seen for long enough: neither a wall clock that jumps nor an mtime in
-// the future (which locks every peer out for good) can fool that. Source: docs/reference/wire.md W9, W12 (other tools'
-// lock files).
+// Decision about an entry at a lock path, from its attributes and the time for which they have not changed. A lock of
+// our protocol is a directory, which its holder touches every 5 s. A lock is abandoned when the same (inode, mtime)
+// was seen for long enough on our own monotonic clock. Neither a jump of the wall clock nor an mtime in the future
+// (which locks out every peer for good) affects that.
+// Source: docs/reference/wire.md W9, W12 (other tools' lock files).
 #pragma once
 
 #include <chrono>
@@ -14,43 +14,45 @@
 
 namespace inbox_poller::poller {
 
-/// A directory unchanged for this long has no holder: two missed touches, and the time all known peers agree on.
+/// Age at which an unchanged directory has no holder: two missed touches, and the limit of all known peers.
 inline constexpr std::chrono::seconds stale_after{10};
-/// A lock file of another tool is left alone for this long whatever is in it: it is normally gone within milliseconds.
+/// Age up to which another tool's lock file is left alone, whatever its content. Such a file normally exists for
+/// milliseconds.
 inline constexpr std::chrono::seconds foreign_patience{5};
-/// After this long a lock file is removed even if we cannot tell who made it: real clients can never write past it.
+/// Age at which a lock file is removed even if its maker is unknown, because real clients can never write past it.
 inline constexpr std::chrono::seconds foreign_stale_after{30};
-/// A file larger than this is nobody's lock; it is never removed.
+/// Size limit of a lock file in bytes; a larger file is not a lock and is never removed.
 inline constexpr std::uint64_t foreign_file_limit = 4096;  // bytes
 
-/// Between two looks no more than this counts. We may have been stopped together with the holder (a frozen container, a
-/// machine that was put aside); it gets the time to touch its lock when it goes on.
+/// Longest time that counts between two checks. Our process may have been stopped together with the holder (a frozen
+/// container, a suspended machine). The holder then gets time to touch its lock after both continue.
 inline constexpr std::chrono::seconds longest_gap{5};
 
-/// Something at a lock path, and since when it has been there unchanged, without the time that we did not look.
+/// An entry at a lock path and the time since when it is unchanged. Time without checks is left out.
 struct LockObservation {
   FileStat seen;
   SteadyTime since{};
-  SteadyTime last{};  // when it was looked at
+  SteadyTime last{};  // steady clock; the last check
 };
 
-/// True if both looks saw the same, untouched thing.
+/// True if both stats show the same, untouched entry.
 bool same_lock(const FileStat&, const FileStat&);
 
-/// The observation after one more look: continued when nothing changed, begun anew otherwise.
+/// Returns the observation after one more check: continued if nothing changed, a new one otherwise.
 LockObservation observe(const std::optional<LockObservation>& before, const FileStat& seen, SteadyTime now);
 
 enum class LockStep {
-  wait,          // somebody is at work, as far as we can tell
+  wait,          // a holder may be active
   take_over,     // an abandoned directory: remove it and try again
-  examine_file,  // another tool's lock file, long enough there: remove it if it names a process that is dead
+  examine_file,  // another tool's lock file, old enough to remove if it names a dead process
   remove_file,   // another tool's lock file, forgotten
-  refuse,        // nothing we would ever remove: a person has to look
+  refuse,        // an entry that is never removed: a person has to check it
 };
 
 LockStep decide(const LockObservation&, SteadyTime now);
 
-/// The process named in another tool's lock file: the number at its start, or the value of "pid" in a JSON object.
+/// Returns the process id in another tool's lock file: the number at its start, or the value of "pid" in a JSON
+/// object.
 std::optional<int> pid_in_lock_file(std::string_view content);
 
 }  // namespace inbox_poller::poller

@@ -13,13 +13,13 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::size_t remembered_holds = 4096;
-constexpr unsigned lock_mode = 0777;  // as proper-lockfile; the umask narrows it
+constexpr unsigned lock_mode = 0777;  // as in proper-lockfile; the umask narrows it
 
 std::string lock_path(const Directory& at, const std::string& name) { return at.path + "/" + name; }
 
 LockAttempt failed(LockOutcome outcome, std::string detail) { return {outcome, std::nullopt, std::move(detail)}; }
 
-/// What is in a small lock file; nothing when it cannot be read.
+/// Reads a small lock file; empty when it cannot be read.
 std::string content_of(FileSystem& files, const Directory& at, const std::string& name) {
   const Result<File> file = files.open_read(at, name);
   if (!file || file->stat.size > foreign_file_limit) return {};
@@ -85,7 +85,7 @@ LockAttempt LockDirectory::own(HeldLock lock, std::string note) {
 
 std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::string& name, std::string& note) {
   const Result<FileStat> seen = files_.stat_at(at, name);
-  if (!seen && is_errno(seen.error(), ENOENT)) return std::nullopt;  // released between mkdir and this look
+  if (!seen && is_errno(seen.error(), ENOENT)) return std::nullopt;  // released between mkdir and this stat
   if (!seen) return failed(LockOutcome::fault, seen.error().message);
 
   const SteadyTime now = clock_.steady();
@@ -99,7 +99,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
 
   switch (decide(observation, now)) {
     case LockStep::wait:
-      return failed(LockOutcome::held, path + " is held by a peer");  // no age: callers tell each sentence once
+      return failed(LockOutcome::held, path + " is held by a peer");  // no age: callers report each text once
     case LockStep::refuse:
       return failed(LockOutcome::foreign,
                     path + " is " + std::string(describe(seen->kind)) + " of " + std::to_string(seen->size) +
@@ -126,7 +126,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
 
 std::optional<LockAttempt> LockDirectory::remove(const Directory& at, const std::string& name, const FileStat& seen) {
   const std::string path = lock_path(at, name);
-  // The last look: a waiter that judged as we did may have made its own lock here since.
+  // Check once more: a waiter that judged as we did may have made its own lock here since.
   const Result<FileStat> now = files_.stat_at(at, name);
   if (now.ok() && !same_lock(*now, seen))
     return failed(LockOutcome::held, path + " was taken over by a peer just before us");
@@ -156,7 +156,7 @@ LockRelease LockDirectory::release(HeldLock& lock) {
   lock.owner_ = nullptr;
   const Directory& at = *lock.at_;
   LockRelease out;
-  // Ours also when the look itself fails: leaving the lock behind would block every peer for 10 s.
+  // A failed stat counts as ours: a lock left in place would block every peer for 10 s.
   const Result<FileStat> now = files_.stat_at(at, lock.name_);
   out.intact = now.ok() ? same_lock(*now, lock.self_.stat) : !is_errno(now.error(), ENOENT);
   if (out.intact) {

@@ -19,7 +19,7 @@ OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, 
     const bool is_new = found == before_.end() && !entry.known;
     const Entry before = found != before_.end() ? found->second : Entry{now_ms, entry.known};
     if (is_new && looked_ && read) sighting.flipped.push_back(entry.key);
-    // What we marked stays ours, also when a peer's unlocked write takes the flag back.
+    // Our mark stays ours, also when a peer's unlocked write takes the flag back.
     now[entry.key.value] = {before.first_seen_ms, read || before.read};
     if (!is_new && read && !before.read) sighting.consumed.push_back({entry.key, now_ms - before.first_seen_ms});
   }

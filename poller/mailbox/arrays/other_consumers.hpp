@@ -1,5 +1,5 @@
-// Who consumes an inbox beside us: compares each reading of it with the one before, and gives signs of another consumer
-// and of what it took. Memory only: the first reading after a start says nothing about what was before.
+// Detection of other consumers of an inbox: compares each reading with the one before, and returns evidence and the
+// consumed messages. Held in memory only: the first reading after a start has nothing to compare with.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,31 @@ class OtherConsumers {
  public:
   struct Consumed {
     schema::MessageKey key;
-    EpochMs waited_ms = 0;  // from our first look at it
+    EpochMs waited_ms = 0;  // since our first reading of it
   };
   struct Observation {
-    std::vector<Consumed> consumed;           // unread before, and neither there nor unread now, not by us
-    std::vector<schema::MessageKey> flipped;  // new here, and read already: nobody writes a message like that
-    bool swept = false;                       // every read entry has gone at once: what a consumer that deletes does
+    std::vector<Consumed> consumed;           // unread before, and now read or gone, not by us
+    std::vector<schema::MessageKey> flipped;  // new and marked read already; no sender writes that
+    bool swept = false;                       // every read entry is gone at once, as after a consumer that deletes
   };
 
-  /// Of the entries that the mailbox knew, all read, so many were left out of the document, being as they were.
+  /// Number of entries that the mailbox knew, all read, and of those that the document left out as unchanged.
   struct Recognised {
     std::size_t knew = 0;
     std::size_t left_out = 0;
   };
-  /// Compares with the reading before.
+  /// Compares the document with the reading before. `now_ms` is wall-clock time.
   Observation look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
-  /// The mailbox knows the first so many entries of the document now, all read, and tells them from new ones.
+  /// Leaves the first `entries` of the document, all read, to the mailbox, which now recognizes them itself.
   void leave_to_mailbox(const InboxDocument&, std::size_t entries);
-  /// We have marked these read; their going is no surprise.
+  /// Records a mark of ours, so that the entry's removal is not evidence.
   void marked_by_us(const schema::MessageKey&);
-  /// We have taken it out of the file.
+  /// Records that we removed the entry from the file.
   void removed_by_us(const schema::MessageKey&);
 
   struct Waiting {
     std::size_t unread = 0;
-    EpochMs oldest_ms = 0;  // when the oldest of them was first seen; 0: none waits
+    EpochMs oldest_ms = 0;  // wall clock; first reading of the oldest; 0: none is unread
   };
   [[nodiscard]] Waiting waiting() const;
 
@@ -49,7 +49,7 @@ class OtherConsumers {
     EpochMs first_seen_ms = 0;
     bool read = false;
   };
-  std::unordered_map<std::string, Entry> before_;  // by key; without what the mailbox knows
+  std::unordered_map<std::string, Entry> before_;  // by key; without the entries left to the mailbox
   bool looked_ = false;
 };
 

@@ -41,7 +41,7 @@ EntryIndex::EntryIndex(const ReadResult& reading, const PrefixCache& known)
 
 std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {
   if (const auto found = unread_.find(key.value); found != unread_.end()) return found->second;
-  // It was read once; whether it is there still or was cleared away since makes no difference.
+  // A known entry was read. Its later removal makes no difference.
   return known_.contains(key, known_.size()) ? std::optional(false) : std::nullopt;
 }
 
@@ -50,7 +50,7 @@ ReadStatus fate_in(const EntryIndex& entries, const AppendReceipt& receipt) {
   const bool earlier_still_unread =
       std::any_of(receipt.unread_before.begin(), receipt.unread_before.end(),
                   [&](const schema::MessageKey& key) { return entries.is_unread(key).value_or(false); });
-  // An owner that only marks takes nothing out; a person who clears an inbox does, and leaves it empty.
+  // An owner that only marks removes nothing. A person who clears an inbox leaves it empty.
   const bool vanished = receipt.keeps_read && !entries.empty();
   return earlier_still_unread || vanished ? ReadStatus::lost : ReadStatus::consumed;
 }

@@ -104,7 +104,7 @@ void PrefixCache::add(Head& head, const InboxDocument& document, std::span<const
 
 void PrefixCache::number(InboxDocument& document, std::size_t skipped) const {
   std::unordered_map<Fingerprint, Occurrences> counts;
-  std::vector<bool> filter(std::size_t{1} << 14);  // most of ours are not in the document, and this tells so quickly
+  std::vector<bool> filter(std::size_t{1} << 14);  // quickly skips cached entries outside of the document
   const auto place = [&](Fingerprint identity) { return identity % filter.size(); };
   if (size() > 0) {
     for (const InboxEntry& entry : document.entries()) {

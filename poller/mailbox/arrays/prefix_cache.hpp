@@ -1,7 +1,8 @@
-// What the reader of an inbox knows of its head: how many entries at the beginning of the file are marked read and
-// dealt with, which they are, and a hash of their bytes. What has the same bytes need not be scanned, and what has not
-// is scanned as if nothing were known. What it says of the bytes is true for ever, so nothing here can become stale.
-// The hash is XXH3-128 over a secret that this process draws: nobody can prepare other bytes that have it.
+// Cache of the head of an inbox, the entries at the beginning of the file that are read and dealt with. The cache has
+// their number, their identities, and a hash of their bytes. A head with the same hash is not scanned; otherwise
+// everything is scanned. The cache describes bytes and not a file, so it cannot become stale.
+// The hash is XXH3-128 with a secret that this process draws, so that no peer can prepare other bytes with the same
+// hash.
 // Source: docs/adr/0013-the-known-head-of-an-inbox.md.
 #pragma once
 
@@ -15,11 +16,11 @@
 
 namespace inbox_poller::poller {
 
-/// Stands for a key within this process; two keys share one once in 2^64.
+/// Short form of a key within this process; two keys share one once in 2^64.
 using Fingerprint = std::uint64_t;
 Fingerprint fingerprint(const schema::MessageKey& key);
 
-/// Keys at eight bytes each.
+/// Set of keys, at eight bytes each.
 class KeySet {
  public:
   KeySet() = default;
@@ -32,7 +33,7 @@ class KeySet {
   std::vector<Fingerprint> keys_;  // sorted
 };
 
-/// A hash of bytes that come in pieces.
+/// Hash of bytes that are added in pieces.
 class ByteHash {
  public:
   struct Value {
@@ -55,10 +56,10 @@ class ByteHash {
   std::unique_ptr<State> state_;  // null: no bytes yet
 };
 
-/// Of these bytes alone.
+/// Returns the hash of these bytes alone.
 ByteHash::Value hash_of(std::string_view bytes);
 
-/// A beginning of a file that ends with an entry, and its hash so far.
+/// A beginning of a file that ends with an entry, and the hash of its bytes.
 struct Head {
   ByteHash hash;
   std::uint64_t offset = 0;  // bytes in it
@@ -67,34 +68,35 @@ struct Head {
 
 class PrefixCache {
  public:
-  /// A beginning that may be met again.
+  /// A beginning that a later reading may recognize.
   struct Checkpoint {
     std::uint64_t offset = 0;
-    std::uint64_t last_begins = 0;  // where the part with the last entry begins: behind the one before it
+    std::uint64_t last_begins = 0;  // end of the entry before the last one
     std::size_t entries = 0;
     ByteHash::Value hash;
   };
 
   [[nodiscard]] std::size_t size() const { return identities_.size(); }
-  /// The shorter one first. They differ by entries that we marked in place: the next client that writes the file spells
-  /// these marks in its own way, and a client that leaves bytes alone does not.
+  /// Returns the shorter checkpoint; whole() returns the longer one. They differ by entries that we marked in place.
+  /// The next client that writes the file may reformat those marks, or keep the bytes as they are.
   [[nodiscard]] const Checkpoint& settled() const { return settled_; }
   [[nodiscard]] const Checkpoint& whole() const { return whole_; }
 
-  /// Keeps what the reading recognised, and forgets the rest.
+  /// Keeps the head that the reading recognized, and drops the rest.
   void cut(const Head& head);
-  /// Adds entries of the document, which follow the head and are marked read; moves the head behind them.
+  /// Adds entries of the document, which follow the head and are marked read; moves the head to their end.
   void add(Head& head, const InboxDocument& document, std::span<const InboxEntry> entries);
 
-  /// Numbers equals among the document's entries, and says which were known; `skipped` of ours stand before them.
+  /// Numbers equal entries of the document and sets `known`; the first `skipped` cached entries lie before the
+  /// document.
   void number(InboxDocument& document, std::size_t skipped) const;
-  /// Whether an entry with this key is among the first so many.
+  /// True if an entry with this key is among the first `among` cached entries.
   [[nodiscard]] bool contains(const schema::MessageKey& key, std::size_t among) const;
-  /// The keys without their numbers.
+  /// Returns the keys without their occurrence numbers.
   [[nodiscard]] KeySet identities() const { return KeySet(identities_); }
 
  private:
-  std::vector<Fingerprint> identities_;  // of the keys without their numbers; in the order of the file
+  std::vector<Fingerprint> identities_;  // of the keys without occurrence numbers; in the order of the file
   Checkpoint settled_;
   Checkpoint whole_;
 };

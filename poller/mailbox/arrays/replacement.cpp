@@ -65,7 +65,7 @@ WriteResult swap_in(FileSystem& files, const Directory& folder, const std::strin
     const Status renamed = temporary.replace_target();
     return renamed.ok() ? WriteResult{} : stopped_by(renamed.error());
   }
-  // A peer that takes no lock may have replaced the file since we looked: what comes out shows it.
+  // A peer without a lock may have replaced the file since the check; the file that comes out shows it.
   const Result<bool> exchanged = temporary.exchange_target(snapshot.version);
   if (!exchanged) return stopped_by(exchanged.error());
   return *exchanged ? WriteResult{} : stopped(WriteOutcome::changed, {});
@@ -92,7 +92,8 @@ WriteResult replace(FileSystem& files, LockDirectory& locks, const Directory& fo
 void remove_litter(FileSystem& files, const Directory& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::optional<int> pid = TemporaryFile::owner(name);
-    // Calls come one at a time, so none of these is in use by us: our own number is a predecessor's, as in a container.
+    // Calls come one at a time, so none of these files is in use by us. Our own process id means a predecessor, as in
+    // a container.
     if (pid && (*pid == ::getpid() || !may_be_alive(*pid))) (void)files.unlink_at(folder, name);
   }
 }

@@ -9,13 +9,13 @@ namespace {
 
 constexpr const char* roster_file = "config.json";
 constexpr int optimistic_rounds = 3;
-/// A client that rewrites the roster in place has the new bytes in it within milliseconds; file systems tell two writes
-/// apart within two seconds.
+/// Time after which an empty roster is lost. A client that rewrites it in place writes the new bytes within
+/// milliseconds. File systems distinguish two writes within two seconds.
 constexpr std::chrono::seconds stays_empty{3};
-/// Between two looks no more than this counts: we may have been stopped together with the writer.
+/// Longest time that counts between two reads: this process may have been stopped together with the writer.
 constexpr std::chrono::seconds counted_gap{1};
 
-/// Nothing, or nothing but white space. Anything else is a part of something.
+/// True for no bytes, or white space only. Any other content is part of a roster.
 bool is_blank(std::string_view bytes) { return bytes.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 }  // namespace
@@ -88,7 +88,7 @@ WriteResult RosterFile::change(const Directory& team, const Edit& edit) {
   for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
     result = change_once(team, edit);
   if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
-  // Also for what was out already: it may be our doing, from just before a crash.
+  // Sync also for `already_there`: the change may be ours, made just before a crash.
   if (const Status synced = files_.sync_dir(team); !synced.ok())
     return stopped(WriteOutcome::fault, "changed, but perhaps not lasting: " + synced.error().message);
   return result;
@@ -98,8 +98,8 @@ WriteResult RosterFile::change_once(const Directory& team, const Edit& edit) {
   const Snapshot snapshot = take_snapshot(files_, clock_, team, roster_file, size_limit_);
   if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
   const std::string path = team.path + "/" + roster_file;
-  // The whole file must be a roster, not only the part that is cut: a client that died while writing leaves half a one,
-  // which a person has to mend, or none, which is mended elsewhere.
+  // The whole file must be a roster, not only the part that is cut. A client that died while writing leaves half a
+  // roster, which a person has to fix. An empty file is restored by mend().
   const Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
   if (!roster && !snapshot.settled) return stopped(WriteOutcome::changed, path + " is being written by somebody");
   if (!roster && is_blank(snapshot.bytes))

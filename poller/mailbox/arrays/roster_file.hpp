@@ -1,7 +1,7 @@
-// A team's roster as its clients keep it, `config.json`, guarded by `config.json.lock`.
-// Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it or put in. A file that holds nothing is
-// filled again with what was last seen in it, and only when it is that very file and stays empty; what is torn is a
-// person's to repair. Source: docs/reference/wire.md W3, W13.
+// A team's roster in the format of its clients: `config.json`, guarded by `config.json.lock`.
+// Invariants: those of arrays_mailbox.hpp; only a member's entry is removed or added. A file without content is
+// restored from its last known content, only if it is that very file and stays empty. A torn file is left to a person.
+// Source: docs/reference/wire.md W3, W13.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,12 @@ class RosterFile {
   RosterFile(FileSystem& files, const Clock& clock, std::uint64_t size_limit)
       : files_(files), clock_(clock), size_limit_(size_limit), locks_(files, clock) {}
 
-  /// The first call also removes temporary files that a killed predecessor left.
+  /// Reads the roster. Errors: "roster.missing", "roster.unreadable", "roster.empty", and those of
+  /// schema::decode_roster(). The first call also removes temporary files that a killed predecessor left.
   Result<schema::Roster> read(const Directory& team);
-  /// True when what read() last returned is certainly what a file of this version holds.
+  /// True when a file of this version certainly has the content that read() last returned.
   [[nodiscard]] bool is_as_read(const FileVersion& now) const { return read_ && *read_ == now; }
-  /// read() could not be called: there is no team.
+  /// Drops the last read, because there is no team.
   void forget() { read_.reset(); }
 
   [[nodiscard]] const RosterCopy& copy() const { return copy_; }
@@ -35,16 +36,16 @@ class RosterFile {
   WriteResult mend(const Directory& team, const std::vector<std::string>& without);
 
  private:
-  /// A file that holds nothing.
+  /// A roster file without content.
   struct Blank {
     FileVersion version;
-    SteadyTime::duration lasted{};  // as far as we looked
+    SteadyTime::duration lasted{};  // as far as read() observed it; gaps count at most 1 s
     SteadyTime looked{};
   };
 
   Error see_blank(const Snapshot&, const std::string& path);
   using Edit = std::function<Result<std::string>(std::string_view bytes)>;
-  /// What `edit` makes of the roster, tried again when others write it at the same moment.
+  /// Replaces the roster by the result of `edit`; tries again when a peer writes at the same moment.
   WriteResult change(const Directory& team, const Edit& edit);
   WriteResult change_once(const Directory& team, const Edit& edit);
 
@@ -52,9 +53,9 @@ class RosterFile {
   const Clock& clock_;
   std::uint64_t size_limit_;  // bytes
   LockDirectory locks_;
-  std::optional<FileVersion> read_;  // what read() returned, when a version alone tells it from later ones
+  std::optional<FileVersion> read_;  // the version that read() returned; empty unless it is settled
   RosterCopy copy_;
-  std::optional<Blank> blank_;  // as the last read() found it
+  std::optional<Blank> blank_;  // state of the last read()
   bool litter_removed_ = false;
 };
 

@@ -8,12 +8,12 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr const char* task_list_file = ".lock";  // what the task list's lock is named after
-// What one hold of the lock may cost: a few system calls for each task. Each keeps a file open until then.
+constexpr const char* task_list_file = ".lock";  // the task list's lock is named after it
+// Limit of one hold of the lock: each task costs a few system calls, and keeps a file open until then.
 constexpr std::size_t tasks_per_hold = 32;
 constexpr int holds_per_call = 64;
 
-/// "12.json": the only names that tasks have.
+/// True for names like "12.json", the only ones that tasks have.
 bool is_task_file(std::string_view name) {
   constexpr std::string_view suffix = ".json";
   if (name.size() <= suffix.size() || !name.ends_with(suffix)) return false;
@@ -35,7 +35,7 @@ TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string
     result.detail = std::move(look->passed_over);
     if (look->held.empty()) {
       if (look->writer) return end(stopped(WriteOutcome::changed, "a task is being written by somebody"));
-      const Status synced = files_.sync_dir(tasks);  // also for what was given back just before a crash
+      const Status synced = files_.sync_dir(tasks);  // also for tasks released just before a crash
       return end(synced.ok() ? WriteResult{} : stopped_by(synced.error()));
     }
     const WriteResult how = release(tasks, look->held, result.tasks);
@@ -127,7 +127,7 @@ WriteResult TeamFiles::release(const Directory& tasks, const std::vector<Held>& 
     result = swap_in(files_, tasks, held[i].file, held[i].snapshot, *attempt.lock, fresh[i]);
     if (result.outcome == WriteOutcome::done && !held[i].task.internal) released.push_back(held[i].task);
   }
-  // A task that is gone meanwhile needs nothing; the others are looked at again.
+  // A task that is gone by now needs nothing; the others are checked again.
   if (result.outcome == WriteOutcome::missing) result.outcome = WriteOutcome::changed;
   const LockRelease release = attempt.lock->release();
   add_detail(result.detail, attempt.detail);

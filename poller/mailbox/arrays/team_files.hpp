@@ -1,7 +1,6 @@
-// What a worker leaves behind in its team's task list: tasks that it owns.
-// Invariants: those of arrays_mailbox.hpp; of each task only the owner and the status change. All tasks of a list are
-// guarded by one lock, the directory `.lock.lock` (beside `.lock`, the empty file that it is named after).
-// Source: docs/reference/wire.md W5.
+// The tasks of a team's task list that a worker owns.
+// Invariants: those of arrays_mailbox.hpp; only the owner and the status of a task change. One lock guards all tasks
+// of a list: the directory `.lock.lock`, in the folder of the empty file `.lock`. Source: docs/reference/wire.md W5.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ class TeamFiles {
                            const std::function<bool(const std::string& owner)>& is_there);
 
  private:
-  /// A task to be given back.
+  /// A task to be released or assigned.
   struct Held {
     std::string file;
     Snapshot snapshot;
@@ -30,9 +29,9 @@ class TeamFiles {
     std::string wanted;
   };
   struct Look {
-    std::vector<Held> held;   // some of them, when there are many
-    bool writer = false;      // a file is being written by somebody: look again later
-    std::string passed_over;  // files that are no tasks, or cannot be read
+    std::vector<Held> held;   // at most one batch of them
+    bool writer = false;      // a peer is writing a file: try again later
+    std::string passed_over;  // files that are not tasks, or cannot be read
   };
 
   Result<Look> look_for_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);

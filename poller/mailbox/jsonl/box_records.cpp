@@ -21,7 +21,7 @@ json::value to_json(const BoxRecord& record) {
   return out;
 }
 
-/// Throws what is not of this shape.
+/// Reads one record; throws if the value has another shape.
 BoxRecord from_json(const json::value& value) {
   const auto number = [](const json::value& from, const char* name) { return from.at(name).to_number<std::uint64_t>(); };
   BoxRecord record;
@@ -39,9 +39,9 @@ BoxRecord from_json(const json::value& value) {
 }  // namespace
 
 FileNow judge(const FileMark& mark, const FileStat& now, const std::string& tail_now) {
-  // Nobody has touched it since. (Emptying changes the ctime, and so does whatever is written afterwards.)
+  // The file is untouched: emptying and each later write change the ctime.
   if (now.ino == mark.inode && now.size == mark.size && now.ctime_ns == mark.ctime_ns) return FileNow::as_marked;
-  // Exactly as long, and touched: nothing was appended, so it was emptied and filled again, be it with the same bytes.
+  // A changed file that is not longer was emptied and filled again, perhaps with the same bytes.
   if (now.size <= mark.size) return FileNow::emptied;
   return tail_now == mark.tail ? FileNow::as_marked : FileNow::emptied;
 }
@@ -70,7 +70,7 @@ Status BoxRecords::save(bool durable) {
   const std::size_t slash = path_.rfind('/');
   TRY(const auto folder, ensure_private_dir(files_, path_.substr(0, slash)));
   const std::string name = path_.substr(slash + 1), fresh = name + ".new";
-  static_cast<void>(files_.unlink_at(folder, fresh));  // of a killed predecessor
+  static_cast<void>(files_.unlink_at(folder, fresh));  // left by a killed predecessor
   TRY(const auto file, files_.create_exclusive(folder, fresh, 0600));
   Status done = files_.write_at(file, bytes, 0);
   if (done.ok() && durable) done = files_.sync(file);

@@ -1,6 +1,7 @@
-// What must be known of a team's JSONL boxes over a restart: in which generation of its lines a file is (how often it has
-// been emptied), how to tell whether the emptying that was under way took place, and which files were put aside.
-// One small file of ours beside the ledger. Source: docs/adr/0032-jsonl-lines.md.
+// The facts about a team's JSONL inboxes that must survive a restart, in one small JSON file next to the ledger.
+// The file does not contain messages. It keeps three facts for each inbox: the generation (how often the inbox was
+// emptied), the mark of an emptying that was under way, and the files that were put aside.
+// Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@
 
 namespace inbox_poller::poller {
 
-/// A file as it is about to be emptied.
+/// The state of an inbox file immediately before it is emptied.
 struct FileMark {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
   std::int64_t ctime_ns = 0;
-  std::string tail;  // a hash of its last bytes
+  std::string tail;  // hash of the last bytes, at most 4 KiB
   bool operator==(const FileMark&) const = default;
 };
 
-/// A file that another one took the place of; whoever had it open before may still write into it.
+/// An inbox file that was exchanged for an empty one. Programs that opened the file earlier may still write into it.
 struct AsideFile {
   std::string name;
   std::uint64_t inode = 0;
@@ -32,6 +33,7 @@ struct AsideFile {
   bool operator==(const AsideFile&) const = default;
 };
 
+/// The record of one inbox.
 struct BoxRecord {
   std::uint64_t generation = 0;
   std::optional<FileMark> emptying;
@@ -40,19 +42,22 @@ struct BoxRecord {
 };
 
 enum class FileNow { as_marked, emptied };
-/// Whether the emptying that this mark announced took place. `tail_now`: the same hash of what stands before mark.size
-/// now; not looked at when the file is no longer than that.
+/// Decides whether the emptying that `mark` announced took place. `tail_now` is the hash of the bytes before
+/// `mark.size`; it is ignored unless the file is longer than `mark.size`.
 FileNow judge(const FileMark& mark, const FileStat& now, const std::string& tail_now);
 
+/// The records of all inboxes of a team, held in memory; load() and save() access the file.
 class BoxRecords {
  public:
-  /// An absolute path; the folder is made when it is needed.
+  /// Keeps references; `files` must outlive this object. `path` is absolute; save() creates its directory.
   BoxRecords(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// Reads the file; there need not be one. An error when it is none of ours: nothing is known then.
+  /// Reads the file; a missing file counts as empty.
+  /// Errors: "jsonl.record" for a file of another shape, "io.…". No record is known after an error.
   Status load();
+  /// Returns the record of this inbox; creates an empty one if there is none.
   BoxRecord& of(const std::string& box) { return records_[box]; }
-  /// `durable`: also after a power cut.
+  /// Replaces the file in one rename; with `durable` the change also survives a power cut. Errors: "io.…".
   Status save(bool durable);
 
  private:

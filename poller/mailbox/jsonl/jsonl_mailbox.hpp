@@ -1,7 +1,7 @@
-// The mailbox of a team whose programs keep one JSON object a line: `.team/inbox/<name>.jsonl` with `.team/config.json`,
-// or `.mailboxes/<name>.jsonl` without a roster; tasks in `.tasks/` beside it. There is no lock between processes.
-// Invariants: nothing of ours in the inboxes' folder ends in `.jsonl`; no link is followed, and a folder that others may
-// write to is refused; the roster is never written, because the program keeps it in memory and writes it over.
+// The mailbox of a team whose programs keep one JSON object a line: `.team/inbox/<name>.jsonl` and `.team/config.json`,
+// or `.mailboxes/<name>.jsonl` without a roster. Tasks are in `.tasks/` next to it. No lock is common to all programs.
+// Invariants: the daemon's own files in the inbox folder do not end in `.jsonl`. No link is followed, and a folder that
+// others may write to is refused. The roster is never written, because its program overwrites it from memory.
 // Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
@@ -20,20 +20,23 @@
 
 namespace inbox_poller::poller {
 
+/// The settings of one JSONL team; paths are absolute.
 struct JsonlSettings {
-  std::string folder;                // `.team` or `.mailboxes`, absolute
-  std::string tasks;                 // absolute; empty: `.tasks` beside the folder
-  std::string team;                  // its name in the ledger
+  std::string folder;                // path of `.team` or `.mailboxes`
+  std::string tasks;                 // empty: `.tasks` next to the folder
+  std::string team;                  // the team's name in the ledger
   std::string lead{"lead"};
-  std::vector<std::string> members;  // of a team that keeps no roster
-  std::string records;               // absolute; a file of ours
+  std::vector<std::string> members;  // for a team without a roster file
+  std::string records;               // the file of BoxRecords
   std::uint64_t size_limit = 0;      // bytes
-  bool anybody = false;              // the members are those who have an inbox, or write to the lead
+  bool anybody = false;              // members: all actors with an inbox or a message to the lead
   std::chrono::milliseconds poll_interval{500};
 };
 
+/// Mailbox and roster of one JSONL team. Contracts are those of the interfaces.
 class JsonlMailbox final : public Mailbox, public RosterStore {
  public:
+  /// Loads the records; an error is reported by the first receive(). `files` and `clock` must outlive this object.
   JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
                std::unique_ptr<FileWatch> watch = make_file_watch());
 
@@ -67,23 +70,24 @@ class JsonlMailbox final : public Mailbox, public RosterStore {
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
 
+  /// Returns the generation that the last access to the inbox folder found.
   [[nodiscard]] JsonlGeneration generation() const { return generation_; }
 
  private:
   Result<Directory> open_team() { return open_dir_below(files_, settings_.folder); }
-  /// Where the inboxes are; told anew which generation it is.
+  /// Opens the folder of the inboxes and determines the generation again.
   Result<Directory> open_boxes();
   [[nodiscard]] std::string boxes_path() const { return settings_.folder + (in_folder_ ? "/inbox" : ""); }
-  /// Whether that is, by its name and with nothing to open, the folder that was listed, as it was.
+  /// Returns true if the inbox folder is unchanged since it was listed; costs one stat and opens nothing.
   [[nodiscard]] bool is_as_listed();
-  /// The names of the boxes, from there.
+  /// Reads the names of the inboxes into `news_`.
   Status list(const Directory& folder);
   [[nodiscard]] std::string tasks_folder() const;
   LineBox& box(const std::string& name);
   [[nodiscard]] LinePost::KeyOf key_in(const std::string& inbox) const;
-  /// The record of a request, before whoever it is for may look it up.
+  /// Writes the record of a request (g2), before the receiver can look it up.
   Status keep_request(const schema::Message& message, const std::string& to);
-  /// Of a team without a roster of which everybody is: who is there now.
+  /// Returns the current members of a team with the setting `anybody`.
   [[nodiscard]] std::vector<std::string> anybody();
   [[nodiscard]] bool is_as_heard();
   void hear_senders(const Directory& folder);
@@ -99,21 +103,21 @@ class JsonlMailbox final : public Mailbox, public RosterStore {
   LineBox::Team team_;
   LinePost posts_;
   std::map<std::string, LineBox> boxes_;
-  std::vector<News> news_;  // of all that are listed, and of those in which lines of ours are followed
-  std::optional<FileVersion> listed_;  // the folder, as it was when nothing in it was followed; later it looks otherwise
-  SteadyTime opened_{};                // step by step
-  ScanRotation turns_;                        // of the boxes, while
-  bool all_told_ = false;              // in the news was no change, and nothing was asked for since that might make one
+  std::vector<News> news_;  // all listed inboxes, and those with tracked lines
+  std::optional<FileVersion> listed_;  // the inbox folder as listed; set only while no line was tracked
+  SteadyTime opened_{};                // last time that the folder was opened component by component
+  ScanRotation turns_;                        // rotation of the inboxes while a watch reports changes
+  bool all_told_ = false;              // the last news had no change, and no call since can have caused one
   bool rests_ = false;
   JsonlGeneration generation_ = JsonlGeneration::g1;
-  bool in_folder_ = false;  // the inboxes lie in `inbox/`, and not in the folder itself
+  bool in_folder_ = false;  // the inboxes are in `inbox/`, not in the folder itself
   RosterCopy copy_;
   schema::Roster roster_;
-  std::optional<FileStat> roster_read_;  // what roster() returned, when it was read whole
-  std::set<std::string> senders_;        // who wrote to the lead
-  std::optional<FileVersion> heard_;     // the lead's inbox, as it was when they were read from it
-  std::vector<std::string> there_;       // as roster() returned them
-  std::string record_problem_;           // told with the first look
+  std::optional<FileStat> roster_read_;  // stat of the roster at the last complete read
+  std::set<std::string> senders_;        // actors with a message to the lead
+  std::optional<FileVersion> heard_;     // the lead's inbox when `senders_` was read
+  std::vector<std::string> there_;       // members as roster() returned them
+  std::string record_problem_;           // reported by the first receive()
 };
 
 }  // namespace inbox_poller::poller

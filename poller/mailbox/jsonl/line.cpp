@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// A JSON string of ASCII only: every reader has one line of it, whatever it calls a line's end.
+/// Encodes a JSON string in ASCII only, so that each reader finds one line, whatever characters end its lines.
 std::string ascii(std::string_view value) {
   std::string out = "\"";
   const auto unit = [&](char32_t value_of_unit) {
@@ -50,12 +50,12 @@ std::string ascii(std::string_view value) {
   return out += '"';
 }
 
-/// The members of a line; those that newer programs put into `metadata` are found there.
+/// The members of a line, including those that newer programs write into `metadata`.
 class JsonlFields {
  public:
   JsonlFields(std::string_view bytes, std::vector<MemberSpan> members) : bytes_(bytes), members_(std::move(members)) {}
 
-  /// Null counts as absent.
+  /// Returns the token of a member; null counts as absent.
   [[nodiscard]] std::optional<std::string_view> token(std::string_view name) const {
     auto found = find_member(bytes_, members_, name);
     if (!found || *found == "null") {
@@ -64,13 +64,13 @@ class JsonlFields {
     }
     return found && *found != "null" ? found : std::nullopt;
   }
-  /// The string, or the bytes of whatever stands there instead of one; "" when nothing does.
+  /// Returns the string, or the token's bytes if it is not a string; "" if the member is absent.
   [[nodiscard]] std::string text(std::string_view name) const {
     const auto found = token(name);
     if (!found) return "";
     return decode_string(*found).value_or(std::string(*found));
   }
-  /// Only what a message has and no more, each member once.
+  /// Returns true if the line has exactly the four members of a chat message, each once.
   [[nodiscard]] bool is_plain() const {
     constexpr std::array<std::string_view, 4> usual = {"\"type\"", "\"from\"", "\"content\"", "\"timestamp\""};
     return members_.size() == usual.size() && std::all_of(usual.begin(), usual.end(), [&](std::string_view name) {
@@ -84,7 +84,7 @@ class JsonlFields {
   std::vector<MemberSpan> members_;
 };
 
-/// A canonical payload; members without a token are left out.
+/// Builds a canonical payload; leaves out members without a token.
 std::string payload_of(std::string_view type,
                        std::initializer_list<std::pair<std::string_view, std::string>> members) {
   std::string text = "{\"type\":" + quote(type);
@@ -104,13 +104,13 @@ std::string plan_ask(const JsonlFields& line, const Message& message) {
                                               {"planContent", quote(line.text(line.token("plan") ? "plan" : "content"))}});
 }
 
-/// Chat stays chat, whatever another system would read in it.
+/// Prefixes a text that another system would read as a control message, so that it stays chat.
 std::string chat_of(std::string content) {
   const bool is_chat = std::holds_alternative<PlainText>(decode_payload(content));
   return is_chat ? content : "message: " + content;
 }
 
-/// What the message of a line says, by the line's type.
+/// Returns the text of a line's message, by the line's type. Errors: "line.field", "line.direction", "line.type".
 Result<std::string> text_of(std::string_view bytes, const JsonlFields& line, const std::string& type, const Message& message) {
   if (type == "message" || type == "broadcast" || type == "result") {
     if (!line.token("content")) return Error{"line.field", "content: expected a text, found nothing"};

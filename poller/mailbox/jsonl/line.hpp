@@ -1,7 +1,7 @@
-// One line of a JSONL inbox: how the programs that keep their mail so spell a message, in the four generations that are
-// in public use. What a line says by its type and fields becomes the neutral message, whose text is the canonical
-// payload (schema/payload.hpp); nothing above needs to know of lines. Tolerant reader, strict writer: these programs end, or
-// lose what follows, when a line does not parse, and cut lines at every character that Python calls a line's end.
+// One line of a JSONL inbox, in the four generations of the format that are in public use.
+// A line's type and fields become the neutral message, whose text is the canonical payload (schema/payload.hpp).
+// Code outside of this folder does not handle lines. Invariant: tolerant reader, strict writer. The programs exit, or
+// lose the lines after it, if a line does not parse; they cut lines at every character that Python calls a line end.
 // Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
@@ -14,40 +14,44 @@
 
 namespace inbox_poller::poller {
 
-/// g1: `.team/inbox/`; g2: records of requests beside it; g3: `.mailboxes/`, fields in `metadata`; g4: the same lines,
-/// and answers count only when the process remembers that its own lead gave them.
+/// The generations of the format. g1: `.team/inbox/`. g2: request records next to the inboxes as well.
+/// g3: `.mailboxes/`, with fields in `metadata`. g4: the lines of g3, and a process accepts only answers that it
+/// remembers from its own lead.
 enum class JsonlGeneration { g1, g2, g3, g4 };
 
-/// What a look at a team's folders found.
+/// The entries of a team's folders that identify the generation.
 struct JsonlFolders {
   bool inbox = false;      // `inbox/` in the team's folder
-  bool requests = false;   // `requests/` beside it
+  bool requests = false;   // `requests/` in the team's folder
   bool task_lock = false;  // `.tasks/.lock`
   bool hex_tasks = false;  // `.tasks/task_<8 hex digits>.json`
 };
+/// Returns the generation that these entries indicate; g3 if there are none.
 JsonlGeneration generation_of(const JsonlFolders&);
 
+/// A line that was read.
 struct JsonlEntry {
   schema::Message message;
-  bool says_all = false;  // the message says everything that the line does
-  std::string ignored;    // fields of another type, which count as absent; empty: none
+  bool says_all = false;  // the message loses nothing of the line
+  std::string ignored;    // names fields of a wrong type, which count as absent; empty: none
 };
 
-/// Reads a line, without its end. A `type`, `id` or time of another type counts as absent. Errors ("line.…") name the field
-/// and what was found: the line is bad, its neighbours are not. What nobody may say to a lead here (a request to shut down, kinds of asks that have no answer on this
-/// system) is such an error, too. A text that another system would take for a control message is chat here and says so.
+/// Parses a line without its line end. A `type`, `id` or time of a wrong type counts as absent.
+/// A text that another system would take for a control message stays chat; the prefix "message: " marks it.
+/// Errors: "line.syntax"; "line.field" (names the field and the value found); "line.direction" for a shutdown request
+/// to the lead; "line.type" for requests that cannot be answered on this system. An error concerns this line only.
 Result<JsonlEntry> decode_jsonl(std::string_view line);
 
-/// What a line of ours in a worker's inbox said, without its end: the message whose line it is; empty when it is not one
-/// that we would have written so.
+/// Parses a line of a worker's inbox, without its line end, that may be the daemon's own, such as a shutdown request.
+/// Returns empty if the line is neither readable nor a shutdown request.
 std::optional<schema::Message> decode_own_jsonl(std::string_view line);
-/// Why the programs that read an inbox end at this line; empty for one that all of them read.
+/// Explains why the programs that read an inbox exit at this line; empty for a line that all of them can read.
 std::string why_readers_end(std::string_view line);
-/// As long as this line of ours, and says nothing.
+/// Returns a message without content that is as long as this line of the daemon; the line itself if none fits.
 std::string silenced_jsonl(std::string_view line);
 
-/// The line that says this message to a worker of this name, end included: ASCII, one line, keys and numbers as the
-/// programs of this generation write them. An error ("line.not_carried") for orders and answers that no line can say.
+/// Encodes the message to the worker `to` as one ASCII line, line end included. Keys and numbers are written as the
+/// programs of this generation write them. Errors: "line.not_carried" for orders and answers that no line can express.
 Result<std::string> encode_jsonl(const schema::Message&, std::string_view to, JsonlGeneration);
 
 }  // namespace inbox_poller::poller

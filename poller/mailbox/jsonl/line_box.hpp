@@ -1,7 +1,8 @@
-// One JSONL inbox, read by its owner's place in it: whole lines behind what was settled. Nothing is lost, however writers
-// and our own ends fall: reading never touches the file, and it is emptied, in place, only when all of it is settled and
-// only while the kernel assures that nobody else has it open. Where no such lease is to be had, the file is exchanged for
-// an empty one and kept, because somebody may be about to write into it. Source: docs/adr/0032-jsonl-lines.md.
+// One JSONL inbox that is read by offset: the whole lines after the acknowledged ones. LinePost writes to workers.
+// Invariants: no line is lost, also if a writer or the daemon ends at any moment. Reading never changes the file.
+// The file is emptied in place only if all lines are acknowledged and a kernel lease shows that no other process has it
+// open. If the file system has no leases, the file is exchanged for an empty one and kept, because another program may
+// be about to write into it. Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
 #include <deque>
@@ -15,46 +16,53 @@
 
 namespace inbox_poller::poller {
 
+/// Reader of one inbox. Keeps offsets in memory, and generations in BoxRecords.
 class LineBox {
  public:
-  /// What all boxes of a team share.
+  /// The dependencies and settings that all inboxes of a team share; they must outlive the inboxes.
   struct Team {
     FileSystem& files;
     const Clock& clock;
     BoxRecords& records;
     Contention& contention;
     std::string name;
-    std::uint64_t size_limit;  // bytes; of one line, and four times that at which a file is put aside
+    std::uint64_t size_limit;  // bytes; limit of one line; a quarter is the least size of a file to put aside
   };
 
   LineBox(Team& team, std::string box, std::string file) : team_(team), box_(std::move(box)), file_(std::move(file)) {}
 
-  /// One stat for each of its files: whether take() or ack() may have something to do. `below`: what stands before
-  /// their names there, "" or a path with its '/'.
+  /// Returns true if take() or ack() may have work; costs one stat for each file of the inbox.
+  /// `below` is prepended to the file names: "" or a path with its final '/'.
   [[nodiscard]] bool has_news(const Directory& folder, const std::string& below = "") const;
-  /// A line that `waits` is not shown yet, nor is what stands behind it.
+  /// Predicate that delays a line; the lines after it are delayed too.
   using Waits = std::function<bool(std::string_view line)>;
+  /// Reads at most `most` lines that are not acknowledged yet, oldest first. The views are valid until the next take(),
+  /// or until the ack() that follows a complete read. Problems are in `Batch::state` and `Batch::detail`.
   Batch take(const Directory& folder, Access reader, std::size_t most, const Waits& waits = {});
+  /// Applies one disposal to each line of the last take(), in order; a list of another length is ignored. A reader with
+  /// exclusive access then empties the file if it may. Problems of the emptying are in `Settled::detail`.
   Settled ack(const Directory& folder, const std::vector<Ack>& disposals);
+  /// Makes the next take() start from the beginning of each file.
   void rewind();
+  /// Returns true if the line with this key has been seen and is still in a file.
   [[nodiscard]] bool holds(const schema::MessageKey& key) const;
-  /// Why the file cannot be emptied in place; empty while nothing is known against it.
+  /// The reason that the file cannot be emptied in place; empty if no reason is known.
   [[nodiscard]] const std::string& no_lease() const { return no_lease_; }
 
  private:
-  /// A file that is read, the one in place or one that was put aside.
+  /// A file to read: the inbox file in place, or one that was put aside.
   struct Source {
     std::string name;
     std::uint64_t inode = 0;
     std::uint64_t generation = 0;
-    EpochMs aside_ms = 0;            // 0: it is in place
-    std::uint64_t offset = 0;        // behind what need not be shown again
-    std::string tail;                // what stands before it, as it was read
-    std::uint64_t size = 0;          // when it was looked at last
+    EpochMs aside_ms = 0;            // wall clock; 0: the file is in place
+    std::uint64_t offset = 0;        // end of the lines that need not be shown again
+    std::string tail;                // the bytes before `offset`, as they were read
+    std::uint64_t size = 0;          // at the last read
     std::int64_t mtime_ns = 0;
-    std::set<std::uint64_t> settled;          // lines behind `offset` that need not be shown again, by where they begin
-    std::map<schema::MessageKey, EpochMs> held;  // every line that stands there, and when we saw it first
-    bool must_stay = false;                   // some of it was left to others
+    std::set<std::uint64_t> settled;          // begins of lines after `offset` not to be shown again
+    std::map<schema::MessageKey, EpochMs> held;  // each line in the file; first seen (wall clock)
+    bool must_stay = false;                   // lines were left to other readers
     [[nodiscard]] bool is_in_place() const { return aside_ms == 0; }
   };
   struct Shown {
@@ -64,12 +72,12 @@ class LineBox {
 
   [[nodiscard]] Source& in_place() { return sources_.back(); }
   Result<File> open_in_place(const Directory& folder, Batch& batch);
-  /// The first look of this process: which generation it is, and what was put aside.
+  /// Restores the generation and the files put aside from BoxRecords, at the first read of this process.
   Status recognise(const Directory& folder, const File& file);
-  /// Somebody else emptied it, or put another file in its place.
+  /// Starts at the beginning after another program emptied or replaced the file.
   Status begin_anew(const File& file, Access reader, Batch& batch);
   [[nodiscard]] Result<bool> is_as_read(const Source& source, const File& file) const;
-  /// Into `room`, whose memory is used again.
+  /// Reads into `room`, to reuse its memory.
   void read_lines(std::size_t source, const File& file, std::size_t most, const Waits& waits, std::string room, Batch& batch);
   void end_last_line(const Directory& folder, Source& source, Batch& batch);
   void empty(const Directory& folder, Settled& result);
@@ -83,18 +91,18 @@ class LineBox {
   Team& team_;
   std::string box_;
   std::string file_;
-  std::vector<Source> sources_;  // those put aside first; empty before the first look
-  std::deque<std::string> read_;  // what the batch's lines lie in
+  std::vector<Source> sources_;  // files put aside come first; empty before the first read
+  std::deque<std::string> read_;  // owns the memory of the batch's lines
   std::vector<Shown> shown_;
-  std::vector<std::uint64_t> shown_to_;         // of each source; empty when there is nothing to ack
-  std::vector<std::string_view> read_from_;     // of each source, what stands from its offset on
+  std::vector<std::uint64_t> shown_to_;         // end offset of each source; empty if there is nothing to ack
+  std::vector<std::string_view> read_from_;     // bytes of each source from its offset on
   Access reader_ = Access::peek;
   bool all_shown_ = false;
-  bool one_waits_ = false;        // of what was not shown
-  std::uint64_t quiet_size_ = 0;  // a file that ends in the middle of a line, when it was looked at last
+  bool one_waits_ = false;        // a line was delayed by `waits`
+  std::uint64_t quiet_size_ = 0;  // size at the last read, if the file ended without a line end
   std::string no_lease_;
   bool owes_emptying_ = false;
-  SteadyTime not_before_{};  // when the lease may be asked for again; asking looks like a change of the file
+  SteadyTime not_before_{};  // next lease request; a request looks like a change of the file
 };
 
 }  // namespace inbox_poller::poller

@@ -1,6 +1,6 @@
-// Our lines in workers' inboxes. A worker reads its inbox and then empties it; what is written in between is gone. That
-// cannot be prevented, but it can be known: we write while the kernel assures that nobody else has the file open, and
-// the kernel tells whether it was read before it was emptied. Source: docs/adr/0032-jsonl-lines.md.
+// The daemon's lines in workers' inboxes. A worker reads its inbox and then empties it; a line between both is lost.
+// The loss cannot be prevented, but it can be detected: a lease shows at the write that no other process has the file
+// open, and file events show whether the file was read before it was emptied. Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
 #include <map>
@@ -18,53 +18,61 @@
 
 namespace inbox_poller::poller {
 
+/// Writer and tracker of lines in all inboxes of a team. Errors are in each WriteReceipt.
 class LinePost {
  public:
+  /// Keeps references; `files`, `clock` and `contention` must outlive this object.
   LinePost(FileSystem& files, const Clock& clock, std::unique_ptr<FileWatch> watch, Contention& contention)
       : files_(files), clock_(clock), watch_(std::move(watch)), contention_(contention) {}
 
-  /// One line, its end included, that is to be posted; and what came of it.
+  /// One line to post, line end included, with its result.
   struct Line {
     schema::MessageKey key;
     std::string line;
     WriteReceipt result{};
   };
-  /// Puts the lines behind what stands in the file, with one write; makes the file if there is none. `already` when the
-  /// very line stands there.
+  /// Appends the lines with one write and tracks them; creates a missing file. The lines are on the disk on return.
+  /// `unchanged`: the same line is in the file. `busy`: another process has the file open or holds the peers' lock.
   void post(const Directory& folder, const std::string& file, std::span<Line> lines);
-  /// A line that an earlier process wrote. Its fate is that of a line of which nothing is known but whether it stands
-  /// there: when it does not, it is lost once, and after that believed to be read.
+  /// Tracks a line that an earlier process wrote. Only its presence in the file is known: a missing line counts as
+  /// `lost` the first time and as `consumed` after that.
   void track(const std::string& file, const schema::MessageKey& key);
+  /// Returns the status of a tracked line; `waiting` for an unknown one.
   [[nodiscard]] ReadStatus read_status(const std::string& file, const schema::MessageKey& key) const;
+  /// Ends the tracking of a line; the file's watch ends with its last line.
   void untrack(const std::string& file, const schema::MessageKey& key);
-  /// True when fates of lines in this file are asked for: nobody else of ours may read it then.
+  /// Returns true if lines of this file are tracked. The daemon must not read the file then, because its read would
+  /// look like the worker's.
   [[nodiscard]] bool follows(const std::string& file) const { return posted_.contains(file); }
 
-  /// Looks at what was done with the files since. `key_of` names the lines of earlier processes.
+  /// Function that returns the key of a line that an earlier process wrote; empty for a line without one.
   using KeyOf = std::function<std::optional<schema::MessageKey>(std::string_view line)>;
+  /// Updates the status of all tracked lines from the file events since the last call.
   void look(const Directory& folder,
             const std::function<std::optional<schema::MessageKey>(const std::string& file, std::string_view)>& key_in);
+  /// Lists the files with tracked lines, sorted.
   [[nodiscard]] std::vector<std::string> files() const;
-  /// True when the fate of one of them is known, and nobody has let it go yet.
+  /// Returns true if a tracked line of this file is no longer `waiting`.
   [[nodiscard]] bool decided(const std::string& file) const;
-  /// Makes these lines say nothing, where they still stand.
+  /// Overwrites these lines, if they are in the file, with empty messages of the same length. `busy` as for post();
+  /// `gone` if the file is missing or has no leases.
   WriteReceipt recall(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                     const KeyOf& key_of);
 
  private:
   struct Posted {
-    std::string line;         // empty: of an earlier process, not found yet
-    std::uint64_t begin = 0;  // where it stands
+    std::string line;         // empty: written by an earlier process, not found yet
+    std::uint64_t begin = 0;  // offset in the file
     ReadStatus fate = ReadStatus::waiting;
-    bool proven = true;       // somebody would have told us that it was read
+    bool proven = true;       // a read of the line would have been reported
   };
   struct Box {
     int watched = -1;
-    SteadyTime not_before{};  // when the lease may be asked for again; asking looks like a change of the file
+    SteadyTime not_before{};  // next lease request; a request looks like a change of the file
     std::vector<FileEvent::What> events;
     std::map<schema::MessageKey, Posted> lines;
   };
-  /// An open file that nobody else has open, until this goes.
+  /// Open file with a lease: no other process has the file open while this object lives.
   class Hold;
 
   Box& watched(const std::string& path, const std::string& file);
@@ -72,11 +80,11 @@ class LinePost {
   void judge(const Directory& folder, const std::string& file, Box& box);
   void look_closer(const File& file, Box& box, std::string_view bytes);
   void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of, bool held);
-  /// Of an inbox whose file is there: what stands in the way of all of them, or nothing.
+  /// Appends to an existing file. Returns the obstacle for all lines, or `done`.
   WriteReceipt post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
-  /// Where the kernel assures nothing.
+  /// Appends without a lease, if the file system has no leases.
   WriteReceipt append(const Directory& folder, const std::string& file, const std::string& lines);
-  /// At `at`, in a file of which what stands before `end` is to be kept whatever happens.
+  /// Writes at the offset `at`; after a failure the file is cut to `end`, which keeps the bytes before it.
   WriteReceipt write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end);
 
   FileSystem& files_;
@@ -84,7 +92,7 @@ class LinePost {
   std::unique_ptr<FileWatch> watch_;
   Contention& contention_;
   std::map<std::string, Box> posted_;  // by file
-  std::set<std::pair<std::string, schema::MessageKey>> rewritten_;  // lost without a proof, once
+  std::set<std::pair<std::string, schema::MessageKey>> rewritten_;  // reported as lost once, without proof
 };
 
 }  // namespace inbox_poller::poller

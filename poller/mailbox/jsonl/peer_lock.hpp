@@ -1,6 +1,6 @@
-// Some copies of the public programs hold a lock around each reading and writing of an inbox, flock(2) on
-// `locks/inbox-<name>.lock` beside the inboxes. Where that folder is, we hold it too while we write or empty; a lease,
-// which others need not know of, is what is relied on. Source: docs/adr/0032-jsonl-lines.md.
+// The lock of some public programs: flock(2) on `locks/inbox-<name>.lock` next to the inboxes, around each access.
+// If that directory exists, the daemon holds the lock while it writes or empties an inbox. Correctness does not depend
+// on the lock; it depends on the file lease, which needs no cooperation. Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace inbox_poller::poller {
 
-/// Held until it goes; nothing where there are no such locks, or none to be had. "io.EAGAIN" while a peer has it.
+/// Takes the peers' lock of this inbox; the lock is held until the returned file is closed. Returns empty if the
+/// directory is missing or the lock cannot be opened. Errors: "io.EAGAIN" while a peer holds the lock.
 Result<std::optional<File>> peer_lock(FileSystem& files, const Directory& inboxes, const std::string& box);
 
 }  // namespace inbox_poller::poller

@@ -11,7 +11,7 @@ Proof proof_of(std::span<const FileEvent::What> events, bool still_as_long) {
   for (const What what : events) {
     switch (what) {
       case What::read:
-        // Whoever reads now opened the file after our line stood in it, and nothing has been taken out since.
+        // The reader opened the file after the line was written, and no change has removed the line since.
         if (changes == 0) return Proof::read;
         read_after_a_change = true;
         break;
@@ -21,7 +21,7 @@ Proof proof_of(std::span<const FileEvent::What> events, bool still_as_long) {
     }
   }
   if (changes == 0) return Proof::waiting;
-  // One change alone is told by the file's length: it was another's line, or the emptying.
+  // The file's length identifies a single change: another line or the emptying.
   if (changes > 1) return Proof::doubtful;
   if (!still_as_long) return Proof::destroyed;
   return read_after_a_change ? Proof::doubtful : Proof::waiting;

@@ -1,4 +1,4 @@
-// What became of a line of ours in a worker's inbox, going by what was done with the file since. Pure.
+// The fate of a line that the daemon wrote to a worker's inbox, derived from the file's events since then. Pure.
 // Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
@@ -8,15 +8,17 @@
 
 namespace inbox_poller::poller {
 
+/// The conclusion that the events of a file allow about one line.
 enum class Proof {
-  waiting,    // nobody has read it, and it stands there
-  read,       // somebody read the file while it stood there
-  destroyed,  // the file was emptied, or another took its place, and nobody had read it
-  doubtful,   // both may be: whether it still stands there must be looked at
+  waiting,    // the line is in the file and unread
+  read,       // another process read the file while the line was in it
+  destroyed,  // the file was emptied or replaced before any process read the line
+  doubtful,   // the events are ambiguous: the caller must read the file
 };
 
-/// `events` are of the one file, none of them ours, since the line was written: at that moment nobody had it open.
-/// `still_as_long`: the file is not shorter now than the line's end.
+/// Derives the fate of one line from `events`, in their order. The events belong to one file, are later than the write
+/// and exclude the daemon's own accesses. No other process had the file open when the line was written.
+/// `still_as_long` is true if the file still reaches to the line's end.
 Proof proof_of(std::span<const FileEvent::What> events, bool still_as_long);
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,5 @@
-// What stands beside the inboxes of a JSONL team, as texts: its roster, its tasks, and the records of requests that the
-// second generation keeps. Pure. Source: docs/adr/0032-jsonl-lines.md.
+// The texts next to the inboxes of a JSONL team: the roster and the tasks. Pure; accesses no files.
+// Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
 #include <optional>
@@ -16,24 +16,26 @@ namespace inbox_poller::poller {
 
 inline constexpr std::string_view jsonl_lead = "lead";
 
-/// Reads `config.json`. Who has a name that we would not write into a file's name is unserved. Errors ("roster.…").
+/// Parses `config.json`. A member whose name is not safe as a part of a file name is unserved.
+/// Errors: "roster.syntax", "roster.field".
 Result<schema::Roster> decode_jsonl_roster(std::string_view bytes);
-/// The roster of a team that keeps none.
+/// Builds the roster of a team that has no `config.json`.
 schema::Roster jsonl_roster_of(std::string_view team, const std::vector<std::string>& members);
 
-/// "task_7.json", "task_1a2b3c4d.json"
+/// Returns true for the name of a task file: "task_7.json", "task_1a2b3c4d.json".
 bool is_jsonl_task(std::string_view file);
-/// The fourth generation's names.
+/// Returns true for a task file name of the fourth generation (8 hex digits).
 bool is_hex_task(std::string_view file);
-/// Ids may be numbers, the owner null. Errors ("task.…").
+/// Parses a task file; the id may be a number and the owner null. Errors: "task.syntax", "task.field".
 Result<schema::Task> decode_jsonl_task(std::string_view bytes);
-/// The file with `owner` null and the status "pending"; every other byte unchanged.
+/// Returns the file with `owner` null and the status "pending"; all other bytes stay.
+/// Errors: "object.syntax".
 Result<std::string> released_jsonl(std::string_view bytes);
-/// The same with this owner.
+/// Returns the file with this owner and the status "pending"; all other bytes stay. Errors: "object.syntax".
 Result<std::string> assigned_jsonl(std::string_view bytes, std::string_view owner);
 
-/// The object with these members set to these tokens, in their places where they are there and behind the others where
-/// not; everything else as it is written.
+/// Returns the object with these members set to these JSON tokens; all other bytes stay. An existing member keeps its
+/// place, a new one is appended. Errors: "object.syntax".
 Result<std::string> with_members(std::string_view object,
                                  const std::vector<std::pair<std::string, std::string>>& members);
 

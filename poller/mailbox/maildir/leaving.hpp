@@ -1,5 +1,5 @@
-// Letters on their way from new/ to cur/, a rename each. Many of them go on the pool while the next ones are committed:
-// whoever hands them over has committed them and knows them no longer as unread.
+// Moves letters from new/ to cur/, one rename each. Many letters move on the pool while the next ones are committed.
+// Invariant: the caller has committed the letters and removed them from its unread ones before it hands them over.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -16,32 +16,36 @@
 
 namespace inbox_poller::poller {
 
-/// Of a file that is held open.
+/// A file that is held open, with its name.
 struct Held {
   std::string name;
   File file;
 };
 
+/// Whether a move must survive a power cut.
 enum class Durable { yes, no };
 
-/// Moves one file, durably unless who has it knows it again. The name that it got; none: it does not stand there any
-/// more, or another one does.
+/// Moves one file; `Durable::no` is for a caller that recognizes the letter if it reappears. Returns the new name;
+/// empty if the file is gone or another file has its name. Errors: "io.…".
 Result<std::optional<std::string>> leave(const MaildirRoot&, const Directory& from, const Directory& to, const Held&,
                                          Durable);
 
+/// One batch of letters to move.
 class Leaving {
  public:
   Leaving(MaildirRoot root, std::shared_ptr<const Directory> from, std::shared_ptr<const Directory> to)
       : root_(std::move(root)), from_(std::move(from)), to_(std::move(to)) {}
 
+  /// Adds a letter, before start().
   void add(Held letter) { letters_.push_back(std::move(letter)); }
-  /// All of them, in their order; each is held until it has gone. `executor`: where ended() is waited for.
+  /// Moves all letters on the pool, in order; each file stays open until it was moved. ended() must run on `executor`.
   static void start(const std::shared_ptr<Leaving>&, boost::asio::thread_pool&, boost::asio::any_io_executor executor);
+  /// Waits until all letters were tried.
   boost::asio::awaitable<void> ended();
 
-  // After the end:
+  // Valid after ended():
   [[nodiscard]] std::size_t left() const { return left_; }
-  [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }  // the first one
+  [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }  // the first error
 
  private:
   void move_all();
@@ -51,7 +55,7 @@ class Leaving {
   std::vector<Held> letters_;
   std::size_t left_ = 0;
   std::optional<Error> problem_;
-  bool has_ended_ = false;  // this and what follows only on the executor
+  bool has_ended_ = false;  // executor only, as is `end_`
   Signal end_;
 };
 

@@ -1,8 +1,8 @@
-// A folder that agents share, as the team of the actor whose mail we deliver: its letters are the lead's chat, whoever
-// has a mailbox beside it is a worker, and nothing else is carried (no asks, no orders). Invariants: a letter leaves new/
-// for cur/ by one rename and only after it was committed; what cannot be read stays where it is and hides no neighbour;
-// what we write to an actor is there once for each key, and is written again when it vanished without a trace of having
-// been taken. Source: docs/adr/0036-maildir-teams.md.
+// A folder that agents share, as the team of one actor, the lead. The lead's letters are chat, and the other actors are
+// workers. Approval requests and orders do not exist here.
+// Invariants: a letter leaves new/ for cur/ by one rename, after its commit. An unreadable file stays in place and does
+// not affect others. A message to an actor is written once for each key, and once more if the file vanished without a
+// trace in cur/. Source: docs/adr/0036-maildir-teams.md.
 #pragma once
 
 #include <deque>
@@ -19,17 +19,19 @@
 
 namespace inbox_poller::poller {
 
+/// The settings of one maildir team.
 struct MaildirSettings {
   std::string root;  // absolute
   std::string team;
   std::string lead;                  // the actor whose mail is delivered
-  std::vector<std::string> members;  // empty: whoever has a folder, or writes to the lead
-  bool writes = true;                // false: an observer's, nothing is made or tidied
-  std::uint32_t torn_looks = 6;      // so many looks at a file that cannot be read until it is told
-  boost::asio::thread_pool* pool = nullptr;  // where many letters are read and moved
+  std::vector<std::string> members;  // empty: all actors with a folder or a letter to the lead
+  bool writes = true;                // false for an observer: nothing is made or removed
+  std::uint32_t torn_looks = 6;      // failed reads of a file before it is reported
+  boost::asio::thread_pool* pool = nullptr;  // reads and moves large batches
   std::chrono::milliseconds poll_interval{500};
 };
 
+/// Mailbox and roster of one maildir team. Contracts are those of the interfaces.
 class MaildirMailbox final : public Mailbox, public RosterStore {
  public:
   MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings);
@@ -66,19 +68,19 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
 
  private:
   WriteReceipt post_one(const std::string& inbox, const schema::Message& message);
-  /// A folder as it was seen, and since when it looks so. What came within one tick of the file system's clock changes
-  /// nothing that could be seen: only a look some time after that has seen all.
+  /// The version of a folder, and the time since when it is unchanged. Entries that come within one tick of the file
+  /// system's clock do not change the version, so only a scan at least one tick later is complete.
   struct Seen {
     std::uint64_t ino = 0;
     std::int64_t mtime_ns = 0;
     SteadyTime since{};
-    bool all = false;  // everything in it was shown and settled
+    bool all = false;  // all entries were shown and acknowledged
   };
   struct Shown {
     Mail mail;
     schema::MessageKey key;
-    std::optional<NewMail::Open> open;  // none: not ours to take
-    bool is_bad = false;                // a file that cannot be read: it stays
+    std::optional<NewMail::Open> open;  // empty: must not be taken
+    bool is_bad = false;                // an unreadable file, which stays
   };
   struct Known {  // an unread letter that was shown
     schema::MessageKey key;
@@ -90,48 +92,48 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
     NewMail mail;
     Access reader = Access::peek;
     Seen seen;
-    SteadyTime looked{};     // when the look began
-    bool just_looked = false;  // for the roster, in this poll: take() need not do it again
-    bool goes_on = false;    // the look has more
-    bool left_out = false;   // somebody else of the actor held a letter, or a file cannot be read
+    SteadyTime looked{};     // begin of the last scan
+    bool just_looked = false;  // scanned in this poll for the roster; receive() need not repeat it
+    bool goes_on = false;    // the scan has more letters
+    bool left_out = false;   // letters were held by another process, delayed or unreadable
     std::vector<Shown> shown;
-    std::shared_ptr<Leaving> leaving;         // of the piece before
-    std::deque<std::string> bytes;            // what the batch's letters lie in
+    std::shared_ptr<Leaving> leaving;         // batch of the previous piece
+    std::deque<std::string> bytes;            // owns the memory of the batch's letters
     std::map<std::string, Known> known;       // by file
-    std::map<std::string, EpochMs> first_ms;  // by file: when it was seen first
-    std::set<std::string> settled;            // files that stay and are not to be shown again
-    std::set<std::string> again;              // until the look ends
-    std::map<std::string, std::uint32_t> bad_looks;  // by file that cannot be read
+    std::map<std::string, EpochMs> first_ms;  // by file: first seen (wall clock)
+    std::set<std::string> settled;            // files that stay and need not be shown again
+    std::set<std::string> again;              // requeued files, not shown again before the scan ends
+    std::map<std::string, std::uint32_t> bad_looks;  // failed reads, by file
     std::set<std::string> bad_told;
-    std::map<schema::MessageKey, SteadyTime> taken;  // by us, lately
+    std::map<schema::MessageKey, SteadyTime> taken;  // recently taken by this process
   };
-  struct Outgoing {  // what we wrote to an actor
+  struct Outgoing {  // messages that the daemon wrote to an actor
     std::map<schema::MessageKey, ReadStatus> followed;
-    std::optional<std::set<std::string>> written;  // ids that must not be written again; none: not looked for yet
+    std::optional<std::set<std::string>> written;  // ids not to write again; empty: not determined yet
     std::set<std::string> rewritten;               // vanished once without a trace
-    bool deletes = false;                          // its owner leaves no trace of what it has read
+    bool deletes = false;                          // the owner deletes letters that it has read
   };
 
   struct Folder {
     std::string name;
-    bool is_directory = false;  // not a link to one: nothing behind a link is read
-    // As it was looked at last:
-    bool has_new = false;  // there is a new/ in it
-    bool is_box = false;   // it may be one, also when that cannot be told
-    bool changed = true;   // not all of it was shown
+    bool is_directory = false;  // false for a link to a directory; links are not followed
+    // State at the last check:
+    bool has_new = false;  // the folder has a new/
+    bool is_box = false;   // may be a mailbox; true also if a stat failed
+    bool changed = true;   // letters were not shown yet
   };
 
   Box& box(const std::string& name);
-  /// Looks at the root, and at the new/ of each folder in it that must be looked at or has its turn.
+  /// Checks the root, and the new/ of each folder that must be checked or has its turn.
   Status look_around();
-  /// Reads the root's names.
+  /// Reads the names of the root into `folders_`.
   Status list(const Directory& root);
   [[nodiscard]] bool is_root_as_seen() const;
-  /// True when it was as it is at the look before, and nothing in it is new.
+  /// Returns true if the folder is unchanged since the previous check and has no news.
   bool look_at(Folder& folder, const Result<FileStat>& now);
-  /// Whether a look some seconds later does for it: nobody waits for its mail to be seen.
+  /// Returns true if a check some seconds later suffices, because no message to this actor waits to be read.
   [[nodiscard]] bool may_wait(const Folder& folder) const;
-  /// Notes how the box's new/ looks now.
+  /// Records the version of the box's new/; returns true if all of it was shown.
   [[nodiscard]] bool has_all_of(Box& box, const FileStat& now) const;
   [[nodiscard]] Result<bool> see(const std::string& name, Box& box);
   Status look(Box& box);
@@ -143,7 +145,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   void look_after(const std::string& name, const Box& box);
   [[nodiscard]] std::set<std::string> ids_in(const std::string& actor, std::initializer_list<const char*> folders) const;
   [[nodiscard]] schema::Roster read_roster();
-  /// Whether the team knows him already, as far as it can: who is new must be a member before his first letter is taken.
+  /// Returns false for a sender that the next roster adds; its first letter is taken only after that.
   [[nodiscard]] bool is_heard(const std::string& sender) const;
 
   MaildirRoot root_;
@@ -151,14 +153,14 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   std::map<std::string, Box> boxes_;
   std::map<std::string, Outgoing> outgoing_;
   std::vector<News> news_;
-  std::set<std::string> senders_;  // who wrote to the lead and has no folder, perhaps
-  std::optional<schema::Roster> roster_;  // as it was told last; by name
+  std::set<std::string> senders_;  // actors with a letter to the lead, perhaps without a folder
+  std::optional<schema::Roster> roster_;  // as last returned; by name
   RosterCopy copy_;
-  Seen root_seen_;                       // and in it, when it was seen:
-  std::vector<Folder> folders_;          // but those of the queue
-  std::optional<Status> around_;         // what look_around() gave, from roster_changed() to the ready_boxes() of the same poll
-  ScanRotation turns_;                          // of the folders, while
-  bool all_told_ = false;                // in the news was no change, and nothing was seen or asked for since that is one
+  Seen root_seen_;                       // version of the root; the next members belong to it
+  std::vector<Folder> folders_;          // without tmp/ and tasks/
+  std::optional<Status> around_;         // result of look_around(), kept from roster_changed() to ready_boxes()
+  ScanRotation turns_;                          // rotation of the folders while a watch reports changes
+  bool all_told_ = false;                // the last news had no change, and no call since can have caused one
   bool rests_ = false;
   bool tidied_ = false;
 };

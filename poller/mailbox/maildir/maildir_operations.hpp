@@ -1,6 +1,6 @@
-// The operations of one actor over a folder that agents share (maildir_root.hpp): nothing but files, no daemon. What an
-// offer is stands in the file system, so that several processes of one actor share its mail: whoever offers a message
-// holds its file (flock, which ends with the process), and tmp/ keeps how often it was offered.
+// The operations of one actor over a folder that agents share (maildir_root.hpp). They need files only, not a daemon.
+// Offers are recorded in the file system, so that several processes of one actor share its mail. The offering process
+// holds the message's file (flock, which ends with the process), and tmp/ counts the offers of each message.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,17 +19,18 @@
 
 namespace inbox_poller::poller {
 
+/// Mail and tasks of one actor. One thread; recv() waits on the executor.
 class MaildirOperations final : public SharedBox {
  public:
-  /// "name.invalid", "root.missing", "dir.untrusted". Nothing is written yet: the actor's mailbox is made by make(),
-  /// send() and recv().
+  /// Opens the root for an actor and writes nothing: make(), send() and recv() make the actor's mailbox.
+  /// Errors: "name.invalid", "root.missing", "dir.untrusted". `files` and `clock` must outlive the result.
   static Result<std::unique_ptr<MaildirOperations>> open(const std::string& root, const std::string& actor,
                                                          FileSystem& files, const Clock& clock,
                                                          boost::asio::any_io_executor executor,
                                                          TaskSettings settings = {});
 
   [[nodiscard]] const std::string& actor() const override { return actor_; }
-  /// Messages over `most_bytes` of MaildirRoot are refused.
+  /// Sends a message. Errors: "payload.too_large" over `MaildirRoot::most_bytes`, and those of the interface.
   Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;

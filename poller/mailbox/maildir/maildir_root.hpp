@@ -1,8 +1,8 @@
-// The folder that several agents share: their mailboxes and the task queue below it, and how a file comes into one of
-// its folders, is changed there and leaves it. What is in a file is not known here.
+// The folder that several agents share, with their mailboxes and the task queue: creates, changes and moves its files.
+// The meaning of a file's fields is not handled here.
 //   tmp/  <actor>/new/  <actor>/cur/  tasks/open/  tasks/claimed/<actor>/  tasks/done/  tasks/dead/
-// Invariants: a file appears under its name complete and on the disk, or not at all; it is changed only where it still
-// stands (an exchange, never a rename onto a name that may be gone); no link is followed below the root.
+// Invariants: a file appears under its name complete and on the disk, or not at all. A file is changed by an exchange,
+// never by a rename onto a name that may be gone. No link is followed below the root.
 // Source: docs/reference/mailboxes.md, docs/adr/0033-maildir-and-tasks.md.
 #pragma once
 
@@ -18,16 +18,17 @@
 
 namespace inbox_poller::poller {
 
-/// A message or task as it was read, and the file that it was.
+/// A message or task as it was read, with the state of its file.
 struct Letterfile {
   schema::Envelope envelope;
   FileStat stat;
-  std::string bytes = {};  // as they stand there
+  std::string bytes = {};  // of the file
 };
 
+/// Access to the files of one root. Keeps references; `files` and `clock` must outlive this object.
 class MaildirRoot {
  public:
-  /// A message or task over so many bytes is neither written nor read.
+  /// Limit of a message or task, in bytes; larger ones are neither written nor read.
   static constexpr std::size_t most_bytes = most_envelope_bytes;
 
   MaildirRoot(FileSystem& files, const Clock& clock, std::string path)
@@ -37,45 +38,47 @@ class MaildirRoot {
   [[nodiscard]] FileSystem& files() const { return files_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
-  /// All folders of actors, sorted.
+  /// Lists all folders of actors, sorted. Errors: as open(), "io.…".
   [[nodiscard]] Result<std::vector<std::string>> actors() const;
 
-  /// The root itself. "root.missing", "dir.untrusted".
+  /// Opens the root itself. Errors: "root.missing", "dir.untrusted", "io.…".
   [[nodiscard]] Result<Directory> open() const;
-  /// A folder below it ("alice/new"); "io.ENOENT" when it is missing, unless it is to be made.
+  /// Opens a folder below the root ("alice/new"). Errors: as open(), "io.ENOENT" if the folder is missing.
   [[nodiscard]] Result<Directory> folder(std::string_view below) const;
+  /// Opens a folder below the root and makes missing ones durably. Errors: as open(), "io.…".
   [[nodiscard]] Result<Directory> made_folder(std::string_view below) const;
-  /// The names of what may be a message or a task there, sorted; empty when there is no such folder.
+  /// Lists the names that may be messages or tasks, sorted; empty if the folder is missing. Errors: as open(), "io.…".
   [[nodiscard]] Result<std::vector<std::string>> names(std::string_view below) const;
 
-  /// A name that sorts by the present and is nobody else's, and its two parts.
+  /// The two parts of a unique file name that sorts by time.
   struct Fresh {
-    long long ns;    // of the system's clock, never twice in this process and never falling
+    long long ns;    // wall clock, strictly increasing in this process
     std::string id;  // 32 hexadecimal digits
     std::string name() const;
   };
+  /// Makes the parts of a new name.
   [[nodiscard]] Fresh fresh() const;
+  /// Returns the wall clock as a JSON number of seconds.
   [[nodiscard]] std::string seconds_now() const { return schema::seconds_token(clock_.system_ns()); }
 
-  /// "envelope.too_large" for what is not read.
+  /// Checks the size of a file. Errors: "envelope.too_large".
   static Status require_size(const File&);
-  /// The file; "io.ENOENT", "file.not_regular", "envelope.syntax", "envelope.too_large".
+  /// Reads a file. Errors: "io.ENOENT", "file.not_regular", "envelope.syntax", "envelope.too_large".
   [[nodiscard]] Result<Letterfile> read(const Directory& at, const std::string& name) const;
-  /// A new file, durable when this returns. "io.EEXIST" when something has that name.
+  /// Writes a new file, durable on return. Errors: "io.EEXIST" if the name is taken, "payload.too_large".
   [[nodiscard]] Status put(const Directory& at, const std::string& name, const schema::Envelope&) const;
-  /// Puts this in the place of the file that was read; "io.ENOENT" when that is not there any more, whether it is gone
-  /// or somebody else has changed it. Durable when this returns; the new file's inode.
+  /// Replaces the file that was read; durable on return. Returns the new file's inode.
+  /// Errors: "io.ENOENT" if the file is gone or another process has changed it, "payload.too_large".
   [[nodiscard]] Result<std::uint64_t> change(const Directory& at, const std::string& name, const Letterfile& was,
                                              const schema::Envelope&) const;
-  /// Moves it, durably, to that name or, when that is taken, to one that begins so; the name it got.
+  /// Moves a file durably to the name `as`, or to a name that begins so if `as` is taken. Returns the new name.
   [[nodiscard]] Result<std::string> set_aside(const Directory& from, const std::string& name, const Directory& to,
                                               const std::string& as) const;
-  /// Moves it, durably. "io.EEXIST" when that name is taken.
+  /// Moves a file durably. Errors: "io.EEXIST" if the name `as` is taken, "io.ENOENT".
   [[nodiscard]] Status move(const Directory& from, const std::string& name, const Directory& to,
                             const std::string& as) const;
 
-  /// Removes what a process of ours left in tmp/ and nobody has touched for a day; how often a message was offered,
-  /// after 30 days.
+  /// Removes InboxPoller's files in tmp/ that were unchanged for a day, and offer counters after 30 days.
   void clean() const;
 
  private:

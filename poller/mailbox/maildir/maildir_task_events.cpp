@@ -28,12 +28,12 @@ Result<std::vector<FinishedTask>> MaildirTaskEvents::finished(long long since_ns
   if (!folder) return is_errno(folder.error(), ENOENT) ? Result<std::vector<FinishedTask>>(found) : folder.error();
   for (const std::string& name : there) {
     if (seen_.contains(name)) continue;
-    // When it came there, by the kernel: what is written in it is its holder's word.
+    // The ctime is the kernel's time of the move; times inside the file are its holder's claim.
     const auto stat = root_.files().stat_at(*folder, name);
     if (stat && stat->ctime_ns < since_ns) seen_.insert(name);
     if (!stat || stat->ctime_ns < since_ns) continue;
     const auto file = root_.read(*folder, name);
-    if (!file) continue;  // perhaps it is being written
+    if (!file) continue;  // the file may be incomplete; read it again later
     seen_.insert(name);
     found.push_back({schema::identity_of(file->envelope), file->envelope.object()});
   }

@@ -1,4 +1,5 @@
-// The task queue of a maildir, for a daemon that keeps it in order. Source: docs/adr/0036-maildir-teams.md.
+// The events of a maildir's task queue, for the daemon that sweeps it. Claims and completions are in TaskQueue.
+// Source: docs/adr/0036-maildir-teams.md.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 
 namespace inbox_poller::poller {
 
+/// Task events of one maildir root; `files` and `clock` must outlive this object.
 class MaildirTaskEvents final : public TaskEvents {
  public:
   MaildirTaskEvents(FileSystem& files, const Clock& clock, const std::string& root, TaskSettings settings)
@@ -24,7 +26,7 @@ class MaildirTaskEvents final : public TaskEvents {
  private:
   MaildirRoot root_;
   TaskQueue tasks_;
-  std::set<std::string> seen_;  // files in done/ that need not be looked at again
+  std::set<std::string> seen_;  // files in done/ that need no further check
 };
 
 }  // namespace inbox_poller::poller

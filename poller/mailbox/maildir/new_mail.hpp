@@ -1,8 +1,8 @@
-// The unread messages of one actor: what stands in new/, in the order of its envelopes, and how one is taken. Who gets
-// a message and when is not decided here.
-// Invariants: identity is the envelope's id (without one, the file), order its `ts`, then the name; a message is taken by
-// one rename to cur/ and is never deleted; a file that cannot be read stays where it is and is looked at again when it
-// has changed.
+// The unread messages of one actor: the files of new/ in the order of their envelopes, and the taking of one.
+// Receivers and times of delivery are not decided here.
+// Invariants: identity is the envelope's id (without one, the file). Order is the envelope's `ts`, then the file name.
+// A message is taken by one rename to cur/ and is never deleted. An unreadable file stays in place and is read again
+// when it has changed.
 #pragma once
 
 #include <map>
@@ -19,53 +19,59 @@
 
 namespace inbox_poller::poller {
 
-/// What is known of an unread message without its payload. The order is the order of reading.
+/// An unread message without its payload; `operator<` is the order of reading.
 struct Mail {
   double ts = 0;
-  std::string name;  // of its file
+  std::string name;  // of the file
   std::string id, from, type, reply_to;
 
   bool operator<(const Mail& other) const { return std::tie(ts, name) < std::tie(other.ts, other.name); }
 };
 
+/// The unread mail of one actor. One thread; `root` must outlive this object.
 class NewMail {
  public:
-  /// `keep`: so many bytes of what a look reads are kept for open(), until rest(); whoever opens all at once reads them
-  /// once. `pool`: where half of many is read, while the caller reads the other half.
+  /// `keep` is the number of bytes that look() keeps for open() until rest(), so that a caller that opens all messages
+  /// reads them once. The threads of `pool` read a part of 256 new letters or more, while the caller reads the others.
   NewMail(const MaildirRoot& root, std::string actor, std::size_t keep = 0, boost::asio::thread_pool* pool = nullptr)
       : root_(root), actor_(std::move(actor)), keep_(keep), pool_(pool), taken_(root, actor_ + "/cur") {}
 
   [[nodiscard]] const std::string& actor() const { return actor_; }
-  /// Where news come.
+  /// Returns the path of new/, to be watched.
   [[nodiscard]] std::string new_folder() const { return root_.path() + '/' + actor_ + "/new"; }
-  /// Makes new/ and cur/ where they are missing.
+  /// Makes missing folders new/ and cur/. Errors: those of MaildirRoot::made_folder().
   Status make();
 
-  /// Lists new/; opens what has come since. The folders stay open from then on, for open() and take().
+  /// Lists new/ and reads the new files. The folder stays open until rest(), for open() and take().
+  /// Errors: those of MaildirRoot::names().
   Status look();
-  /// Closes the folders, until the next look: whoever has many mailboxes and little to do in each.
+  /// Closes the folders and drops the kept bytes, for a caller with many mailboxes.
   void rest();
-  /// The oldest first. Valid until the next call of anything else.
+  /// Returns the unread messages, oldest first; valid until the next call that is not const.
   [[nodiscard]] const std::set<Mail>& in_order() const { return order_; }
-  /// Files that cannot be read, and why, for people.
+  /// Returns the unreadable files with the reason, for people.
   [[nodiscard]] const std::map<std::string, std::string>& unreadable() const { return reasons_; }
 
-  /// The message as it stands there now, when it is still that one; `hold`: as long as this file is open, nobody else
-  /// of us has it ("io.EAGAIN" when somebody has). "io.ENOENT": somebody has taken it.
+  /// A message that open() returned. The lock, if any, lasts as long as `held` is open.
   struct Open {
     schema::Envelope envelope;
     Held held;
-    std::string bytes;  // as they stand there
+    std::string bytes;  // of the file
   };
+  /// Opens the message if its file still holds it; `hold` locks the file against other InboxPoller processes.
+  /// Errors: "io.EAGAIN" while another process holds it, "io.ENOENT" if it was taken or replaced.
   Result<Open> open(const Mail&, bool hold);
-  /// It has gone bad since it was met: among what cannot be read, until a look can read it again.
+  /// Moves a message that became unreadable to unreadable(), until look() can read it again.
   void pass_over(const Mail&, const Error&);
-  /// Takes it: in cur/ when this returns, durably unless who has it knows it again. True when it was there to be taken.
+  /// Moves the message to cur/ before it returns; `Durable::no` is for a caller that recognizes the message if it
+  /// reappears. Returns false if the file was gone or another one. Errors: "io.…".
   Result<bool> take(const Mail&, const Open&, Durable = Durable::yes);
-  /// The same for many, which another thread may move: they are added to it, and are not among the unread from then on.
+  /// Makes an empty batch for messages that another thread moves. Errors: "io.…".
   Result<std::shared_ptr<Leaving>> leaving();
+  /// Adds the message to the batch; it is not among the unread ones from then on.
   void take(const Mail&, Open&&, Leaving&);
-  /// True when this message has been taken before: a peer has sent it twice. Another one of the same id is another.
+  /// Returns true if this message was taken before, because a peer sent it twice. A message of equal id with another
+  /// sender, type or payload is not the same message. Errors: "io.…".
   Result<bool> was_taken(const Mail&, const schema::Envelope&);
 
  private:
@@ -92,7 +98,7 @@ class NewMail {
   std::size_t kept_ = 0;  // bytes
   std::set<Mail> order_;
   std::map<std::string, Known> known_;    // by the file's name
-  std::map<std::string, Unread> unread_;  // what cannot be read, as it was seen
+  std::map<std::string, Unread> unread_;  // unreadable files, as they were seen
   std::map<std::string, std::string> reasons_;
   IdIndex taken_;
   std::shared_ptr<const Directory> new_, cur_;

@@ -8,7 +8,7 @@
 namespace inbox_poller::poller {
 
 namespace {
-constexpr std::size_t piece = 32;  // names; the caller waits for one of them at most, some tenths of a millisecond
+constexpr std::size_t piece = 32;  // names; the caller waits for one piece at most, some tenths of a millisecond
 }
 
 Reading::Letters Reading::all(const std::shared_ptr<Reading>& reading, boost::asio::thread_pool& pool) {
@@ -27,7 +27,7 @@ void Reading::take_part() {
         read_[i] = root_.read(*folder_, names_[i]);
         if (*read_[i]) bytes_ += (*read_[i])->bytes.size();
       } catch (const std::exception&) {
-        read_[i].reset();  // whoever reads it next will meet it again
+        read_[i].reset();  // the caller reads the file and meets the error again
       }
     }
     ended_ += last - first;

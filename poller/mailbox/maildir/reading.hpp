@@ -1,5 +1,6 @@
-// Many letters read by two threads, as reading one is a handful of system calls and little else: whoever comes takes the
-// next few. Who began it waits for nothing but those that the other has begun, and does all of it when the other is busy.
+// Reads many letters with two threads, because a letter costs a handful of system calls and little else.
+// Each thread takes the next 32 names. The caller waits only for names that the pool has begun, and reads all of them
+// if the pool is busy.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -14,14 +15,16 @@
 
 namespace inbox_poller::poller {
 
+/// One batch of letters to read.
 class Reading {
  public:
-  /// `room`: so many bytes of letters are read at most; the rest is left to the caller.
+  /// `room` limits the read letters, in bytes; no letter is begun after that, and the rest is left to the caller.
   Reading(MaildirRoot root, std::shared_ptr<const Directory> folder, std::vector<std::string> names, std::size_t room)
       : root_(std::move(root)), folder_(std::move(folder)), names_(std::move(names)), room_(room), read_(names_.size()) {}
 
-  /// What became of each name, in their order; none: left to the caller.
+  /// One result for each name, in order; empty: left to the caller.
   using Letters = std::vector<std::optional<Result<Letterfile>>>;
+  /// Reads the letters on the calling thread and one thread of the pool; blocks until all are read.
   static Letters all(const std::shared_ptr<Reading>&, boost::asio::thread_pool&);
 
  private:

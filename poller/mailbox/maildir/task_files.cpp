@@ -6,7 +6,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::string_view swept_prefix = "sweep.";  // and HOLDER: no actor has a dot in its name
+constexpr std::string_view swept_prefix = "sweep.";  // HOLDER follows; actor names contain no dot
 
 }  // namespace
 

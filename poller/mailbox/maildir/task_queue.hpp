@@ -1,9 +1,9 @@
-// The task queue that agents share: who has which task, and what becomes of one that its holder does not finish.
+// The task queue that agents share: the holders of tasks, and the tasks that a holder does not finish.
 //   open/ --claim--> claimed/<actor>/ --complete--> done/      --abandon, sweep--> open/, or dead/ after some attempts
-// Invariants: a task stands in one place; who has it is decided by one rename; what a holder writes is written over the
-// claimed file as it was read, so that a holder who has lost it notices; what is in done/ is never done again by us;
-// a result that comes too late is kept in dead/. Peers do less (docs/reference/mailboxes.md has what that costs), and their
-// half-done claims and completions are mended here.
+// Invariants: a task is in one place, and one rename decides its holder. A holder's change replaces the claimed file
+// only as it was read, so that a holder notices the loss of its task. InboxPoller never repeats a task of done/.
+// A late result is kept in dead/. Peers guarantee less (docs/reference/mailboxes.md lists the cost); their half-done
+// claims and completions are completed here.
 #pragma once
 
 #include <map>
@@ -19,6 +19,7 @@
 
 namespace inbox_poller::poller {
 
+/// Task queue of one root; `root` must outlive it. Operations of the interface have the errors named there.
 class TaskQueue final : public TaskStore {
  public:
   TaskQueue(const MaildirRoot& root, TaskSettings settings)
@@ -32,18 +33,19 @@ class TaskQueue final : public TaskStore {
   Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease) override;
   Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) override;
 
-  /// One scan: begins to give back what is over, ends what was begun two seconds ago or earlier. Returns what it gave
-  /// back or put among the dead letters. Does nothing while another process of ours sweeps.
+  /// Scans once: begins to return claims whose lease is over, and completes returns that began 2 s ago or earlier.
+  /// Returns the tasks that went to open/ or dead/. Does nothing while another InboxPoller process sweeps.
   Result<std::vector<TaskFile>> sweep() override;
-  /// What the last sweep could not look at, file by file; the others went on.
+  /// Returns the errors of the last sweep, one a file; they did not affect other files.
   [[nodiscard]] const std::vector<Error>& troubles() const override { return troubles_; }
   [[nodiscard]] bool has_begun() const override { return !begun_.empty() || ends_soon_; }
 
+  /// Counts the tasks of each place.
   Result<TaskCounts> counts() const;
-  /// The ids that this actor holds, at most so many.
+  /// Lists at most `most` ids that this actor holds.
   Result<std::vector<std::string>> held_by(const std::string& actor, std::size_t most) const;
   [[nodiscard]] Result<std::vector<TaskFile>> all() const override;
-  /// "task.unknown" when it stands nowhere.
+  /// Finds a task in any place. Errors: "task.unknown".
   Result<TaskFile> find(const std::string& id) const;
   [[nodiscard]] Result<std::string> whole_id(const std::string& beginning) const override;
   [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const override;
@@ -77,9 +79,9 @@ class TaskQueue final : public TaskStore {
   Result<Finished> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
   Result<TaskFile> let_go(const Directory& folder, const std::string& name, Task) const;
 
-  /// Whether the last sweep found nothing claimed, nor has anything been since.
+  /// Returns true if the last sweep found no claim and none was made since.
   [[nodiscard]] bool rests();
-  /// As they look now; empty when that cannot be told from how they will look.
+  /// Returns the versions of the folders; empty if a later change might not be visible in them.
   [[nodiscard]] std::vector<FileVersion> seen_folders() const;
   [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);
   Status end_begun(std::vector<TaskFile>& gone);
@@ -87,13 +89,13 @@ class TaskQueue final : public TaskStore {
   Status begin(const std::string& holder, const std::string& name);
   Status bury_unreadable();
   Result<bool> is_done(const Task&, const std::string& name);
-  /// Moves a task to where it belongs; where one of another id has its name, under another one. "io.EEXIST": a copy of
-  /// it stands there.
+  /// Moves a task to a folder, under another name if a task of another id has its name.
+  /// Errors: "io.EEXIST" if a copy of the task is there.
   [[nodiscard]] Result<std::string> move_task(const Directory& from, const std::string& name, const Directory& to,
                                               const std::string& as, const Task&) const;
-  /// Who has a folder for claims, sorted.
+  /// Lists the actors with a folder for claims, sorted.
   [[nodiscard]] Result<std::vector<std::string>> holders() const;
-  /// Whose claims are being given back, sorted.
+  /// Lists the actors whose claims are being given back, sorted.
   [[nodiscard]] Result<std::vector<std::string>> swept_holders() const;
   [[nodiscard]] Result<std::vector<std::string>> claimed_folders() const;
 
@@ -103,9 +105,9 @@ class TaskQueue final : public TaskStore {
   std::map<std::string, Waiting> waiting_;   // by name
   std::map<std::string, FirstSeen> seen_;    // claims, by holder/name
   std::vector<Error> troubles_;
-  std::vector<FileVersion> rest_;            // folders, as they were before a sweep that found nothing
+  std::vector<FileVersion> rest_;            // folders before a sweep that found nothing
   SteadyTime rests_since_{};
-  std::map<std::pair<std::string, std::string>, SteadyTime> begun_;  // holder, name; since when it is being given back
+  std::map<std::pair<std::string, std::string>, SteadyTime> begun_;  // start of the return, by holder and name
   bool ends_soon_ = false;                   // a lease ended within the grace, or another process swept
 };
 
