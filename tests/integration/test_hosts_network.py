@@ -304,11 +304,14 @@ class Network(ProcessTest):
         return any(0 <= start - arrived < 10_000 for arrived in arrivals for start in starts)
 
     def at_rest(self):
+        """Nothing waits, and nothing can come back: a host takes up again what the lead elsewhere has not confirmed when it leads itself."""
         for host in self.hosts.values():
             host.world.read_ledger()
+        unconfirmed = [row for host in self.hosts.values() for row in host.world.letters
+                       if row["way"] == "out" and row["host"] == "lead" and row["state"] in ("waiting", "put", "there")]
         waits = [row for host in self.hosts.values() for row in host.world.rows["messages"] if row["delivery"] in ("queued", "offered")]
         owed = [row for host in self.hosts.values() for row in host.world.rows["outbox"] if row["state"] == "pending"]
-        return not waits and not owed
+        return not waits and not owed and not unconfirmed
 
 
 if __name__ == "__main__":
