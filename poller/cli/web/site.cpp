@@ -80,45 +80,59 @@ json::object decision_row(const operations::Ask& ask) {
   return row;
 }
 
+template <class Rows, class Row>
+Reply rows_of(const Rows& found, Row row) {
+  json::array rows;
+  for (const auto& one : found) rows.push_back(row(one));
+  return reply(200, {{"ok", true}, {"rows", std::move(rows)}});
+}
+
 }  // namespace
 
-asio::awaitable<Reply> Site::answer(Request request) {
+// Every address but those of the files.
+constexpr Site::Route Site::routes[] = {
+    {"POST", "/api/session", &Site::open_session},
+    {"POST", "/api/answer", &Site::decide},
+    {"GET", "/api/events", &Site::events},
+    {"GET", "/api/rule", &Site::rule},
+    {"GET", "/api/trace", &Site::trace},
+    {"GET", "/api/history", &Site::history},
+    {"GET", "/api/decisions", &Site::decisions},
+    {"GET", "/healthz", &Site::healthy},
+    {"GET", "/readyz", &Site::ready},
+    {"GET", "/metrics", &Site::metrics},
+};
+
+Site::Answer Site::answer(Request request) {
   const bool has_session = sessions_.knows(request.cookie);
   const Visit visit{request.method,     request.path,       request.host,         request.origin, request.fetch_site,
                     request.fetch_mode, request.fetch_dest, request.content_type, has_session};
   if (const auto refused = gate_.refuse(visit)) co_return refusal(refused->status, "web.refused", refused->why);
-  const std::string path = request.path;
-  if (request.method == "POST") {
-    if (path == "/api/session") co_return open_session(request);
-    if (path == "/api/answer") co_return co_await decide(std::move(request));
-    co_return refusal(404, "web.unknown", "there is nothing to send to under this address");
+  for (const Route& route : routes) {
+    if (route.method != request.method || route.path != request.path) continue;
+    auto answering = (this->*route.run)(std::move(request));
+    co_return co_await std::move(answering);
   }
-  if (const File* file = file_of(path)) {
+  if (request.method != "GET") co_return refusal(404, "web.unknown", "no POST route at this address");
+  if (const File* file = file_of(request.path)) {
     Reply made;
     made.type = std::string(file->type);
     made.text = std::make_shared<const std::string>(file->text);
     co_return made;
   }
-  if (path == "/api/events") {
-    Reply made;
-    made.stream = feed_.join();
-    co_return made;
-  }
-  if (path == "/metrics" || path == "/healthz" || path == "/readyz") co_return co_await report(path);
-  if (path.starts_with("/api/")) co_return co_await look_up(std::move(request));
   co_return refusal(404, "web.unknown", "there is no such page");
 }
 
-Reply Site::open_session(const Request& request) {
+Site::Answer Site::open_session(Request request) {
   const auto cookie = sessions_.open(request.token);
-  if (!cookie) return refusal(403, "web.token", "this link was used before, or is of an earlier start: `inbox-poller web --link` gives one");
+  if (!cookie) co_return refusal(403, "web.token", "this link was used before, or is of an earlier start: `inbox-poller web --link` gives one");
   let_in_();
   Reply made = reply(200, {{"ok", true}});
   made.set_cookie = *cookie;
-  return made;
+  co_return made;
 }
 
-asio::awaitable<Reply> Site::decide(Request request) {
+Site::Answer Site::decide(Request request) {
   json::error_code bad;
   const json::value body = json::parse(request.body, bad);
   const Object given = !bad && body.is_object() ? body.get_object() : Object();
@@ -153,7 +167,7 @@ asio::awaitable<Reply> Site::decide(Request request) {
 }
 
 template <class Verdict>
-asio::awaitable<Reply> Site::send_answer(Verdict answer) const {
+Site::Answer Site::send_answer(Verdict answer) const {
   answer.by = by_;
   auto asking = feed_.model().ask(std::move(answer));
   const auto outcomes = co_await std::move(asking);
@@ -165,53 +179,70 @@ asio::awaitable<Reply> Site::send_answer(Verdict answer) const {
   co_return reply(200, told);
 }
 
-asio::awaitable<Reply> Site::look_up(Request request) const {
-  const std::string id = from_query(request.query, "id");
-  const std::string team = from_query(request.query, "team");
-  if (request.path == "/api/rule") {
-    auto asking = feed_.model().ask(requests::Which{.like = id, .team = team, .kind = from_query(request.query, "kind")});
-    const auto made = co_await std::move(asking);
-    if (!made) co_return refusal(made.error());
-    json::array subjects;
-    for (const auto& ask : made->asks) subjects.emplace_back(printable(ask.subject));
-    co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
-  }
-  if (request.path == "/api/trace") {
-    auto asking = feed_.model().ask(requests::Trace{.id = id});
-    const auto traced = co_await std::move(asking);
-    if (!traced) co_return refusal(traced.error());
-    const Console nobody(-1, -1, -1);
-    co_return reply(200, {{"ok", true}, {"text", trace_text(nobody, *traced, nullptr, false)}});
-  }
-  json::array rows;
-  if (request.path == "/api/history") {
-    auto asking = feed_.model().ask(requests::History{.team = team, .limit = messages_shown});
-    const auto found = co_await std::move(asking);
-    if (!found) co_return refusal(found.error());
-    for (const auto& one : found->messages) rows.push_back(message_row(one));
-  } else if (request.path == "/api/decisions") {
-    auto asking = feed_.model().ask(requests::Decisions{.team = team, .limit = decisions_shown});
-    const auto found = co_await std::move(asking);
-    if (!found) co_return refusal(found.error());
-    for (const auto& one : found->decisions) rows.push_back(decision_row(one));
-  } else {
-    co_return refusal(404, "web.unknown", "there is nothing under this address");
-  }
-  co_return reply(200, {{"ok", true}, {"rows", std::move(rows)}});
+Site::Answer Site::events(Request) {
+  Reply made;
+  made.stream = feed_.join();
+  co_return made;
 }
 
-asio::awaitable<Reply> Site::report(std::string path) const {
+Site::Answer Site::rule(Request request) {
+  auto asking = feed_.model().ask(requests::Which{.like = from_query(request.query, "id"),
+                                                  .team = from_query(request.query, "team"),
+                                                  .kind = from_query(request.query, "kind")});
+  const auto made = co_await std::move(asking);
+  if (!made) co_return refusal(made.error());
+  json::array subjects;
+  for (const auto& ask : made->asks) subjects.emplace_back(printable(ask.subject));
+  co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
+}
+
+Site::Answer Site::trace(Request request) {
+  auto asking = feed_.model().ask(requests::Trace{.id = from_query(request.query, "id")});
+  const auto traced = co_await std::move(asking);
+  if (!traced) co_return refusal(traced.error());
+  const Console nobody(-1, -1, -1);
+  co_return reply(200, {{"ok", true}, {"text", trace_text(nobody, *traced, nullptr, false)}});
+}
+
+Site::Answer Site::history(Request request) {
+  auto asking = feed_.model().ask(requests::History{.team = from_query(request.query, "team"), .limit = messages_shown});
+  const auto found = co_await std::move(asking);
+  if (!found) co_return refusal(found.error());
+  co_return rows_of(found->messages, message_row);
+}
+
+Site::Answer Site::decisions(Request request) {
+  auto asking =
+      feed_.model().ask(requests::Decisions{.team = from_query(request.query, "team"), .limit = decisions_shown});
+  const auto found = co_await std::move(asking);
+  if (!found) co_return refusal(found.error());
+  co_return rows_of(found->decisions, decision_row);
+}
+
+template <class Text>
+Site::Answer Site::of_status(Text text) const {
   auto asking = feed_.model().ask(requests::Status());
-  const auto told = co_await std::move(asking);
-  if (!told) co_return plain(503, printable(told.error().message) + '\n');
-  if (path == "/healthz") co_return plain(200, "ok\n");
-  if (path == "/metrics") {
-    Reply made = plain(200, metrics_text(*told));
+  const auto status = co_await std::move(asking);
+  co_return status ? text(*status) : plain(503, printable(status.error().message) + '\n');
+}
+
+Site::Answer Site::healthy(Request) {
+  return of_status([](const operations::Status&) { return plain(200, "ok\n"); });
+}
+
+Site::Answer Site::ready(Request) {
+  return of_status([](const operations::Status& status) {
+    const std::string why = not_ready(status);
+    return why.empty() ? plain(200, "ready\n") : plain(503, why + '\n');
+  });
+}
+
+Site::Answer Site::metrics(Request) {
+  return of_status([](const operations::Status& status) {
+    Reply made = plain(200, metrics_text(status));
     made.type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    co_return made;
-  }
-  const std::string why = not_ready(*told);
-  co_return why.empty() ? plain(200, "ready\n") : plain(503, why + '\n');
+    return made;
+  });
 }
 
 }  // namespace inbox_poller::poller::cli::web

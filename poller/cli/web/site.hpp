@@ -24,12 +24,27 @@ class Site {
  private:
   using Object = boost::json::object;
 
-  Reply open_session(const Request&);
-  boost::asio::awaitable<Reply> decide(Request);
+  using Answer = boost::asio::awaitable<Reply>;
+  struct Route {
+    std::string_view method, path;
+    Answer (Site::*run)(Request);
+  };
+  static const Route routes[];
+
+  Answer open_session(Request);
+  Answer decide(Request);
   template <class Verdict>
-  boost::asio::awaitable<Reply> send_answer(Verdict answer) const;
-  boost::asio::awaitable<Reply> look_up(Request) const;
-  boost::asio::awaitable<Reply> report(std::string path) const;
+  Answer send_answer(Verdict answer) const;
+  Answer events(Request);
+  Answer rule(Request);
+  Answer trace(Request);
+  Answer history(Request);
+  Answer decisions(Request);
+  Answer healthy(Request);
+  Answer ready(Request);
+  Answer metrics(Request);
+  template <class Text>
+  Answer of_status(Text text) const;
 
   Feed& feed_;
   Gate gate_;
