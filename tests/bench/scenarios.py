@@ -462,7 +462,7 @@ def received_all(subject, place, wanted):
     """Every team's messages are handed out, each once. They are not acknowledged: nothing is measured any more."""
     def received(teams):
         got = []
-        with subject.daemon.connect(300) as control:
+        with subject.daemon.connect() as control:
             for team in teams:
                 answer = control.ask("recv", team=team, max=1000, even_busy=True)
                 if not answer["ok"]:

@@ -20,7 +20,7 @@ class Socket:
     """`recv` over the control socket, acknowledged with the next one."""
 
     def __init__(self, daemon):
-        self.control, self.acked = daemon.connect(60), ""
+        self.control, self.acked = daemon.connect(), ""
         self.control.ask("attach", rung="socket")
 
     def begin(self):

@@ -32,7 +32,7 @@ class Watchers:
 
     def __init__(self, daemon, count):
         self.answers, self.over = 0, False
-        self.clients = {control.socket.fileno(): control for control in (daemon.connect(3600) for _ in range(count))}
+        self.clients = {control.socket.fileno(): control for control in (daemon.connect() for _ in range(count))}
         for control in self.clients.values():
             control.version = control.ask("changes")["version"]
             self.wait(control)
