@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t most_files = 1000;
 constexpr std::uint64_t most_of_file = std::uint64_t{64} << 10;
 constexpr std::chrono::seconds alive_for{5};  // a killed client leaves its file unchanged
+constexpr std::chrono::seconds folder_every{1};  // the text of an error is a sixth of an idle poll
 
 /// Reads a session file; empty unless the process that it names lives.
 std::optional<LiveSession> read_live(FileSystem& files, Processes& processes, const Directory& folder,
@@ -89,8 +90,11 @@ bool SessionWatch::follow() {
 }
 
 bool SessionWatch::find() {
+  if (no_folder_at_ && clock_.steady() - *no_folder_at_ < folder_every) return false;
+  no_folder_at_.reset();
   const auto stat = files_.stat_at(absolute, folder_);
   if (!stat || stat->kind != FileKind::directory) {
+    no_folder_at_ = clock_.steady();
     seen_.reset();
     return set(std::nullopt);
   }

@@ -35,7 +35,7 @@ std::string words_of(const LiveSession&);
 std::vector<LiveSession> live_sessions(FileSystem&, Processes&, const std::string& folder);
 
 /// Follows one session. While nothing changes a check costs one stat: of the folder, or of the session's file once
-/// found.
+/// found. A missing folder is checked once a second.
 class SessionWatch {
  public:
   /// An empty `folder` has no sessions.
@@ -61,6 +61,7 @@ class SessionWatch {
   std::optional<LiveSession> live_;
   std::optional<FileVersion> seen_;  // of the folder or the file; empty: read in any case
   SteadyTime alive_at_{};            // when the process was last seen alive
+  std::optional<SteadyTime> no_folder_at_;  // when the folder was last found missing
 };
 
 }  // namespace inbox_poller::poller
