@@ -89,14 +89,14 @@ void RedisBell::rest() {
 
 // --- the inbox
 
-RedisBox::RedisBox(const config::EngineAddress& address, std::string actor, const Clock& clock,
+RedisBox::RedisBox(const config::EngineAddress& address, const std::string& actor, const Clock& clock,
                    asio::any_io_executor executor, milliseconds patience, TaskSettings settings)
-    : address_(address),
-      actor_(std::move(actor)),
+    : SharedBox(actor, tasks_),
+      address_(address),
       clock_(clock),
       keys_(address.team),
       place_(address.shown()),
-      stream_(keys_.stream(actor_, RedisKeys::shared_box)),
+      stream_(keys_.stream(actor, RedisKeys::shared_box)),
       patience_(patience),
       redis_(address, patience),
       tasks_(redis_, keys_, place_, settings),
@@ -125,7 +125,7 @@ RedisBox::~RedisBox() {
 }
 
 Status RedisBox::make() {
-  const auto made = redis_.call(RedisCommand{"SADD", keys_.of("boxes"), actor_});
+  const auto made = redis_.call(RedisCommand{"SADD", keys_.of("boxes"), actor()});
   return made ? Status(Done{}) : Status(made.error());
 }
 
@@ -133,13 +133,13 @@ Result<Sent> RedisBox::send(const Letter& letter) {
   TRY(require_sendable(letter));
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
   const std::string id = fresh_id();
-  const Envelope message = message_of(actor_, letter, id, schema::seconds_token(last_ns_));
+  const Envelope message = message_of(actor(), letter, id, schema::seconds_token(last_ns_));
   const std::string bytes = message.encode();
   TRY(require_size_of(bytes));
   const std::string host(RedisKeys::shared_box);
   TRY(const auto put, redis_.call(
       scripts::send(), {keys_.mark(host, letter.to, id), keys_.stream(letter.to, host), keys_.of("boxes")},
-      {letter.to, actor_, sent_mark_ms, "k", id, "f", actor_, "y", letter.type, "q",
+      {letter.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", letter.type, "q",
        letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
   std::vector<std::string> others;
   for (std::size_t i = 2; i < put.parts.size(); ++i) others.push_back(put.at(i).text);
@@ -154,7 +154,7 @@ void RedisBox::wake() {
 Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
   const auto reply =
       redis_.call(scripts::offer(), {stream_, keys_.of("boxes"), keys_.of("offer:" + fresh_id())},
-                  {actor_, std::to_string(an_offer.count()), filter.type ? "1" : "0", filter.type.value_or(""),
+                  {actor(), std::to_string(an_offer.count()), filter.type ? "1" : "0", filter.type.value_or(""),
                    filter.reply_to ? "1" : "0", filter.reply_to.value_or("")});
   if (!reply) return reply.error();
   if (reply->at(0).as_number() == 0) return Look{{}, milliseconds(reply->at(1).as_number()), reply->at(2).text};
@@ -171,7 +171,7 @@ Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
 
 /// Renews the leases of `ids`, or ends them with `is_free`. Errors: "exchange.*".
 Status RedisBox::touch(bool is_free, const std::vector<std::string>& ids) {
-  RedisCommand claim{"XCLAIM", stream_, "g", actor_, "0"};
+  RedisCommand claim{"XCLAIM", stream_, "g", actor(), "0"};
   claim.insert(claim.end(), ids.begin(), ids.end());
   if (is_free) claim.insert(claim.end(), {"TIME", "0"});
   claim.emplace_back("JUSTID");
@@ -252,7 +252,7 @@ void RedisBox::give_back(const std::string& ticket) {
 Result<json::object> RedisBox::inbox() {
   TRY(const auto found, redis_.call(scripts::look(), {stream_}, {std::to_string(most_listed)}));
   TRY(const auto counts, tasks_.counts());
-  TRY(const auto mine, tasks_.held_by(actor_));
+  TRY(const auto mine, tasks_.held_by(actor()));
   std::vector<ListedMessage> messages;
   for (std::size_t i = 1; i < found.parts.size(); ++i) {
     ListedMessage one;
@@ -267,7 +267,7 @@ Result<json::object> RedisBox::inbox() {
     }
     messages.push_back(std::move(one));
   }
-  return inbox_answer(actor_, static_cast<std::size_t>(std::max(found.at(0).as_number(), 0LL)), messages, counts, mine);
+  return inbox_answer(actor(), static_cast<std::size_t>(std::max(found.at(0).as_number(), 0LL)), messages, counts, mine);
 }
 
 }  // namespace inbox_poller::poller

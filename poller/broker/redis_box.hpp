@@ -54,20 +54,18 @@ class RedisBox final : public SharedBox {
                                                 TaskSettings settings = {});
   ~RedisBox() override;
 
-  [[nodiscard]] const std::string& actor() const override { return actor_; }
   Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override;
 
   Result<boost::json::object> inbox() override;
-  [[nodiscard]] TaskStore& tasks() override { return tasks_; }
   Status make() override;
 
   [[nodiscard]] std::vector<std::string> worries() const override { return redis_.connection().facts().worries(); }
 
  private:
-  RedisBox(const config::EngineAddress&, std::string actor, const Clock&, boost::asio::any_io_executor,
+  RedisBox(const config::EngineAddress&, const std::string& actor, const Clock&, boost::asio::any_io_executor,
            milliseconds patience, TaskSettings settings);
 
   struct Look {
@@ -81,7 +79,6 @@ class RedisBox final : public SharedBox {
   Status touch(bool is_free, const std::vector<std::string>& ids);
 
   const config::EngineAddress address_;
-  const std::string actor_;
   const Clock& clock_;
   const RedisKeys keys_;
   const std::string place_;

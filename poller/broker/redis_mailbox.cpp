@@ -110,14 +110,9 @@ RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
 
 void RedisMailbox::look_at_tasks(const Wanted& wanted, Look& found) {
   if (wanted.sweep) {
-    const auto gone = tasks_.sweep();
-    if (!gone) found.troubles.push_back(gone.error().message);
-    for (const Error& trouble : tasks_.troubles()) found.troubles.push_back(trouble.message);
-    for (std::size_t i = 0; gone && i < gone->size(); ++i) {
-      const TaskFile& one = (*gone)[i];
-      found.given_back.push_back({schema::identity_of(one.task), one.task.text("swept_from"),
-                                  one.place == TaskPlace::dead ? one.task.text("dead_reason") : std::string()});
-    }
+    auto swept = tasks_.sweep();
+    if (!swept) found.swept.troubles.push_back(swept.error());
+    if (swept) found.swept = *std::move(swept);
   }
   const auto counts = tasks_.counts();
   if (!counts) return;
@@ -129,7 +124,7 @@ void RedisMailbox::look_at_tasks(const Wanted& wanted, Look& found) {
   std::set<std::string> names;
   for (const TaskFile& one : *done) {
     names.insert(one.name);
-    if (!told_finished_.contains(one.name)) found.finished.push_back({schema::identity_of(one.task), one.task.object()});
+    if (!told_finished_.contains(one.name)) found.finished.push_back(one);
   }
   told_finished_ = std::move(names);
 }
@@ -152,8 +147,8 @@ void RedisMailbox::adopt(Look found) {
   worries_.clear();
   for (const std::string& one : found.worries) worries_ += (worries_.empty() ? "" : "; ") + one;
   if (found.counts) counts_ = found.counts;
-  troubles_ = std::move(found.troubles);
-  std::move(found.given_back.begin(), found.given_back.end(), std::back_inserter(given_back_));
+  swept_.troubles = std::move(found.swept.troubles);
+  std::move(found.swept.gone.begin(), found.swept.gone.end(), std::back_inserter(swept_.gone));
   std::move(found.finished.begin(), found.finished.end(), std::back_inserter(finished_));
 }
 

@@ -76,19 +76,13 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
   void remember_roster(RosterCopy copy) override;
-  [[nodiscard]] bool roster_is_lost() const override { return false; }
-  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
   WriteReceipt remove_member(const std::string& name) override;
-  TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
-  TaskAssigned assign_task(const std::string& task, const std::string& name,
-                           const std::function<bool(const std::string& owner)>& is_there) override;
 
   /// Task counts of the last scan, at most some seconds old. Errors: "exchange.*".
   [[nodiscard]] Result<TaskCounts> counts() const override;
   /// Returns the leases that the previous scan found expired, and schedules the next scan. Errors: "exchange.*".
-  Result<std::vector<GivenBack>> sweep() override;
-  [[nodiscard]] std::vector<std::string> troubles() const override { return troubles_; }
-  Result<std::vector<FinishedTask>> finished(long long since_ns) override;
+  Result<TaskSweep> sweep() override;
+  Result<std::vector<TaskFile>> finished(long long since_ns) override;
 
  private:
   /// State of one inbox as one scan saw it.
@@ -131,10 +125,10 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   struct Look {
     std::optional<Error> failed;
     std::vector<std::pair<std::string, State>> boxes;
-    std::vector<std::string> worries, troubles;
+    std::vector<std::string> worries;
     std::optional<TaskCounts> counts;
-    std::vector<GivenBack> given_back;
-    std::vector<FinishedTask> finished;
+    TaskSweep swept;
+    std::vector<TaskFile> finished;
   };
   struct PieceWanted {
     std::string box, from;
@@ -201,9 +195,8 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   bool sweep_wanted_ = false;
   long long finished_since_ms_ = -1;
   std::optional<TaskCounts> counts_;
-  std::vector<GivenBack> given_back_;
-  std::vector<FinishedTask> finished_;
-  std::vector<std::string> troubles_;
+  TaskSweep swept_;  // tasks not reported yet, and the errors of the last sweep
+  std::vector<TaskFile> finished_;
 
   struct Errand {
     std::string name;

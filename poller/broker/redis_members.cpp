@@ -54,23 +54,8 @@ Result<schema::Roster> RedisMailbox::roster() {
   return roster;
 }
 
-WriteReceipt RedisMailbox::mend_roster(const std::vector<std::string>&) {
-  return {WriteStatus::gone, "a Redis team has no roster: whoever was met is there"};
-}
-
 WriteReceipt RedisMailbox::remove_member(const std::string& name) {
   return {WriteStatus::gone, name + " is there as long as its box is: that is its own"};
-}
-
-TasksReleased RedisMailbox::release_tasks(const std::string&, const std::string&) {
-  TasksReleased nothing;  // an expired lease releases a task
-  nothing.put = WriteStatus::gone;
-  return nothing;
-}
-
-TaskAssigned RedisMailbox::assign_task(const std::string&, const std::string&,
-                                       const std::function<bool(const std::string& owner)>&) {
-  return {{WriteStatus::refused, "the tasks of a Redis team are claimed by whoever wants them: inbox-poller box claim"}, {}};
 }
 
 // --- tasks
@@ -81,13 +66,13 @@ Result<TaskCounts> RedisMailbox::counts() const {
   return *counts_;
 }
 
-Result<std::vector<GivenBack>> RedisMailbox::sweep() {
+Result<TaskSweep> RedisMailbox::sweep() {
   sweep_wanted_ = true;
-  if (away_ && given_back_.empty()) return *away_;
-  return std::exchange(given_back_, {});
+  if (away_ && swept_.gone.empty()) return *away_;
+  return TaskSweep{std::exchange(swept_.gone, {}), swept_.troubles};
 }
 
-Result<std::vector<FinishedTask>> RedisMailbox::finished(long long since_ns) {
+Result<std::vector<TaskFile>> RedisMailbox::finished(long long since_ns) {
   finished_since_ms_ = since_ns / 1'000'000;
   return std::exchange(finished_, {});
 }

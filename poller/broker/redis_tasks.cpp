@@ -256,26 +256,25 @@ Result<std::vector<TaskFile>> RedisTasks::done_since(long long since_ms) const {
   }
 }
 
-Result<std::vector<TaskFile>> RedisTasks::sweep() {
-  troubles_.clear();
-  std::vector<TaskFile> gone;
+Result<TaskSweep> RedisTasks::sweep() {
+  TaskSweep swept;
   for (int round = 0; round < most_rounds; ++round) {
     TRY(const auto over, page(TaskPlace::claimed, "-inf", "over", 0));
     for (const RedisReply& one : over.parts) {
       const Found found{{TaskPlace::claimed, one.at(2).text, one.at(0).text, {}}, one.at(3).text, ns_of(one.at(4)), {}};
       auto task = Envelope::decode(one.at(1).text);
       if (!task || found.file.name.size() <= digits_before) {
-        troubles_.push_back(not_ours(found.file.name));
+        swept.troubles.push_back(not_ours(found.file.name));
         continue;
       }
       write_swept(*task, found.file.holder, settings_.max_attempts, schema::seconds_token(found.now_ns));
       const TaskPlace place = place_named(task->text("status"));
       TRY(const auto changed, change(found, *task, {place, {}, {}, "over"}));
-      if (changed == Changed::yes) gone.push_back({place, {}, found.file.name, *std::move(task)});
+      if (changed == Changed::yes) swept.gone.push_back({place, {}, found.file.name, *std::move(task)});
     }
     if (over.parts.size() < static_cast<std::size_t>(tasks_a_page)) break;
   }
-  return gone;
+  return swept;
 }
 
 Result<std::vector<TaskFile>> RedisTasks::all() const {
@@ -299,7 +298,7 @@ Result<std::vector<TaskFile>> RedisTasks::all() const {
   return tasks;
 }
 
-Result<std::string> RedisTasks::whole_id(const std::string& beginning) const {
+Result<std::string> RedisTasks::whole_id(const std::string& beginning, const std::string&) const {
   if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
   TRY(const auto there, get(beginning));
   if (there && there->file.task.text("status") != "late") return beginning;

@@ -30,14 +30,10 @@ class RedisTasks final : public TaskStore {
   Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease) override;
   Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) override;
 
-  Result<std::vector<TaskFile>> sweep() override;
-  [[nodiscard]] const std::vector<Error>& troubles() const override { return troubles_; }
-  [[nodiscard]] bool has_begun() const override { return false; }
+  Result<TaskSweep> sweep() override;
   [[nodiscard]] Result<std::vector<TaskFile>> all() const override;
-  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning) const override;
-  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string&) const override {
-    return whole_id(beginning);  // an id has one task here
-  }
+  /// Ignores the actor: an id has one task here.
+  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const override;
   Result<Task> requeue(const std::string& id) override;
 
   /// Number of tasks in each state.
@@ -80,7 +76,6 @@ class RedisTasks final : public TaskStore {
   const std::string place_;
   const TaskSettings settings_;
   std::map<std::string, std::string> claims_;  // claim counter by id, for claims of this process
-  std::vector<Error> troubles_;
 };
 
 }  // namespace inbox_poller::poller

@@ -195,7 +195,7 @@ ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
 
 ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto type = options.type.empty() ? std::nullopt : std::optional(options.type);
-  const auto claimed = box.operations->claim(type, options.lease.time.value_or(ActorMail::default_lease));
+  const auto claimed = box.operations->claim(type, options.lease.time.value_or(ActorTasks::default_lease));
   if (claimed && !claimed->has_value()) return show_none(context, operations::BoxTask{}, "no open task");
   return show_task(context, claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
 }
@@ -207,7 +207,7 @@ ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
 }
 
 ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
-  return show_task(context, box.operations->heartbeat(options.id, options.lease.time.value_or(ActorMail::default_lease)));
+  return show_task(context, box.operations->heartbeat(options.id, options.lease.time.value_or(ActorTasks::default_lease)));
 }
 
 ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {
@@ -221,16 +221,16 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   std::string text;
   std::set<std::string> troubles;
   for (int scan = 1;; ++scan) {
-    const auto gone = box.operations->tasks().sweep();
-    if (!gone) return context.fail(gone.error());
-    for (const TaskFile& one : *gone) {
+    const auto swept = box.operations->tasks().sweep();
+    if (!swept) return context.fail(swept.error());
+    for (const TaskFile& one : swept->gone) {
       all.tasks.push_back(one.task.object());
       text += printable(one.task.text("id")) +
               (one.place == TaskPlace::dead ? " is dead: " : " is open again, was held by ") +
               printable(one.task.text(one.place == TaskPlace::dead ? "dead_reason" : "swept_from")) + '\n';
     }
-    for (const Error& trouble : box.operations->tasks().troubles()) troubles.insert(trouble.message);
-    if ((!box.operations->tasks().has_begun() || scan >= most_sweeps) && box.clock.steady() >= until) break;
+    for (const Error& trouble : swept->troubles) troubles.insert(trouble.message);
+    if ((!swept->has_begun || scan >= most_sweeps) && box.clock.steady() >= until) break;
     rest(between_sweeps);
   }
   for (const std::string& trouble : troubles) context.console.complain("passed over: " + printable(trouble));

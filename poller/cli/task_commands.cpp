@@ -73,7 +73,7 @@ ExitCode list_tasks(Context& context, const TaskOptions& options) {
 ExitCode show_one(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
   if (!board) return context.fail(board.error());
-  const auto id = (*board)->tasks->whole_id(options.id);
+  const auto id = (*board)->tasks->whole_id(options.id, {});
   if (!id) return context.fail(id.error());
   const auto all = (*board)->tasks->all();
   if (!all) return context.fail(all.error());
@@ -92,7 +92,7 @@ ExitCode show_one(Context& context, const TaskOptions& options) {
 ExitCode requeue(Context& context, const TaskOptions& options) {
   const auto board = board_of(options);
   if (!board) return context.fail(board.error());
-  const auto id = (*board)->tasks->whole_id(options.id);
+  const auto id = (*board)->tasks->whole_id(options.id, {});
   if (!id) return context.fail(id.error());
   const auto task = (*board)->tasks->requeue(*id);
   if (!task) return context.fail(task.error());

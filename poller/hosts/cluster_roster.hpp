@@ -35,17 +35,9 @@ class ClusterRoster final : public RosterStore {
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return local_.roster_copy(); }
   void remember_roster(RosterCopy copy) override { local_.remember_roster(std::move(copy)); }
-  [[nodiscard]] bool roster_is_lost() const override { return local_.roster_is_lost(); }
   WriteReceipt mend_roster(const std::vector<std::string>& without) override { return local_.mend_roster(without); }
   WriteReceipt remove_member(const std::string& name) override;
   WriteReceipt add_member(const std::string& name, const std::string& entry) override { return local_.add_member(name, entry); }
-  TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override {
-    return local_.release_tasks(name, agent_id);
-  }
-  TaskAssigned assign_task(const std::string& task, const std::string& name,
-                           const std::function<bool(const std::string& owner)>& is_there) override {
-    return local_.assign_task(task, name, is_there);
-  }
 
  private:
   Status remember(const Removed&);

@@ -33,37 +33,37 @@ Sent SharedBox::sent(const schema::Envelope& message, bool new_mailbox, const st
   return sent;
 }
 
-Result<json::object> SharedBox::post(const std::string& type, const json::value& payload, std::optional<double> priority) {
-  return as_object(tasks().post(actor(), type.empty() ? "task" : type, payload, priority));
+Result<json::object> ActorTasks::post(const std::string& type, const json::value& payload, std::optional<double> priority) {
+  return as_object(store_.post(actor_, type.empty() ? "task" : type, payload, priority));
 }
 
-Result<std::optional<json::object>> SharedBox::claim(const std::optional<std::string>& type, milliseconds lease) {
-  TRY(const auto claimed, tasks().claim(actor(), type, lease));
+Result<std::optional<json::object>> ActorTasks::claim(const std::optional<std::string>& type, milliseconds lease) {
+  TRY(const auto claimed, store_.claim(actor_, type, lease));
   if (!claimed) return std::optional<json::object>();
   return std::optional(claimed->object());
 }
 
-Result<json::object> SharedBox::complete(const std::string& task, const json::value& result) {
-  const auto id = tasks().whole_id(task, actor());
-  return as_object(id ? tasks().complete(actor(), *id, result) : Result<schema::Envelope>(id.error()));
+Result<json::object> ActorTasks::complete(const std::string& task, const json::value& result) {
+  const auto id = store_.whole_id(task, actor_);
+  return as_object(id ? store_.complete(actor_, *id, result) : Result<schema::Envelope>(id.error()));
 }
 
-Result<json::object> SharedBox::heartbeat(const std::string& task, milliseconds lease) {
-  const auto id = tasks().whole_id(task, actor());
-  return as_object(id ? tasks().heartbeat(actor(), *id, lease) : Result<schema::Envelope>(id.error()));
+Result<json::object> ActorTasks::heartbeat(const std::string& task, milliseconds lease) {
+  const auto id = store_.whole_id(task, actor_);
+  return as_object(id ? store_.heartbeat(actor_, *id, lease) : Result<schema::Envelope>(id.error()));
 }
 
-Result<json::object> SharedBox::abandon(const std::string& task, const std::string& reason) {
-  const auto id = tasks().whole_id(task, actor());
-  return as_object(id ? tasks().abandon(actor(), *id, reason) : Result<schema::Envelope>(id.error()));
+Result<json::object> ActorTasks::abandon(const std::string& task, const std::string& reason) {
+  const auto id = store_.whole_id(task, actor_);
+  return as_object(id ? store_.abandon(actor_, *id, reason) : Result<schema::Envelope>(id.error()));
 }
 
-asio::awaitable<Result<std::vector<json::object>>> SharedBox::sweep() {
+asio::awaitable<Result<std::vector<json::object>>> ActorTasks::sweep() {
   std::vector<json::object> objects;
   for (int scan = 1;; ++scan) {
-    CO_TRY(const auto gone, tasks().sweep());
-    for (const TaskFile& one : gone) objects.push_back(one.task.object());
-    if (!tasks().has_begun() || scan == most_sweeps) co_return objects;
+    CO_TRY(const auto swept, store_.sweep());
+    for (const TaskFile& one : swept.gone) objects.push_back(one.task.object());
+    if (!swept.has_begun || scan == most_sweeps) co_return objects;
     co_await pause(between_sweeps);
   }
 }

@@ -52,16 +52,16 @@ struct HandOut {
   std::string ticket;           // for acknowledge() and give_back()
 };
 
+/// Messages of one actor.
 class ActorMail {
  public:
   using Message = boost::json::object;
-  using Task = boost::json::object;
-  static constexpr std::chrono::seconds default_lease{120};
 
+  explicit ActorMail(std::string actor) : actor_(std::move(actor)) {}
   virtual ~ActorMail() = default;
 
   /// Returns the name of the actor for which this object acts.
-  [[nodiscard]] virtual const std::string& actor() const = 0;
+  [[nodiscard]] const std::string& actor() const { return actor_; }
 
   /// Writes a message, durably when it returns. Makes the mailbox of a valid name that has none. Errors: name.invalid,
   /// actor.unknown, payload.*, io.<ERRNO>.
@@ -76,55 +76,66 @@ class ActorMail {
   /// Returns a message that did not arrive: it is leased again, in its place. The destructor, or the end of the
   /// process, returns all open tickets.
   virtual void give_back(const std::string& ticket) = 0;
-
-  /// Writes a task that any actor may claim. Errors: payload.*, io.<ERRNO>.
-  virtual Result<Task> post(const std::string& type, const boost::json::value& payload) = 0;
-  /// Claims the next open task for the duration `lease`; no value when none is open. A lease is not a lock: another
-  /// actor may do work that outlives its lease, and only one of both can complete the task.
-  virtual Result<std::optional<Task>> claim(const std::optional<std::string>& type,
-                                            std::chrono::milliseconds lease) = 0;
-  /// Completes a task that this actor holds. Errors: "task.not_held" and "task.done" (the result is kept among the
-  /// dead letters), "task.unknown".
-  virtual Result<Task> complete(const std::string& task, const boost::json::value& result) = 0;
-  /// Extends the lease of a held task to `lease` from now. Errors: "task.not_held", "task.done", "task.unknown".
-  virtual Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) = 0;
-  /// Releases a held task for other actors and records the reason. Errors: "task.not_held", "task.done",
-  /// "task.unknown".
-  virtual Result<Task> abandon(const std::string& task, const std::string& reason) = 0;
-  /// Releases each claimed task whose lease has expired, and returns those tasks. Waits some seconds where a holder's
-  /// write may be under way. The next call finishes the work of a canceled call.
-  virtual boost::asio::awaitable<Result<std::vector<Task>>> sweep() = 0;
-
   /// Reports waiting mail and tasks as figures and ids; changes nothing:
   /// {"actor", "unread", "messages": [{"id", "from", "type", "ts"}], "tasks": {"open", "claimed", "done", "dead",
   /// "mine": [ids]}}. The lists are cut at 100 entries, the figures are not.
   virtual Result<boost::json::object> inbox() = 0;
+
+ protected:
+  /// Sets the name that the other side gave.
+  void act_as(std::string actor) { actor_ = std::move(actor); }
+
+ private:
+  std::string actor_;
 };
 
-/// Operations of one actor on mail and tasks that agents share, with those that only a person's commands need. Task
-/// operations are the same for every TaskStore.
-class SharedBox : public ActorMail {
+/// Tasks that agents share, for one actor; the same over every TaskStore. Errors "task.not_held" and "task.unknown" name
+/// the next step.
+class ActorTasks {
+ public:
+  using Task = boost::json::object;
+  static constexpr std::chrono::seconds default_lease{120};
+
+  /// The store must outlive this object.
+  ActorTasks(TaskStore& store, std::string actor) : store_(store), actor_(std::move(actor)) {}
+
+  [[nodiscard]] TaskStore& tasks() const { return store_; }
+  /// Writes a task that any actor may claim; higher priorities are claimed first. No value counts as 0.
+  /// Errors: payload.*, io.<ERRNO>.
+  Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority = {});
+  /// Claims the next open task for the duration `lease`; no value when none is open. A lease is not a lock: another
+  /// actor may do work that outlives its lease, and only one of both can complete the task.
+  Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease);
+  /// Completes a task that this actor holds. Errors: "task.not_held" and "task.done" (the result is kept among the
+  /// dead letters), "task.unknown".
+  Result<Task> complete(const std::string& task, const boost::json::value& result);
+  /// Extends the lease of a held task to `lease` from now. Errors: "task.not_held", "task.done", "task.unknown".
+  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease);
+  /// Releases a held task for other actors and records the reason. Errors: "task.not_held", "task.done",
+  /// "task.unknown".
+  Result<Task> abandon(const std::string& task, const std::string& reason);
+  /// Releases each claimed task whose lease has expired, and returns those tasks. Waits some seconds where a holder's
+  /// write may be under way. The next call finishes the work of a canceled call.
+  boost::asio::awaitable<Result<std::vector<Task>>> sweep();
+
+ private:
+  TaskStore& store_;
+  const std::string actor_;
+};
+
+/// Mail and tasks of one actor in a place that agents share, with what only a person's commands need.
+class SharedBox : public ActorMail, public ActorTasks {
  public:
   /// Makes the actor's mailbox, so that others find it. Calling it again changes nothing.
   virtual Status make() = 0;
   /// Limits send() to these names and the actor itself. An empty list allows every valid name.
   void set_known_actors(std::vector<std::string> names) { known_actors_ = std::move(names); }
-
-  Result<Task> post(const std::string& type, const boost::json::value& payload) final {
-    return post(type, payload, std::nullopt);
-  }
-  /// Writes a task with a priority: higher ones are claimed first. No value counts as 0.
-  Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority);
-  Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) final;
-  Result<Task> complete(const std::string& task, const boost::json::value& result) final;
-  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) final;
-  Result<Task> abandon(const std::string& task, const std::string& reason) final;
-  boost::asio::awaitable<Result<std::vector<Task>>> sweep() final;
-  [[nodiscard]] virtual TaskStore& tasks() = 0;
   /// Returns sentences for people about defects of the place that stop no operation.
   [[nodiscard]] virtual std::vector<std::string> worries() const { return {}; }
 
  protected:
+  SharedBox(const std::string& actor, TaskStore& store) : ActorMail(actor), ActorTasks(store, actor) {}
+
   /// Checks the addressee's name, the known actors and the type. Errors: "name.invalid", "actor.unknown",
   /// "payload.invalid".
   [[nodiscard]] Status require_sendable(const Letter&) const;

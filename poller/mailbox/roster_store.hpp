@@ -1,5 +1,5 @@
-// Port to the members of a team in every mailbox system, and to the tasks that a leaving member releases. All calls
-// return at once.
+// Ports to the members of a team in every mailbox system, and to the task list of a team that has one. All calls return
+// at once.
 #pragma once
 
 #include <string>
@@ -45,17 +45,17 @@ class RosterStore {
   /// scans of a poll, which reuse its findings.
   virtual bool roster_changed() = 0;
   /// Reads the team's roster. Errors: "roster.missing" (not a team, or not yet), "roster.empty" (the file has no
-  /// content), and others of the system.
+  /// content; a writer may be active), "roster.lost" (the same for so long that no writer can be active; the copy is the
+  /// correct content), and others of the system.
   virtual Result<schema::Roster> roster() = 0;
   /// Returns the copy of the roster as roster() last read it completely.
   [[nodiscard]] virtual const RosterCopy& roster_copy() const = 0;
-  /// Sets the copy that an earlier process read. Call it before roster().
-  virtual void remember_roster(RosterCopy) = 0;
-  /// True when roster() has found nothing in place of the copy for so long that no writer can be active. The copy is
-  /// then the correct content.
-  [[nodiscard]] virtual bool roster_is_lost() const = 0;
+  /// Sets the copy that an earlier process read. Call it before roster(). A system that needs no copy ignores it.
+  virtual void remember_roster(RosterCopy) {}
   /// Restores the copy without these members, if the roster is lost and unchanged since roster() saw it.
-  virtual WriteReceipt mend_roster(const std::vector<std::string>& without) = 0;
+  virtual WriteReceipt mend_roster(const std::vector<std::string>& /*without*/) {
+    return {WriteStatus::gone, "the roster of this mailbox system is not ours to restore"};
+  }
 
   /// Removes a member from the roster and leaves all other bytes as they are. `unchanged` when the name is not in it.
   virtual WriteReceipt remove_member(const std::string& name) = 0;
@@ -64,6 +64,13 @@ class RosterStore {
   virtual WriteReceipt add_member(const std::string& /*name*/, const std::string& /*entry*/) {
     return {WriteStatus::refused, "members of this mailbox system are not added by others"};
   }
+};
+
+/// The task list of a team whose lead gives out tasks. In the other systems, members claim tasks themselves.
+class TaskBoard {
+ public:
+  virtual ~TaskBoard() = default;
+
   /// Releases every unfinished task of this member and returns the released tasks. Skips files that are not tasks.
   virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
   /// Makes this member the owner of an unfinished task, unless a present member owns it. `gone`: no such task.

@@ -34,6 +34,13 @@ struct TaskFile {
   schema::Envelope task;
 };
 
+/// Result of one sweep.
+struct TaskSweep {
+  std::vector<TaskFile> gone;   // released, or put among the dead letters
+  std::vector<Error> troubles;  // one for each task that the sweep could not check; it checked all others
+  bool has_begun = false;       // a sweep `between_sweeps` later has more to do: a release was begun, or a lease just ended
+};
+
 class TaskStore {
  public:
   using Task = schema::Envelope;
@@ -54,20 +61,14 @@ class TaskStore {
   /// Releases a held task and records the reason. Errors: "task.done", "task.not_held", "task.unknown".
   virtual Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) = 0;
 
-  /// Runs one scan: releases claimed tasks whose lease has expired, in one step or in two some seconds apart. Returns
-  /// the tasks that it released or put among the dead letters.
-  virtual Result<std::vector<TaskFile>> sweep() = 0;
-  /// Returns one error for each task that the last sweep could not check; it checked all others.
-  [[nodiscard]] virtual const std::vector<Error>& troubles() const = 0;
-  /// True when a sweep `between_sweeps` later has more to do: a release was begun, or a lease has just ended.
-  [[nodiscard]] virtual bool has_begun() const = 0;
+  /// Runs one scan: releases claimed tasks whose lease has expired, in one step or in two some seconds apart.
+  virtual Result<TaskSweep> sweep() = 0;
 
   /// Returns all readable tasks, in order of place and name.
   [[nodiscard]] virtual Result<std::vector<TaskFile>> all() const = 0;
-  /// Completes the beginning of an id to the only possible one; late results count only if no task matches. Errors:
-  /// "box.usage" (ambiguous or empty), "task.unknown".
-  [[nodiscard]] virtual Result<std::string> whole_id(const std::string& beginning) const = 0;
-  /// Completes an id that an actor gave: a task that the actor holds under exactly this id is preferred.
+  /// Completes the beginning of an id to the only possible one; late results count only if no task matches. With an
+  /// actor, prefers a task that the actor holds under exactly this id. Errors: "box.usage" (ambiguous or empty),
+  /// "task.unknown".
   [[nodiscard]] virtual Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const = 0;
   /// Moves a dead letter back, so that it can be claimed. Error: "task.not_dead".
   virtual Result<Task> requeue(const std::string& id) = 0;

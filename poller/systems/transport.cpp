@@ -47,7 +47,7 @@ class Arrays final : public MailboxSystem {
     ArraysSettings settings = settings_of(config, name);
     settings.pool = &pool;
     auto arrays = std::make_shared<ArraysMailbox>(files, clock, std::move(settings));
-    return {arrays, arrays};
+    return {arrays, arrays, arrays};
   }
 };
 
@@ -84,7 +84,7 @@ class Jsonl final : public MailboxSystem {
     settings.size_limit = config.limits.inbox_file.count;
     settings.poll_interval = config.team.poll_interval;
     auto jsonl = std::make_shared<JsonlMailbox>(files, clock, std::move(settings));
-    return {jsonl, jsonl};
+    return {jsonl, jsonl, jsonl};
   }
 };
 
@@ -119,7 +119,7 @@ class Maildir final : public MailboxSystem {
     auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
     poller::TaskSettings tasks;
     tasks.max_attempts = config.tasks.max_attempts;
-    return {maildir, maildir, std::make_shared<MaildirTaskEvents>(files, clock, config.team.folder, tasks)};
+    return {maildir, maildir, nullptr, std::make_shared<MaildirTaskEvents>(files, clock, config.team.folder, tasks)};
   }
 };
 
@@ -149,7 +149,7 @@ class Redis final : public MailboxSystem {
     settings.served_for = std::max(settings.served_for, 3 * std::chrono::milliseconds(config.team.poll_interval));
     settings.tasks.max_attempts = config.tasks.max_attempts;
     auto redis = std::make_shared<RedisMailbox>(clock, std::move(settings));
-    return {redis, redis, redis};
+    return {redis, redis, nullptr, redis};
   }
 };
 

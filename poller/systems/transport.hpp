@@ -15,10 +15,11 @@
 
 namespace inbox_poller::poller {
 
-/// One team, open. What is behind the two may be one object.
+/// One team, open. The members may be one object.
 struct OpenTeam {
   std::shared_ptr<Mailbox> mailbox;
   std::shared_ptr<RosterStore> members;
+  std::shared_ptr<TaskBoard> board = {};   // null: members claim tasks themselves
   std::shared_ptr<TaskEvents> tasks = {};  // null: nobody needs to keep them in order
 };
 

@@ -23,6 +23,7 @@ RosterKeeper::Seen RosterKeeper::look() {
     report_ = {"ok", {}};
     problem_.clear();
     has_roster_ = true;
+    is_lost_ = false;
     is_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
     keep(members_.roster_copy());
     context_.changed(only(Area::workers) | only(Area::teams));
@@ -36,7 +37,8 @@ RosterKeeper::Seen RosterKeeper::look() {
   if (std::exchange(problem_, problem) != problem)
     context_.telemetry.emit(Event::roster_unreadable, {{"team", context_.name}, {"reason", problem}});
   if (report_.detail != problem) context_.changed(only(Area::teams));
-  report_ = {code == "roster.empty" ? "empty" : "unreadable", problem};
+  is_lost_ = code == "roster.lost";
+  report_ = {is_lost_ || code == "roster.empty" ? "empty" : "unreadable", problem};
   return do_without();
 }
 
@@ -56,7 +58,7 @@ void RosterKeeper::keep(const RosterCopy& copy) {
 }
 
 RosterKeeper::Seen RosterKeeper::do_without() {
-  if (members_.roster_is_lost()) {
+  if (is_lost_) {
     if (!has_roster_) {
       auto roster = schema::decode_roster(members_.roster_copy().bytes);
       has_roster_ = roster && context_.adopt(std::move(*roster));
@@ -67,7 +69,7 @@ RosterKeeper::Seen RosterKeeper::do_without() {
 }
 
 void RosterKeeper::mend(const std::vector<std::string>& leaving) {
-  if (!has_roster_ || !members_.roster_is_lost()) return;
+  if (!has_roster_ || !is_lost_) return;
   const auto mended = members_.mend_roster(leaving);
   if (mended.put == WriteStatus::done)
     context_.telemetry.emit(Event::roster_mended, {{"team", context_.name},

@@ -48,6 +48,7 @@ class RosterKeeper {
   RosterStore& members_;
   RosterReport report_;
   std::string problem_;               // the last logged one
+  bool is_lost_ = false;              // "roster.lost" in the last scan
   std::optional<std::size_t> kept_;   // hash of the roster in the ledger
   SteadyTime kept_since_;
   bool has_roster_ = false;

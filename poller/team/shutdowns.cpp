@@ -73,8 +73,10 @@ std::optional<Error> hindrance(const std::string& what, const WriteReceipt& resu
 
 }  // namespace
 
-Shutdowns::Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, Panes& panes, Processes& processes)
-    : context_(context), mailbox_(mailbox), members_(members), panes_(panes), processes_(processes), family_(context, processes) {}
+Shutdowns::Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, TaskBoard* board, Panes& panes,
+                     Processes& processes)
+    : context_(context), mailbox_(mailbox), members_(members), board_(board), panes_(panes), processes_(processes),
+      family_(context, processes) {}
 
 Status Shutdowns::restore() {
   TRY(auto rows, context_.ledger.shutdowns().open(context_.name));
@@ -423,8 +425,8 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
   if (member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms)
     return move(std::move(shutdown), event);
   std::string passed_over;
-  if (settings.release_tasks) {
-    auto released = members_.release_tasks(shutdown.member, shutdown.agent_id);
+  if (settings.release_tasks && board_ != nullptr) {
+    auto released = board_->release_tasks(shutdown.member, shutdown.agent_id);
     if (const auto names = names_of(released.tasks); !names.empty())
       shutdown.tasks += (shutdown.tasks.empty() ? "" : ", ") + names;
     if (auto why = hindrance("the task list", released))

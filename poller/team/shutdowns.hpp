@@ -24,7 +24,8 @@ class Shutdowns {
   /// Limit of open shutdowns ordered by another host, because a hostile leader may invent ids.
   static constexpr std::size_t most_followed = 200;
 
-  Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, Panes& panes, Processes& processes);
+  Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, TaskBoard* board, Panes& panes,
+            Processes& processes);
 
   /// Loads every open shutdown from the ledger. Errors: ledger.*.
   Status restore();
@@ -117,6 +118,7 @@ class Shutdowns {
   TeamState& context_;
   Mailbox& mailbox_;
   RosterStore& members_;
+  TaskBoard* board_;  // null: the leases of a member's tasks expire
   Panes& panes_;
   Processes& processes_;
   WorkerFamily family_;

@@ -19,7 +19,8 @@ Result<bool> is_told(const TeamState& context, const std::string& id) {
 
 class DoneTask final : public Errand {
  public:
-  DoneTask(TeamState& context, FinishedTask task) : context_(context), task_(std::move(task)) {}
+  DoneTask(TeamState& context, const schema::Envelope& task)
+      : context_(context), id_(schema::identity_of(task)), task_(task.object()) {}
 
   [[nodiscard]] Program program() const override {
     const auto& tasks = context_.config.tasks;
@@ -28,8 +29,8 @@ class DoneTask final : public Errand {
 
   Result<std::optional<boost::json::object>> due() override {
     // Report the task if the ledger cannot tell: twice is better than never.
-    if (const auto told = is_told(context_, task_.id); told && *told) return std::optional<boost::json::object>();
-    return std::optional(boost::json::object{{"event", "done"}, {"team", context_.name}, {"task", task_.task}});
+    if (const auto told = is_told(context_, id_); told && *told) return std::optional<boost::json::object>();
+    return std::optional(boost::json::object{{"event", "done"}, {"team", context_.name}, {"task", task_}});
   }
 
   Status told() override {
@@ -44,10 +45,11 @@ class DoneTask final : public Errand {
   }
 
  private:
-  [[nodiscard]] Fields fields() const { return {{"team", context_.name}, {"request_id", task_.id}}; }
+  [[nodiscard]] Fields fields() const { return {{"team", context_.name}, {"request_id", id_}}; }
 
   TeamState& context_;
-  FinishedTask task_;
+  const std::string id_;
+  const boost::json::object task_;  // as stored, with its result
 };
 
 }  // namespace
@@ -59,21 +61,23 @@ void TaskKeeper::run_due() {
 }
 
 void TaskKeeper::sweep() {
-  const auto gone = tasks_->sweep();
-  std::string trouble = gone ? std::string() : gone.error().message;
-  for (const std::string& one : tasks_->troubles()) trouble += (trouble.empty() ? "" : "; ") + one;
+  const auto swept = tasks_->sweep();
+  std::string trouble = swept ? std::string() : swept.error().message;
+  for (std::size_t i = 0; swept && i < swept->troubles.size(); ++i)
+    trouble += (trouble.empty() ? "" : "; ") + swept->troubles[i].message;
   if (!trouble.empty() && trouble != trouble_)
     context_.telemetry.emit(Event::daemon_warning,
                             {{"team", context_.name}, {"reason", "the task queue: " + handlers::one_line(trouble, 1000)}});
   trouble_ = trouble;
-  if (!gone || gone->empty()) return;
+  if (!swept || swept->gone.empty()) return;
   static_cast<void>(context_.commit([&](Tx& tx) {
-    for (const GivenBack& one : *gone) {
+    for (const TaskFile& one : swept->gone) {
+      const bool is_dead = one.place == TaskPlace::dead;
       Fields fields{{"team", context_.name},
-                    {"request_id", one.id},
-                    {"from", one.holder},
-                    {"new", one.dead_reason.empty() ? "open" : "dead"}};
-      if (!one.dead_reason.empty()) fields.emplace_back("reason", one.dead_reason);
+                    {"request_id", schema::identity_of(one.task)},
+                    {"from", one.task.text("swept_from")},
+                    {"new", is_dead ? "dead" : "open"}};
+      if (is_dead) fields.emplace_back("reason", one.task.text("dead_reason"));
       tx.log(Event::task_given_back, std::move(fields));
     }
   }));
@@ -84,9 +88,9 @@ void TaskKeeper::look_for_finished() {
   const long long kept = std::chrono::nanoseconds(context_.config.limits.retention).count() / 2;
   auto found = tasks_->finished(context_.clock.system_ns() - std::min(day, kept));
   if (!found) return;  // the sweep reports the error
-  for (FinishedTask& one : *found) {
-    const auto told = is_told(context_, one.id);
-    if (!told || !*told) errands_.add(std::make_unique<DoneTask>(context_, std::move(one)));
+  for (const TaskFile& one : *found) {
+    const auto told = is_told(context_, schema::identity_of(one.task));
+    if (!told || !*told) errands_.add(std::make_unique<DoneTask>(context_, one.task));
   }
 }
 

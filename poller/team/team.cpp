@@ -29,7 +29,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       boxes_(std::move(boxes)),
       hosts_(open_hosts(services, context_, boxes_)),
-      parts_(services, context_, mailbox(), members(), boxes_.tasks.get()),
+      parts_(services, context_, mailbox(), members(), boxes_),
       standing_(context_, mailbox(), hosts_.get(), parts_.asks, parts_.delivery, services.files, services.processes),
       roster_(context_, members()),
       lead_boxes_(services, context_, mailbox(), parts_, standing_, chat_),

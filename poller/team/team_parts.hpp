@@ -44,19 +44,19 @@ struct Runtime {
 };
 
 struct TeamParts {
-  TeamParts(Runtime& services, TeamState& context, Mailbox& mailbox, RosterStore& members, TaskEvents* queue)
+  TeamParts(Runtime& services, TeamState& context, Mailbox& mailbox, RosterStore& members, const OpenTeam& team)
       : notifier(context),
         asks(context, notifier),
         outbox(context, mailbox, services.commits),
         panes(context.config.shutdown.tmux, services.processes),
         lead_panes(context.config.delivery.tmux.command, services.processes),
         delivery(context, services.files, lead_panes),
-        shutdowns(context, mailbox, members, panes, services.processes),
+        shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
         worker_calls(context, panes, services.processes),
         stops(context, asks, shutdowns),
         orders(context),
         plan_reminders(context),
-        tasks(context, queue),
+        tasks(context, team.tasks.get()),
         worker_boxes(context, mailbox, asks, outbox),
         housekeeping(context, mailbox, asks, shutdowns, services.executor) {}
 

@@ -27,7 +27,9 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     const auto* member = context_.roster.find(schema::bare_name(owner));
     return member != nullptr && member->status != schema::ended_status;
   };
-  const TaskAssigned assigned = members().assign_task(task, to, is_there);
+  if (boxes_.board == nullptr)
+    return Error{"task.not_free", "members of this mailbox system claim tasks themselves: inbox-poller box claim"};
+  const TaskAssigned assigned = boxes_.board->assign_task(task, to, is_there);
   switch (assigned.put) {
     case WriteStatus::done: break;
     case WriteStatus::unchanged: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};

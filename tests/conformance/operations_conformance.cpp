@@ -46,10 +46,10 @@ class Engine final : public Place {
   std::unique_ptr<SharedBox> actor(const std::string& name) override { return setting_.actor(name); }
   void leases_end() override { setting_.age_claims(); }
   std::vector<json::object> sweep(SharedBox& actor) override {
-    auto gone = actor.tasks().sweep();
-    REQUIRE(gone.ok());
+    const auto swept = actor.tasks().sweep();
+    REQUIRE(swept.ok());
     std::vector<json::object> objects;
-    for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+    for (const TaskFile& one : swept->gone) objects.push_back(one.task.object());
     return objects;
   }
   void kill(std::unique_ptr<SharedBox>& actor) override {

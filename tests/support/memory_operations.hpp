@@ -12,15 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/actor_mail.hpp"
+#include "poller/mailbox/actor()mail.hpp"
 #include "tests/support/patience.hpp"
 
 namespace inbox_poller::poller::testing {
 
 class MemoryOperations : public ActorMail {
  public:
-  explicit MemoryOperations(boost::asio::io_context& loop)
-      : loop_(loop) {}
+  explicit MemoryOperations(boost::asio::io_context& loop) : ActorMail("alice"), loop_(loop) {}
 
   /// One comes in.
   void arrive(boost::json::object message) {
@@ -32,11 +31,10 @@ class MemoryOperations : public ActorMail {
   bool acknowledges = true;
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
 
-  [[nodiscard]] const std::string& actor() const override { return actor_; }
   Result<Sent> send(const Letter& letter) override {
     if (letter.to == "nobody") return Error{"actor.unknown", "there is no actor called \"nobody\" here"};
     if (letter.to == "new") return Sent{{{"id", "sent-1"}}, true, "\"new\" had no mailbox yet"};
-    return Sent{{{"id", "sent-1"}, {"from", actor_}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}}, false, {}};
+    return Sent{{{"id", "sent-1"}, {"from", actor()}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}}, false, {}};
   }
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter filter, std::chrono::milliseconds within) override {
     const auto deadline = std::chrono::steady_clock::now() + within;  // clock: the wait of this fake box is its subject
@@ -69,22 +67,8 @@ class MemoryOperations : public ActorMail {
     queue_.push_front(std::move(found->second));
     offered_.erase(found);
   }
-  Result<Task> post(const std::string& type, const boost::json::value& payload) override {
-    return Task{{"id", "task-1"}, {"type", type}, {"payload", payload}, {"status", "open"}};
-  }
-  Result<std::optional<Task>> claim(const std::optional<std::string>&, std::chrono::milliseconds lease) override {
-    if (lease == std::chrono::seconds(1)) return std::optional<Task>();
-    return std::optional(Task{{"id", "task-1"}, {"payload", "p"}});
-  }
-  Result<Task> complete(const std::string& task, const boost::json::value& result) override {
-    if (task != "task-1") return Error{"task.unknown", "there is no task \"" + task + "\""};
-    return Task{{"id", task}, {"payload", "p"}, {"result", result}};
-  }
-  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds) override { return Task{{"id", task}}; }
-  Result<Task> abandon(const std::string& task, const std::string&) override { return Task{{"id", task}}; }
-  boost::asio::awaitable<Result<std::vector<Task>>> sweep() override { co_return std::vector<Task>{{{"id", "task-1"}}}; }
   Result<boost::json::object> inbox() override {
-    return boost::json::object{{"actor", actor_}, {"unread", queue_.size()}, {"messages", boost::json::array()}};
+    return boost::json::object{{"actor", actor()}, {"unread", queue_.size()}, {"messages", boost::json::array()}};
   }
 
  private:
@@ -104,10 +88,36 @@ class MemoryOperations : public ActorMail {
   }
 
   boost::asio::io_context& loop_;
-  std::string actor_ = "alice";
   std::deque<Queued> queue_;
   std::map<std::string, Queued> offered_;
   int tickets_ = 0;
+};
+
+/// A store with one task, which anybody may end.
+class MemoryTasks : public TaskStore {
+ public:
+  Result<Task> post(const std::string&, const std::string& type, const boost::json::value& payload, std::optional<double>) override {
+    return Task(one()).set("type", type).set("payload", payload).set("status", "open");
+  }
+  Result<std::optional<Task>> claim(const std::string&, const std::optional<std::string>&, std::chrono::milliseconds lease) override {
+    if (lease == std::chrono::seconds(1)) return std::optional<Task>();
+    return std::optional(one());
+  }
+  Result<Task> complete(const std::string&, const std::string&, const boost::json::value& result) override {
+    return Task(one()).set("result", result);
+  }
+  Result<Task> heartbeat(const std::string&, const std::string&, std::chrono::milliseconds) override { return one(); }
+  Result<Task> abandon(const std::string&, const std::string&, const std::string&) override { return one(); }
+  Result<TaskSweep> sweep() override { return TaskSweep{{{TaskPlace::open, {}, "task-1", one()}}, {}, false}; }
+  [[nodiscard]] Result<std::vector<TaskFile>> all() const override { return std::vector<TaskFile>(); }
+  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string&) const override {
+    if (beginning != "task-1") return Error{"task.unknown", "there is no task \"" + beginning + "\""};
+    return beginning;
+  }
+  Result<Task> requeue(const std::string&) override { return one(); }
+
+ private:
+  static Task one() { return Task().set("id", "task-1").set("payload", "p"); }
 };
 
 }  // namespace inbox_poller::poller::testing

@@ -96,7 +96,7 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
     } else {
       // What is said of it further on holds for whoever looked at it, and only the daemon saw what it was.
       const std::string what =
-          error.code == "roster.empty" ? error.message.substr(0, error.message.find("; ")) : error.message;
+          error.code == "roster.empty" || error.code == "roster.lost" ? error.message.substr(0, error.message.find("; ")) : error.message;
       findings.push_back({Severity::error, "roster.unreadable", what, path,
                           "a client that dies while it writes leaves 0 bytes: as leader a running daemon puts back "
                           "what it last saw, after 3 s; else restore the file, or end the team"});

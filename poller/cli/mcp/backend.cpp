@@ -59,28 +59,21 @@ Letter letter_of(const json::object& arguments) {
           text_in(arguments, "in_reply_to")};
 }
 
-/// What is done at once.
-Result<Given> done(ActorMail& box, std::string_view name, const json::object& arguments) {
+Result<Given> task_answer(ActorTasks& tasks, std::string_view name, const json::object& arguments) {
   const std::string task = text_in(arguments, "task_id");
-  const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", ActorMail::default_lease.count()));
-  if (name == "send") return in_answer(box.send(letter_of(arguments)));
+  const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", ActorTasks::default_lease.count()));
   if (name == "post")
-    return in_answer("task", box.post(given_text(arguments, "type").value_or("task"), arguments.at("payload")));
-  if (name == "claim") return in_answer("task", box.claim(std::nullopt, lease));
-  if (name == "complete") return in_answer("task", box.complete(task, arguments.at("result")));
-  if (name == "heartbeat") return in_answer("task", box.heartbeat(task, lease));
-  if (name == "abandon") return in_answer("task", box.abandon(task, text_in(arguments, "reason")));
-  if (name == "inbox") {
-    TRY(auto counts, box.inbox());
-    return Given{std::move(counts), {}};
-  }
-  return Error{"box.unsupported", "there is no " + std::string(name) + " here"};
+    return in_answer("task", tasks.post(given_text(arguments, "type").value_or("task"), arguments.at("payload")));
+  if (name == "claim") return in_answer("task", tasks.claim(std::nullopt, lease));
+  if (name == "complete") return in_answer("task", tasks.complete(task, arguments.at("result")));
+  if (name == "heartbeat") return in_answer("task", tasks.heartbeat(task, lease));
+  return in_answer("task", tasks.abandon(task, text_in(arguments, "reason")));
 }
 
 }  // namespace
 
 std::string ActorBackend::instructions() const {
-  return "Mail and tasks that you share with other agents. You are the actor \"" + operations_.actor() +
+  return "Mail and tasks that you share with other agents. You are the actor \"" + mail_.actor() +
          "\". send writes to another actor; recv waits for a message to you, and your next call says that you have it. "
          "While you have nothing else to do, call recv with timeout_s 100 (less where your client ends calls sooner) "
          "again and again. A message with \"attempts\" over 1 may be one that you had already. What others write is "
@@ -89,16 +82,24 @@ std::string ActorBackend::instructions() const {
 }
 
 asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object arguments) {
-  if (tool.name == "sweep") {
-    auto sweeping = operations_.sweep();
+  if (tool.who == Who::actor && tasks_ == nullptr)
+    co_return Error{"box.unsupported",
+                    "the lead of a team has no tasks here: they are in the team's own task list, which its workers read"};
+  if (tool.answer == Shape::tasks) {
+    auto sweeping = tasks_->sweep();
     auto gone = co_await std::move(sweeping);
     co_return in_answer("tasks", std::move(gone));
   }
-  if (tool.answer != Shape::message_or_none) co_return done(operations_, tool.name, arguments);
+  if (tool.who == Who::actor) co_return task_answer(*tasks_, tool.name, arguments);
+  if (tool.answer == Shape::message) co_return in_answer(mail_.send(letter_of(arguments)));
+  if (tool.answer == Shape::inbox) {
+    CO_TRY(auto counts, mail_.inbox());
+    co_return Given{std::move(counts), {}};
+  }
   Filter filter;
   filter.type = given_text(arguments, "match_type");
   const double seconds = tool.waits ? seconds_in(arguments, "timeout_s", default_wait_s) : 0;
-  auto receiving = operations_.recv(std::move(filter), span_of(seconds));
+  auto receiving = mail_.recv(std::move(filter), span_of(seconds));
   CO_TRY(auto received, co_await std::move(receiving));
   if (!received) co_return Given{{{"message", nullptr}}, {}};
   HandOut& out = *received;

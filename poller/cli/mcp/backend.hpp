@@ -38,17 +38,20 @@ class Backend {
 /// The tools of everybody and of an actor, over its operations.
 class ActorBackend : public Backend {
  public:
-  ActorBackend(ActorMail& operations, std::string place) : operations_(operations), place_(std::move(place)) {}
+  /// `tasks` is null for an actor without tasks.
+  ActorBackend(ActorMail& mail, ActorTasks* tasks, std::string place)
+      : mail_(mail), tasks_(tasks), place_(std::move(place)) {}
 
-  bool shows(const Tool& tool) override { return tool.who == Who::everybody || tool.who == Who::actor; }
+  bool shows(const Tool& tool) override { return tool.who == Who::everybody || (tool.who == Who::actor && tasks_ != nullptr); }
   [[nodiscard]] std::string instructions() const override;
   boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) override;
-  Status acknowledge(const std::string& ticket) override { return operations_.acknowledge(ticket); }
-  void give_back(const std::string& ticket) override { operations_.give_back(ticket); }
+  Status acknowledge(const std::string& ticket) override { return mail_.acknowledge(ticket); }
+  void give_back(const std::string& ticket) override { mail_.give_back(ticket); }
   [[nodiscard]] std::string whole(const Tool&) const override { return "all of it is below " + place_; }
 
  private:
-  ActorMail& operations_;
+  ActorMail& mail_;
+  ActorTasks* tasks_;
   std::string place_;
 };
 

@@ -84,15 +84,6 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
-Error LeadBox::no_tasks() {
-  return {"box.unsupported",
-          "the lead of a team has no tasks here: they are in the team's own task list, which its workers read"};
-}
-
-Result<std::optional<LeadBox::Task>> LeadBox::claim(const std::optional<std::string>&, milliseconds) {
-  return no_tasks();
-}
-
 Result<Sent> LeadBox::send(const Letter& letter) {
   TRY(auto text, answered_line(letter));
   text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
@@ -104,7 +95,7 @@ Result<Sent> LeadBox::send(const Letter& letter) {
                                                      .text = std::move(text),
                                                      .summary = letter.type == "message" ? "" : letter.type}));
   Message message{{"id", answer.message_key.bytes},
-                  {"from", actor_},
+                  {"from", actor()},
                   {"to", letter.to},
                   {"type", letter.type},
                   {"payload", letter.payload},
@@ -146,7 +137,7 @@ void LeadBox::remember(const operations::LeadMessage& message) {
 json::object LeadBox::shown(const operations::LeadMessage& message) const {
   json::object object{{"id", message.message_key.bytes},
                       {"from", message.from.bytes},
-                      {"to", actor_},
+                      {"to", actor()},
                       {"type", message.type.empty() ? "message" : message.type.bytes},
                       {"payload", schema::neutralise(message.text.bytes)},
                       {"ts", static_cast<double>(message.received_ms) / 1000}};
@@ -193,7 +184,7 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient
   auto asking = MailStream::exchange(client, of_place(place_, std::move(attach)));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
-  actor_ = raw_text_of(*answer, "lead");
+  act_as(raw_text_of(*answer, "lead"));
   const requests::Recv request{.max = 1, .wait_ms = within.count(), .even_busy = true};
   asking = MailStream::exchange(client, of_place(place_, request));
   answer = co_await std::move(asking);

@@ -26,23 +26,16 @@ struct LeadPlace {
 class LeadBox : public ActorMail {
  public:
   /// The loop has to outlive it.
-  LeadBox(boost::asio::io_context& loop, LeadPlace place) : loop_(loop), place_(std::move(place)) {}
+  LeadBox(boost::asio::io_context& loop, LeadPlace place)
+      : ActorMail("lead"), loop_(loop), place_(std::move(place)) {}
 
-  [[nodiscard]] const std::string& actor() const override { return actor_; }
   Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override { lent_.erase(ticket); }
-  Result<Task> post(const std::string&, const boost::json::value&) override { return no_tasks(); }
-  Result<std::optional<Task>> claim(const std::optional<std::string>&, std::chrono::milliseconds) override;
-  Result<Task> complete(const std::string&, const boost::json::value&) override { return no_tasks(); }
-  Result<Task> heartbeat(const std::string&, std::chrono::milliseconds) override { return no_tasks(); }
-  Result<Task> abandon(const std::string&, const std::string&) override { return no_tasks(); }
-  boost::asio::awaitable<Result<std::vector<Task>>> sweep() override { co_return no_tasks(); }
   Result<boost::json::object> inbox() override;
 
  private:
-  static Error no_tasks();
   /// The line that says to a worker, in whose inbox there is no field for it, which message of his is answered.
   Result<std::string> answered_line(const Letter&) const;
   void remember(const operations::LeadMessage&);
@@ -54,7 +47,6 @@ class LeadBox : public ActorMail {
 
   boost::asio::io_context& loop_;
   LeadPlace place_;
-  std::string actor_ = "lead";
   struct Heard {
     std::string from;
     std::string beginning;  // what its sender recognizes it by
@@ -69,7 +61,7 @@ class LeadBox : public ActorMail {
 class LeadBackend : public ActorBackend {
  public:
   LeadBackend(boost::asio::io_context& loop, LeadBox& box, LeadPlace place)
-      : ActorBackend(box, ""), loop_(loop), place_(std::move(place)) {}
+      : ActorBackend(box, nullptr, ""), loop_(loop), place_(std::move(place)) {}
 
   /// Events go to the session too; it has a tool to acknowledge them.
   void push_over(Channel& channel) { channel_ = &channel; }

@@ -64,7 +64,7 @@ ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::S
   (*box)->set_known_actors(*known);
   if (Status made = (*box)->make(); !made.ok()) return context.fail(made.error());  // others write to it before it reads
   for (const std::string& worry : (*box)->worries()) context.console.complain(worry);
-  mcp::ActorBackend backend(**box, whom.root);
+  mcp::ActorBackend backend(**box, box->get(), whom.root);
   return mcp::serve(context, loop, backend, settings);
 }
 

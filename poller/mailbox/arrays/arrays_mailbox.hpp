@@ -33,7 +33,7 @@ struct ArraysSettings {
 /// Takes the settings from a configuration, without a pool.
 ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team);
 
-class ArraysMailbox final : public Mailbox, public RosterStore {
+class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard {
  public:
   ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettings settings);
 
@@ -64,7 +64,6 @@ class ArraysMailbox final : public Mailbox, public RosterStore {
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return roster_.copy(); }
   void remember_roster(RosterCopy copy) override { roster_.remember(std::move(copy)); }
-  [[nodiscard]] bool roster_is_lost() const override { return roster_.is_lost(); }
   WriteReceipt mend_roster(const std::vector<std::string>& without) override;
   WriteReceipt remove_member(const std::string& name) override;
   WriteReceipt add_member(const std::string& name, const std::string& entry) override;

@@ -52,7 +52,7 @@ Error RosterFile::see_blank(const Snapshot& snapshot, const std::string& path) {
   const std::string what = path + " holds nothing (" + std::to_string(snapshot.version.size) +
                            " bytes), as a client leaves it that dies while it writes; ";
   const bool known = !copy_.bytes.empty() && copy_.file == snapshot.version.ino;
-  return {"roster.empty", what + (known ? "what was last seen in it is put back when it stays so"
+  return {is_lost() ? "roster.lost" : "roster.empty", what + (known ? "what was last seen in it is put back when it stays so"
                                         : "what stood in it is not known here: restore the file, or end the team")};
 }
 

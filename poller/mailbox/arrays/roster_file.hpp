@@ -19,7 +19,7 @@ class RosterFile {
   RosterFile(FileSystem& files, const Clock& clock, std::uint64_t size_limit)
       : files_(files), clock_(clock), size_limit_(size_limit), locks_(files, clock) {}
 
-  /// Reads the roster. Errors: "roster.missing", "roster.unreadable", "roster.empty", and those of
+  /// Reads the roster. Errors: "roster.missing", "roster.unreadable", "roster.empty", "roster.lost", and those of
   /// schema::decode_roster(). The first call also removes temporary files that a killed predecessor left.
   Result<schema::Roster> read(const Directory& team);
   /// True when a file of this version certainly has the content that read() last returned.
@@ -29,7 +29,6 @@ class RosterFile {
 
   [[nodiscard]] const RosterCopy& copy() const { return copy_; }
   void remember(RosterCopy copy) { copy_ = std::move(copy); }
-  [[nodiscard]] bool is_lost() const;
 
   WriteResult remove_member(const Directory& team, const std::string& name);
   WriteResult add_member(const Directory& team, const std::string& name, const std::string& entry);
@@ -43,6 +42,7 @@ class RosterFile {
     SteadyTime looked{};
   };
 
+  [[nodiscard]] bool is_lost() const;
   Error see_blank(const Snapshot&, const std::string& path);
   using Edit = std::function<Result<std::string>(std::string_view bytes)>;
   /// Replaces the roster by the result of `edit`; tries again when a peer writes at the same moment.

@@ -378,10 +378,6 @@ void JsonlMailbox::hear_senders(const Directory& folder) {
   }
 }
 
-WriteReceipt JsonlMailbox::mend_roster(const std::vector<std::string>&) {
-  return {WriteStatus::gone, "the roster of a JSONL team is its program's own"};
-}
-
 WriteReceipt JsonlMailbox::remove_member(const std::string& name) {
   return {WriteStatus::gone, name + " stays in the roster: its program keeps that in memory and writes it over"};
 }

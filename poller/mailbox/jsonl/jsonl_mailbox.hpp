@@ -34,7 +34,7 @@ struct JsonlSettings {
 };
 
 /// Mailbox and roster of one JSONL team. Contracts are those of the interfaces.
-class JsonlMailbox final : public Mailbox, public RosterStore {
+class JsonlMailbox final : public Mailbox, public RosterStore, public TaskBoard {
  public:
   /// Loads the records; an error is reported by the first receive(). `files` and `clock` must outlive this object.
   JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
@@ -63,8 +63,6 @@ class JsonlMailbox final : public Mailbox, public RosterStore {
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
   void remember_roster(RosterCopy copy) override { copy_ = std::move(copy); }
-  [[nodiscard]] bool roster_is_lost() const override { return false; }
-  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
   WriteReceipt remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   TaskAssigned assign_task(const std::string& task, const std::string& name,

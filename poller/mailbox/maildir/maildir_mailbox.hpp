@@ -58,13 +58,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
-  void remember_roster(RosterCopy) override {}
-  [[nodiscard]] bool roster_is_lost() const override { return false; }
-  WriteReceipt mend_roster(const std::vector<std::string>& without) override;
   WriteReceipt remove_member(const std::string& name) override;
-  TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
-  TaskAssigned assign_task(const std::string& task, const std::string& name,
-                           const std::function<bool(const std::string& owner)>& is_there) override;
 
  private:
   WriteReceipt post_one(const std::string& inbox, const schema::Message& message);

@@ -69,23 +69,8 @@ Result<schema::Roster> MaildirMailbox::roster() {
   return *roster_;
 }
 
-WriteReceipt MaildirMailbox::mend_roster(const std::vector<std::string>&) {
-  return {WriteStatus::gone, "a maildir has no roster: whoever has a folder is there"};
-}
-
 WriteReceipt MaildirMailbox::remove_member(const std::string& name) {
   return {WriteStatus::gone, name + " is there as long as its folder is: that is its own"};
-}
-
-TasksReleased MaildirMailbox::release_tasks(const std::string&, const std::string&) {
-  TasksReleased nothing;  // a lease that runs out gives back what is held
-  nothing.put = WriteStatus::gone;
-  return nothing;
-}
-
-TaskAssigned MaildirMailbox::assign_task(const std::string&, const std::string&,
-                                         const std::function<bool(const std::string& owner)>&) {
-  return {{WriteStatus::refused, "the tasks of a maildir are claimed by whoever wants them: inbox-poller box claim"}, {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -31,11 +31,11 @@ constexpr milliseconds fresh_for{100};
 
 }  // namespace
 
-MaildirOperations::MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,
+MaildirOperations::MaildirOperations(const std::string& root, const std::string& actor, FileSystem& files, const Clock& clock,
                                      asio::any_io_executor executor, TaskSettings settings)
-    : root_(files, clock, root),
-      actor_(std::move(actor)),
-      mail_(root_, actor_),
+    : SharedBox(actor, tasks_),
+      root_(files, clock, root),
+      mail_(root_, actor),
       tasks_(root_, settings),
       executor_(executor),
       watch_(make_folder_watch(executor)) {}
@@ -66,7 +66,7 @@ Result<Sent> MaildirOperations::send(const Letter& letter) {
   const Result<Directory> box = root_.folder(letter.to);
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
-  const Envelope message = message_of(actor_, letter, fresh.id, schema::seconds_token(fresh.ns));
+  const Envelope message = message_of(actor(), letter, fresh.id, schema::seconds_token(fresh.ns));
   std::vector<std::string> others;
   if (!box) {
     if (auto actors = root_.actors()) others = *std::move(actors);
@@ -180,7 +180,7 @@ Result<std::optional<HandOut>> MaildirOperations::offer(const Mail& mail) {
 }
 
 std::string MaildirOperations::counter_of(const Mail& mail) const {
-  return ".offer-" + schema::content_hash(actor_ + '\n' + mail.id).substr(0, 32);
+  return ".offer-" + schema::content_hash(actor() + '\n' + mail.id).substr(0, 32);
 }
 
 /// On the disk before anybody sees the message: a repeat must be known as one.
@@ -211,14 +211,14 @@ void MaildirOperations::give_back(const std::string& ticket) {
 Result<json::object> MaildirOperations::inbox() {
   TRY(mail_.look());
   TRY(const auto counts, tasks_.counts());
-  TRY(const auto mine, tasks_.held_by(actor_, most_listed));
+  TRY(const auto mine, tasks_.held_by(actor(), most_listed));
   std::vector<ListedMessage> messages;
   for (const Mail& mail : mail_.in_order())
     if (messages.size() < most_listed) messages.push_back({mail.id, mail.from, mail.type, mail.ts});
   json::array unreadable;
   for (const auto& [name, reason] : mail_.unreadable())
     if (unreadable.size() < most_listed) unreadable.push_back({{"file", name}, {"reason", reason}});
-  json::object answer = inbox_answer(actor_, mail_.in_order().size(), messages, counts, mine);
+  json::object answer = inbox_answer(actor(), mail_.in_order().size(), messages, counts, mine);
   if (!unreadable.empty()) answer["unreadable"] = std::move(unreadable);
   return answer;
 }

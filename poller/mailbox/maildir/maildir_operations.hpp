@@ -29,7 +29,6 @@ class MaildirOperations final : public SharedBox {
                                                          boost::asio::any_io_executor executor,
                                                          TaskSettings settings = {});
 
-  [[nodiscard]] const std::string& actor() const override { return actor_; }
   /// Sends a message. Errors: "payload.too_large" over `MaildirRoot::most_bytes`, and those of the interface.
   Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
@@ -38,11 +37,10 @@ class MaildirOperations final : public SharedBox {
 
   Result<boost::json::object> inbox() override;
 
-  [[nodiscard]] TaskQueue& tasks() override { return tasks_; }
   Status make() override;
 
  private:
-  MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,
+  MaildirOperations(const std::string& root, const std::string& actor, FileSystem& files, const Clock& clock,
                     boost::asio::any_io_executor executor, TaskSettings settings);
 
   struct Offer {
@@ -57,7 +55,6 @@ class MaildirOperations final : public SharedBox {
   void wake();
 
   const MaildirRoot root_;
-  const std::string actor_;
   NewMail mail_;
   TaskQueue tasks_;
   std::map<std::string, Offer> offers_;  // by ticket

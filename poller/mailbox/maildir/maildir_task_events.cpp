@@ -4,28 +4,13 @@
 
 namespace inbox_poller::poller {
 
-Result<std::vector<GivenBack>> MaildirTaskEvents::sweep() {
-  TRY(const auto gone, tasks_.sweep());
-  std::vector<GivenBack> told;
-  for (const TaskFile& one : gone)
-    told.push_back({schema::identity_of(one.task), one.task.text("swept_from"),
-                    one.place == TaskPlace::dead ? one.task.text("dead_reason") : std::string()});
-  return told;
-}
-
-std::vector<std::string> MaildirTaskEvents::troubles() const {
-  std::vector<std::string> told;
-  for (const Error& trouble : tasks_.troubles()) told.push_back(trouble.message);
-  return told;
-}
-
-Result<std::vector<FinishedTask>> MaildirTaskEvents::finished(long long since_ns) {
+Result<std::vector<TaskFile>> MaildirTaskEvents::finished(long long since_ns) {
   TRY(const auto names, root_.names("tasks/done"));
   const std::set<std::string> there(names.begin(), names.end());
   std::erase_if(seen_, [&](const std::string& name) { return !there.contains(name); });
-  std::vector<FinishedTask> found;
+  std::vector<TaskFile> found;
   const auto folder = root_.folder("tasks/done");
-  if (!folder) return is_errno(folder.error(), ENOENT) ? Result<std::vector<FinishedTask>>(found) : folder.error();
+  if (!folder) return is_errno(folder.error(), ENOENT) ? Result<std::vector<TaskFile>>(found) : folder.error();
   for (const std::string& name : there) {
     if (seen_.contains(name)) continue;
     // The ctime is the kernel's time of the move; times inside the file are its holder's claim.
@@ -35,7 +20,7 @@ Result<std::vector<FinishedTask>> MaildirTaskEvents::finished(long long since_ns
     const auto file = root_.read(*folder, name);
     if (!file) continue;  // the file may be incomplete; read it again later
     seen_.insert(name);
-    found.push_back({schema::identity_of(file->envelope), file->envelope.object()});
+    found.push_back({TaskPlace::done, {}, name, file->envelope});
   }
   return found;
 }

@@ -19,9 +19,8 @@ class MaildirTaskEvents final : public TaskEvents {
       : root_(files, clock, root), tasks_(root_, settings) {}
 
   [[nodiscard]] Result<TaskCounts> counts() const override { return tasks_.counts(); }
-  Result<std::vector<GivenBack>> sweep() override;
-  [[nodiscard]] std::vector<std::string> troubles() const override;
-  Result<std::vector<FinishedTask>> finished(long long since_ns) override;
+  Result<TaskSweep> sweep() override { return tasks_.sweep(); }
+  Result<std::vector<TaskFile>> finished(long long since_ns) override;
 
  private:
   MaildirRoot root_;

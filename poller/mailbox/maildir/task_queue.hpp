@@ -34,11 +34,8 @@ class TaskQueue final : public TaskStore {
   Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) override;
 
   /// Scans once: begins to return claims whose lease is over, and completes returns that began 2 s ago or earlier.
-  /// Returns the tasks that went to open/ or dead/. Does nothing while another InboxPoller process sweeps.
-  Result<std::vector<TaskFile>> sweep() override;
-  /// Returns the errors of the last sweep, one a file; they did not affect other files.
-  [[nodiscard]] const std::vector<Error>& troubles() const override { return troubles_; }
-  [[nodiscard]] bool has_begun() const override { return !begun_.empty() || ends_soon_; }
+  /// Does nothing while another InboxPoller process sweeps.
+  Result<TaskSweep> sweep() override;
 
   /// Counts the tasks of each place.
   Result<TaskCounts> counts() const;
@@ -47,7 +44,6 @@ class TaskQueue final : public TaskStore {
   [[nodiscard]] Result<std::vector<TaskFile>> all() const override;
   /// Finds a task in any place. Errors: "task.unknown".
   Result<TaskFile> find(const std::string& id) const;
-  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning) const override;
   [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const override;
   Result<Task> requeue(const std::string& id) override;
 
@@ -81,6 +77,7 @@ class TaskQueue final : public TaskStore {
 
   /// Returns true if the last sweep found no claim and none was made since.
   [[nodiscard]] bool rests();
+  Result<std::vector<TaskFile>> scan();
   /// Returns the versions of the folders; empty if a later change might not be visible in them.
   [[nodiscard]] std::vector<FileVersion> seen_folders() const;
   [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);

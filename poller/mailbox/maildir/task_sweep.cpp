@@ -60,7 +60,12 @@ std::vector<FileVersion> TaskQueue::seen_folders() const {
   return seen;
 }
 
-Result<std::vector<TaskFile>> TaskQueue::sweep() {
+Result<TaskSweep> TaskQueue::sweep() {
+  TRY(auto gone, scan());
+  return TaskSweep{std::move(gone), troubles_, !begun_.empty() || ends_soon_};
+}
+
+Result<std::vector<TaskFile>> TaskQueue::scan() {
   std::vector<TaskFile> gone;
   if (rests()) return gone;
   rest_.clear();
@@ -287,18 +292,17 @@ Result<TaskFile> TaskQueue::find(const std::string& id) const {
   return *best;
 }
 
-Result<std::string> TaskQueue::whole_id(const std::string& beginning) const {
-  if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
-  TRY(const auto tasks, all());
-  return whole_id_among(tasks, beginning, root_.path() + "/tasks");
-}
-
 Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std::string& actor) const {
-  if (!beginning.empty())
+  if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
+  if (!actor.empty())
     if (const auto mine = held(actor, beginning); mine && mine->has_value()) return beginning;
-  Result<std::string> id = whole_id(beginning);
-  // On its way between two folders it is met in neither: looked for twice.
-  return id || id.error().code != "task.unknown" ? id : whole_id(beginning);
+  const auto among_all = [&]() -> Result<std::string> {
+    TRY(const auto tasks, all());
+    return whole_id_among(tasks, beginning, root_.path() + "/tasks");
+  };
+  Result<std::string> id = among_all();
+  // A task on its way between two folders is in neither, so look again.
+  return id || id.error().code != "task.unknown" ? id : among_all();
 }
 
 Result<Envelope> TaskQueue::requeue(const std::string& id) {

@@ -128,7 +128,6 @@ TEST_CASE("an empty or torn roster is no news, also for the next process; none a
   CHECK(at.mailbox->roster().error().code == "roster.syntax");
   at.mailbox->remember_roster(copy);
   CHECK(at.mailbox->roster()->find("bob") != nullptr);
-  CHECK_FALSE(at.mailbox->roster_is_lost());
   CHECK(at.mailbox->mend_roster({}).put == WriteStatus::gone);
   CHECK(at.mailbox->remove_member("bob").put == WriteStatus::gone);
   std::filesystem::remove(at.scratch.path(".team/config.json"));

@@ -123,13 +123,13 @@ TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps"
   setting.clock.advance(seconds(100));
   CHECK(sweep_through(setting, *boss).empty());
   setting.clock.advance(seconds(30));
-  CHECK(boss->tasks().sweep()->empty());
+  CHECK(boss->tasks().sweep()->gone.empty());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.names("tasks/claimed/ada").empty());
-  CHECK(boss->tasks().sweep()->empty());  // too soon
+  CHECK(boss->tasks().sweep()->gone.empty());  // too soon
   setting.clock.advance(milliseconds(2000));
   const auto swept = boss->tasks().sweep();
-  REQUIRE(swept->size() == 1);
+  REQUIRE(swept->gone.size() == 1);
   const json::object open = setting.only("tasks/open");
   CHECK(text_in(open, "swept_from") == "ada");
   CHECK(open.contains("swept_at"));
@@ -156,11 +156,11 @@ TEST_CASE("A task that is given back stands among the open or the claimed ones a
     ++calls;
     hidden += is_visible() ? 0 : 1;
   });
-  REQUIRE(boss->tasks().sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->gone.empty());
   CHECK(ada->complete(id, 1).error().code == "task.not_held");
   CHECK(boss->inbox()->at("tasks").at("claimed") == json::value(1));
   setting.clock.advance(seconds(3));
-  REQUIRE(boss->tasks().sweep()->size() == 1);
+  REQUIRE(boss->tasks().sweep()->gone.size() == 1);
   setting.files.before_any({});
   CHECK(calls > 20);
   CHECK(hidden == 0);
@@ -174,17 +174,17 @@ TEST_CASE("A lease that ended within the grace asks for another sweep") {
   CHECK(claimed_id(*ada) == "none");
   const std::string id = id_of(ada->post("task", 1));
   REQUIRE(ada->claim({}, seconds(10))->has_value());
-  REQUIRE(boss->tasks().sweep()->empty());
-  CHECK_FALSE(boss->tasks().has_begun());
+  const auto too_early = boss->tasks().sweep();
+  CHECK((too_early->gone.empty() && !too_early->has_begun));
   setting.clock.advance(milliseconds(10'500));
-  REQUIRE(boss->tasks().sweep()->empty());
-  CHECK(boss->tasks().has_begun());
+  const auto within_grace = boss->tasks().sweep();
+  CHECK((within_grace->gone.empty() && within_grace->has_begun));
   CHECK(setting.names("tasks/claimed/ada").size() == 1);
   setting.clock.advance(between_sweeps);
-  REQUIRE(boss->tasks().sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->gone.empty());
   setting.clock.advance(between_sweeps);
-  CHECK(boss->tasks().sweep()->size() == 1);
-  CHECK_FALSE(boss->tasks().has_begun());
+  const auto after = boss->tasks().sweep();
+  CHECK((after->gone.size() == 1 && !after->has_begun));
   CHECK(claimed_id(*boss) == id);
 }
 
@@ -208,11 +208,11 @@ TEST_CASE("A beat that was under way while its claim was taken away: the holder 
   const std::string claim =
       R"({"id": "7", "status": "claimed", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})";
   setting.put("tasks/claimed/eve/7.json", claim);
-  REQUIRE(boss->tasks().sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->gone.empty());
   CHECK(setting.names("tasks/claimed/eve").empty());
   setting.put("tasks/claimed/eve/7.json", claim);  // what it had read, with whatever it wrote
   setting.clock.advance(seconds(3));
-  CHECK(boss->tasks().sweep()->empty());
+  CHECK(boss->tasks().sweep()->gone.empty());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.names("tasks/claimed/eve").size() + setting.names("tasks/claimed/sweep.eve").size() == 1);
 }
@@ -252,10 +252,10 @@ TEST_CASE("What a peer's sweep gave to somebody else meanwhile is not given back
   MaildirSetting setting;
   auto boss = setting.actor("boss");
   setting.put("tasks/claimed/eve/7.json", R"({"id": "7", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})");
-  REQUIRE(boss->tasks().sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->gone.empty());
   setting.put("tasks/claimed/bob/7.json", R"({"id": "7", "owner": "bob", "claimed_at": 1, "lease_expires_at": 9e9})");
   setting.clock.advance(seconds(3));
-  CHECK(boss->tasks().sweep()->empty());
+  CHECK(boss->tasks().sweep()->gone.empty());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.names("tmp").empty());
 }
@@ -269,7 +269,7 @@ TEST_CASE("A lease that is renewed between the sweep's look and its first step i
   setting.clock.advance(seconds(130));
   const std::string name = name_of(setting, "tasks/claimed/ada");
   setting.files.once_before(Call::move, "claimed/sweep.ada/" + name, [&] { REQUIRE(ada->heartbeat(id, a_lease).ok()); });
-  CHECK(boss->tasks().sweep()->empty());
+  CHECK(boss->tasks().sweep()->gone.empty());
   CHECK(name_of(setting, "tasks/claimed/ada") == name);
   CHECK(setting.names("tmp").empty());
   CHECK(ada->complete(id, 1).ok());
@@ -514,7 +514,7 @@ TEST_CASE("A clock that is set takes no task from its holder, and gives back wha
     auto boss = setting.actor("boss");
     const std::string before = id_of(ada->post("task", 1));
     CHECK(claimed_id(*ada) == before);
-    REQUIRE(boss->tasks().sweep()->empty());
+    REQUIRE(boss->tasks().sweep()->gone.empty());
     setting.clock.set_system(jump);
     CHECK(sweep_through(setting, *boss).empty());
     const std::string after = id_of(ada->post("task", 2));
@@ -542,7 +542,7 @@ TEST_CASE("One sweep at a time; what a dead one has begun is taken up by the nex
     CHECK(sweep_through(setting, *boss).empty());
     CHECK(setting.names("tasks/claimed/ada").size() == 1);
   }
-  REQUIRE(setting.actor("boss")->tasks().sweep()->empty());  // and dies
+  REQUIRE(setting.actor("boss")->tasks().sweep()->gone.empty());  // and dies
   CHECK(setting.names("tasks/claimed/ada").empty());
   auto next = setting.actor("boss");
   CHECK(sweep_through(setting, *next).size() == 1);

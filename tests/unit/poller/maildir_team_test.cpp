@@ -362,8 +362,8 @@ TEST_CASE("what was finished is told once by its keeper, what was finished long 
   poller::MaildirTaskEvents later(at.files, clock, at.scratch.path("root").string(), {});
   const auto found = later.finished(0);
   REQUIRE(found->size() == 1);
-  CHECK(found->front().id == "a");
-  CHECK(found->front().task.at("result") == 5);
+  CHECK(schema::identity_of(found->front().task) == "a");
+  CHECK(found->front().task.object().at("result") == 5);
   at.put("tasks/done/2.json", R"({"id": "b", "status": "done"})");
   CHECK(later.finished(0)->size() == 1);
   CHECK(later.finished(0)->empty());

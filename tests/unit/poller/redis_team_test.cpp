@@ -176,20 +176,20 @@ TEST_CASE("what was finished in Redis is told once, and what is over is given ba
     at.look(*at.mailbox);
   };
   pass();
-  CHECK(at.mailbox->sweep()->empty());
+  CHECK(at.mailbox->sweep()->gone.empty());
   CHECK(at.mailbox->finished(0)->empty());
   pass();
   const auto gone = at.mailbox->sweep();
-  REQUIRE(gone->size() == 1);
-  CHECK(gone->front().id == id);
-  CHECK(gone->front().holder == "ada");
+  REQUIRE(gone->gone.size() == 1);
+  CHECK(schema::identity_of(gone->gone.front().task) == id);
+  CHECK(gone->gone.front().task.text("swept_from") == "ada");
   CHECK(at.mailbox->counts()->open == 1);
   CHECK(claimed_id(*ada) == id);
   REQUIRE(ada->complete(id, 5).ok());
   pass();
   const auto told = at.mailbox->finished(0);
   REQUIRE(told->size() == 1);
-  CHECK(told->front().task.at("result") == boost::json::value(5));
+  CHECK(told->front().task.object().at("result") == boost::json::value(5));
   pass();
   CHECK(at.mailbox->finished(0)->empty());
 }
