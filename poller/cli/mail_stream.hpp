@@ -1,6 +1,6 @@
 // A receiver's conversation with the daemon, for `recv --follow` and `lead run`. It holds a delivery method, receives
 // and acknowledges messages, and reports the lead's activity. A lost daemon is retried after at most a second.
-// // Invariant: it requests messages only when all acknowledgements and reports are sent. A new daemon first gets those
+// Invariant: it requests messages only when all acknowledgements and reports are sent. A new daemon first gets those
 // that the old one did not, so that no acknowledged message is received again.
 #pragma once
 
