@@ -30,7 +30,7 @@ struct InitOptions {
   bool yes = false;
 };
 
-/// What `init` found; it prints the findings and derives its suggestions from them.
+/// The findings of `init`: printed, and used for its suggestions.
 struct Surroundings {
   config::Environment environment;
   config::TeamConfig any;
