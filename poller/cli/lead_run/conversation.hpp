@@ -1,6 +1,6 @@
 // The conversation with a stream-json program: one batch of messages at a time, its turns, and its requests to use
 // tools. It does no input or output. Invariants:
-// // A message counts as delivered only when the lead's model answered it, or (without acknowledged lines) when a turn
+// A message counts as delivered only when the lead's model answered it, or (without acknowledged lines) when a turn
 // with an answer ended. A tool is allowed only by a decision of the daemon.
 #pragma once
 
@@ -57,9 +57,9 @@ class Conversation {
   [[nodiscard]] bool rests(SteadyTime now) const { return rests_until_ && now < *rests_until_; }
   /// Returns the next moment at which look() or rests() may act differently; empty if there is none.
   [[nodiscard]] std::optional<SteadyTime> wakes_at() const;
-  /// Gives up a batch that the lead passed over and stays silent about.
+  /// Requeues a batch that the lead skipped without a report.
   void look(SteadyTime now);
-  /// Nothing waits to be written.
+  /// Must be called when all queued lines were written.
   void all_written();
   /// Requeues the messages that the program was given.
   void give_back();

@@ -77,7 +77,7 @@ void LeadSupervisor::go_on() {
     wait();
 }
 
-/// True when the program has ended for good and all output and reports are done, or their time is over.
+/// True when the program has ended for good and all is sent. Late reports are dropped; late output only while leaving.
 bool LeadSupervisor::done() {
   if (!life_.exit_code) return false;
   if (!life_.leave_at) life_.leave_at = now() + last_words;

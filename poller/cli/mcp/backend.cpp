@@ -19,8 +19,8 @@ std::optional<std::string> given_text(const json::object& arguments, std::string
   return text_in(arguments, name);
 }
 
-/// What another program wrote is passed on as it is, but for what our own schemas promise: a client that finds that
-/// broken passes over the whole answer.
+/// Passes on what another program wrote, but fits it to the published schemas. A client drops a whole answer that
+/// breaks them.
 json::object fitting(json::object object) {
   if (json::value* const id = object.if_contains("id"); id == nullptr || !id->is_string())
     object["id"] = id == nullptr ? "" : json::serialize(*id);
@@ -59,7 +59,7 @@ Letter letter_of(const json::object& arguments) {
           text_in(arguments, "in_reply_to")};
 }
 
-/// What is done at once.
+/// Runs a tool that does not wait.
 Result<Given> done(ActorMail& box, std::string_view name, const json::object& arguments) {
   const std::string task = text_in(arguments, "task_id");
   const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", ActorMail::default_lease.count()));
