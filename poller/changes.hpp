@@ -14,8 +14,8 @@
 
 namespace inbox_poller::poller {
 
-/// Areas of change: open requests and decisions; members and their activity; messages for the lead; a team's state
-/// (role, lead, rules, delivery methods, files) and the list of teams; the shutdown of workers.
+/// An area of change. `asks` includes decisions; `workers` is members and their activity; `chat` is messages for the lead.
+/// `teams` is a team's state (role, lead, rules, delivery methods, files) and the list of teams.
 enum class Area { asks, workers, chat, teams, shutdowns };
 
 BOOST_DESCRIBE_ENUM(Area, asks, workers, chat, teams, shutdowns)

@@ -14,7 +14,7 @@
 
 namespace inbox_poller::poller {
 
-/// Returns the end of a wait, moved forward by up to a tenth, so that periodic waits of one length end together, also
+/// Returns the end of a wait, moved earlier by up to a tenth, so that periodic waits of one length end together, also
 /// after delays. Waking an idle process costs more than its work.
 boost::asio::steady_timer::time_point in_step(std::chrono::milliseconds);
 

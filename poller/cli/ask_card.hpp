@@ -16,7 +16,7 @@ template <class Asked>
 std::string ask_name(const Asked& ask) {
   return printable(ask.kind) + ' ' + printable(ask.request_id);
 }
-/// Returns a text that differs between any two requests; made of the fields that the worker sent.
+/// Returns a text that identifies the request: its team, its ids, and all that it is about.
 std::string ask_identity(const operations::OpenAsk& ask);
 /// Returns the team and everything that an approval would allow, as lines. `folder`: the worker's folder, if known.
 std::string ask_content(const operations::Ask& ask, const operations::Text& folder = {});

@@ -54,7 +54,7 @@ inline constexpr Argument box_root[] = {
 inline constexpr Argument box_known_actors[] = {takes<&BoxPlace::known_actors>(
     "--known-actors NAMES", "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")};
 
-/// Formats a message or a task for people: its fields, then its payload and result. The payload is made printable.
+/// Formats a message or a task for people: its fields, then its payload and result. All of it is made printable.
 std::string box_text(const boost::json::object& envelope);
 
 }  // namespace inbox_poller::poller::cli

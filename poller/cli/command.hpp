@@ -230,7 +230,7 @@ inline constexpr Argument source_arguments[] = {
     takes<&config::Sources::daemon_file>("--daemon-config FILE", "The daemon's own settings"),
 };
 
-/// Returns the files that a running daemon reads; empty when the daemon reports that it uses the default ones.
+/// Returns the files that a running daemon reads; empty where they are those of this environment.
 config::Sources sources_in(const operations::Configuration& told);
 
 /// Returns the files that a command is about: those named on its command line, else those of the answering daemon, else

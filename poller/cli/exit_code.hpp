@@ -8,7 +8,7 @@ namespace inbox_poller::poller::cli {
 
 enum class ExitCode {
   done = 0,
-  failed = 1,       // denied by the daemon, or a fault
+  failed = 1,       // rejected by the daemon, or a fault
   usage = 2,        // wrong command line or configuration: a retry does not help
   no_daemon = 3,    // nothing answers on the control socket: a retry may help
   not_found = 4,    // the object does not exist, or there is nothing to show

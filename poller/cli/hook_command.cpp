@@ -1,5 +1,5 @@
 // `hook`, `hook wait` and `hook worker`: started by a lead's or a worker's client at its events. They fail open: after
-// any error the client continues as if they did not exist, and they never allow a call. Source: docs/reference/wire.md
+// any error the client continues as if they did not exist. An error never allows a call. Source: docs/reference/wire.md
 // W25.
 #include <unistd.h>
 

@@ -42,8 +42,9 @@ struct HookSilence {
 /// Describes the setting as a sentence, without the file.
 std::string to_string(const HookSilence&);
 
-/// Lists the settings that disable hooks in sessions that begin in `folder`. For `disableAllHooks` the file of the
-/// highest precedence counts (managed, local, project, user); `allowManagedHooksOnly` counts in each. Changes nothing.
+/// Lists settings that disable hooks in sessions that begin in `folder`, and unreadable settings files. For
+/// `disableAllHooks` the file of the highest precedence counts (managed, local, project, user); `allowManagedHooksOnly`
+/// counts in each. Changes nothing.
 std::vector<HookSilence> silenced_hooks(FileSystem&, const std::filesystem::path& folder,
                                         const std::filesystem::path& managed = managed_settings_folder());
 

@@ -21,7 +21,7 @@ std::string in_team(const TeamPlace& team, const std::string& command, const std
   return "inbox-poller " + command + (member.empty() ? "" : ' ' + shell_word(member)) + " --team " + shell_word(team.name);
 }
 
-/// Tells a person where to write a line of [team].
+/// Says where to write a line of [team].
 std::string about_team(const TeamPlace& team, const std::string& line) {
   return "write `" + line + "` under [team] in " +
          (team.config.source.empty() ? "a team file" : printable(team.config.source));

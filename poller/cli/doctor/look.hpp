@@ -1,5 +1,5 @@
-// The survey of `doctor`: reads an installation and its teams, and passes the data to the checks (judge.hpp). It only
-// reads files, locks, panes, processes and the ledger. A running daemon gets only a request for its status.
+// The survey of `doctor`: reads an installation and its teams, and passes the data to the checks (judge.hpp). It
+// changes no file, lock, pane, process or ledger. A running daemon gets only a request for its status.
 #pragma once
 
 #include <boost/json/object.hpp>
