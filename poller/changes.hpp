@@ -14,8 +14,8 @@
 
 namespace inbox_poller::poller {
 
-/// An area of change. `asks` includes decisions; `workers` is members and their activity; `chat` is messages for the lead.
-/// `teams` is a team's state (role, lead, rules, delivery methods, files) and the list of teams.
+/// An area of change. `asks` includes decisions; `workers` is members and their activity; `chat` is the lead's
+/// messages. `teams` is a team's state (role, lead, rules, delivery methods, files) and the list of teams.
 enum class Area { asks, workers, chat, teams, shutdowns };
 
 BOOST_DESCRIBE_ENUM(Area, asks, workers, chat, teams, shutdowns)

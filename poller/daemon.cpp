@@ -145,8 +145,7 @@ config::Sources absolute_sources(config::Sources sources) {
 /// All objects that live while the daemon runs, in the order of their dependencies.
 class Daemon {
  public:
-  /// Builds the daemon. `config`: the effective settings; `loaded`: those of the files, which the command line may
-  /// override.
+  /// Builds the daemon. `config`: the effective settings; `loaded`: those of the files, without the command line.
   Daemon(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
          Telemetry& telemetry, Ledger& ledger, GoneLedger& gone)
       : config_(config),

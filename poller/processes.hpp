@@ -27,8 +27,7 @@ class Processes {
   virtual std::vector<ProcessRef> family(const ProcessRef&) = 0;
   /// Does the same for several processes at one moment, each process once; at most 256 in total.
   virtual std::vector<ProcessRef> families(const std::vector<ProcessRef>&) = 0;
-  /// Returns the foreground program of a shell: its only child, or the leader of the terminal's foreground group. Empty
-  /// if unknown.
+  /// Returns a shell's foreground program: its only child, or its terminal's foreground leader. Empty if unknown.
   virtual std::optional<ProcessRef> in_front_of(const ProcessRef& shell) = 0;
   /// Returns the arguments of the command line; empty when unreadable.
   virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
@@ -70,11 +69,9 @@ inline constexpr std::string_view agent_option = "--agent-id";
 
 using schema::option_of;
 
-/// Returns the namespace of this program's process numbers as clients write it ("host#pid:[4026531836]"); empty if
-/// unknown.
+/// Returns the namespace of this program's process numbers as clients write it ("host#pid:[4026531836]"), or empty.
 std::string process_space();
-/// True if the process began at this moment in a client's notation (on Linux clock ticks since the boot). Empty if not
-/// comparable.
+/// True if the process began at this moment in a client's notation (Linux: ticks since the boot). Empty: unknown.
 std::optional<bool> began_at(const ProcessRef&, std::string_view mark);
 
 }  // namespace inbox_poller::poller

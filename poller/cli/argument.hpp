@@ -43,8 +43,7 @@ class Argument {
   [[nodiscard]] constexpr Argument one_of(std::string_view words) const { return with(&Argument::words_, words); }
   /// Shows the member's initial value as the default in --help.
   [[nodiscard]] constexpr Argument shows_default() const { return with(&Argument::shows_default_, true); }
-  /// Names the options that exclude this one, and those that this one requires, separated by ", ". Their rows come
-  /// first.
+  /// Names the options that exclude this one, and those that it requires, separated by ", ". Their rows come first.
   [[nodiscard]] constexpr Argument excludes(std::string_view names) const { return with(&Argument::excludes_, names); }
   [[nodiscard]] constexpr Argument needs(std::string_view name) const { return with(&Argument::needs_, name); }
 
@@ -114,9 +113,8 @@ struct OwnerOf<T O::*> {
   using Type = O;
 };
 
-/// Returns the row of an argument whose value goes into this member of the command's options, or into a member of that
-/// member. `shown`: "WORKER" is a positional argument, "--all" a flag or an option, "--limit N" an option with the name
-/// of its value.
+/// Returns the row of an argument whose value goes into this member of the command's options, or into its member.
+/// `shown`: "WORKER" is a positional argument, "--all" a flag or an option, "--limit N" an option and its value's name.
 template <auto First, auto... Rest>
 constexpr Argument takes(std::string_view shown, std::string_view about) {
   return {[](CLI::App& command, void* options, const Argument& argument) {

@@ -243,7 +243,6 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
   return answers.empty() ? ExitCode::not_found : told;
 }
 
-// -
 constexpr Argument which_asks[] = {
     takes<&AnswerOptions::ids>("ID", "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more"),
     takes<&AnswerOptions::like>("--like ID", "All open asks that the rule which --always would make from this one covers; shown before"),

@@ -48,7 +48,6 @@ class Context {
   const CLI::App* line = nullptr;          // the parser
   ExitCode exit_code = ExitCode::done;
 
-  /// Returns the control socket: --socket as an absolute path, or the configured one. Errors: bad_path,
   /// Returns the control socket: --socket as an absolute path, or the configured one. Errors: "control.bad_path",
   /// "config.invalid".
   [[nodiscard]] Result<std::string> socket_path() const;
@@ -182,8 +181,7 @@ constexpr Work runs = work_of<Run>(Run);
 template <class Options>
 constexpr Work holds{make_options<Options>, nullptr};
 
-/// A command or a subcommand ("hook wait"). This row is the only source for parser, help, completions, manual pages and
-/// schemas.
+/// A command or a subcommand ("hook wait"): the only source for parser, help, completions, manual pages and schemas.
 struct Command {
   std::string_view name;
   Group group;
@@ -222,7 +220,6 @@ std::string user_name();
 /// Runs `doctor`.
 ExitCode examine_all(Context&, const config::Sources&);
 
-// -
 inline constexpr Argument source_arguments[] = {
     takes<&config::Sources::files>("--config FILE", "Team files, one for each team"),
     takes<&config::Sources::dir>("--config-dir DIR",

@@ -15,8 +15,7 @@ namespace inbox_poller::poller::cli {
 
 class Console {
  public:
-  /// Uses descriptors that the caller owns. Colors are on when `out` is a terminal that supports them and NO_COLOR is
-  /// unset or empty.
+  /// Uses descriptors that the caller owns. Colors are on for a terminal that supports them, unless NO_COLOR is set.
   Console(int in, int out, int err);
 
   /// Writes all of the text to `out`; error "io.write".

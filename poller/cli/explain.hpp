@@ -11,8 +11,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Describes a message, to continue "it …". `team`: its team in the answer to `status`, for a message that waits; may
-/// be null.
+/// Describes a message, to continue "it …". `team`: its team in `status`, for a message that waits; may be null.
 std::string message_sentence(const operations::Message& message, const operations::Team* team = nullptr);
 std::string message_sentence(const operations::SaidMessage& message);
 std::string request_sentence(const operations::Ask& ask);

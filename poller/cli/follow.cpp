@@ -22,8 +22,7 @@ constexpr std::size_t most_held = 1000;   // unacknowledged messages; at this li
 constexpr std::size_t longest_key = 256;  // bytes of a line on standard input
 constexpr std::size_t one_write = 512;    // POSIX: a pipe reported as writable takes this many bytes without blocking
 
-/// True for errors that may pass, such as from a starting daemon or a full disk. After a first success they are
-/// retried.
+/// True for errors that may pass, as from a starting daemon or a full disk; after a first success they are retried.
 bool may_pass(const std::string& code) {
   return code.empty() || code == "team.unknown" || code == "team.absent" || code.starts_with("control.") || code.starts_with("ledger.");
 }

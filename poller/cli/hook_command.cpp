@@ -117,8 +117,7 @@ Result<std::string> output_of(Context& context, const Request& request, Patience
   return answer.output.value_or("").bytes;
 }
 
-/// Reports whether the messages were printed. The daemon receives the report although the hook does not wait for an
-/// answer.
+/// Reports whether the messages were printed. The daemon receives the report although the hook awaits no answer.
 void tell(ControlClient& client, bool printed) {
   client.tell(requests::on_wire(requests::Shown{printed}));  // without it the messages come again, labeled as repeated
 }

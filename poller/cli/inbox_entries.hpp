@@ -40,8 +40,7 @@ std::vector<std::size_t> entries_that_are(bool read, const InboxDocument&);
 /// Returns error "inbox.control_text" for a control payload, which a client would act on; empty for plain text.
 std::optional<Error> refuse_control_text(std::string_view text);
 
-/// Repeats a write while the inbox is locked or changes meanwhile, at most five seconds, with random pauses. Returns
-/// the last outcome.
+/// Repeats a write while the inbox is locked or changes, at most five seconds, with random pauses; the last outcome.
 WriteResult patiently(const Clock&, const Wait&, const std::function<WriteResult()>& attempt);
 
 /// Converts the outcome of a write to an error that says what stopped it and what to do.

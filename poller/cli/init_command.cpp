@@ -53,8 +53,7 @@ bool has_our_hooks(FileSystem& files, const std::string& path) {
   return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours.has_value(); });
 }
 
-/// Sets the shared mail: from --root, COLLAB_ROOT, or a repository's usual folder if it exists. Error: one of the first
-/// two is invalid.
+/// Sets the shared mail: from --root, COLLAB_ROOT, or a repository's usual folder. Error: one of the first two is bad.
 Status look_for_shared_mail(FileSystem& files, BoxPlace place, Surroundings& at) {
   std::error_code ignored;
   constexpr const char* usual = "scratch/coordination";
@@ -122,8 +121,7 @@ class Questions {
  public:
   Questions(Context& context, bool may_ask) : context_(context), may_ask_(may_ask) {}
 
-  /// Returns the answer chosen by number. Returns `suggested` for an empty line, at the input's end, or without a
-  /// person.
+  /// Returns the answer chosen by number; `suggested` for an empty line, at the input's end, or without a person.
   std::string ask(const std::string& question, const std::vector<Possible>& possible, const std::string& suggested) {
     if (!may_ask_) return suggested;
     std::string text = '\n' + question + '\n';

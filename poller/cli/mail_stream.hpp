@@ -30,8 +30,7 @@ class MailReader {
   /// Reports that the connection was lost, and the time since it last worked. False stops all retries. `why` is empty
   /// after a give_back().
   virtual bool lost(const Error& why, std::chrono::milliseconds since) = 0;
-  /// Reports that an acknowledgement or a report was sent. `all`: the daemon still had a lease for each acknowledged
-  /// message.
+  /// Reports that an acknowledgement or a report was sent. `all`: each acknowledged message still had a lease.
   virtual void told(bool all) = 0;
 
  protected:

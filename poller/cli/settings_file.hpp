@@ -26,7 +26,6 @@ struct Settings {
 
 /// Returns the file of a scope: "project" in the working directory, "user" in CLAUDE_CONFIG_DIR or HOME. Error
 /// "control.bad_path".
-/// bad_path.
 Result<std::filesystem::path> settings_path(const std::string& scope);
 
 /// Returns the folder of an administrator's settings for all users of the machine.

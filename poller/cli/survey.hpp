@@ -31,8 +31,7 @@ struct TeamPlace {
   [[nodiscard]] std::string folder() const { return config.team.root + "/" + name; }
 };
 
-/// Returns the settings of a team file for all teams below `root` that sets nothing else. Empty `root`: the default
-/// one.
+/// Returns the settings of a team file that names all teams below `root` and nothing else. Empty `root`: the default.
 config::TeamConfig any_team(std::string root, const config::Environment&);
 
 /// Finds the folders that match the name or glob of `config` and hold a roster or inboxes, sorted by name. Error: the

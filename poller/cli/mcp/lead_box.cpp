@@ -35,8 +35,7 @@ json::object of_place(const LeadPlace& place, Request request) {
   return requests::on_wire(request);
 }
 
-/// Sends one request on a connection of its own; blocks until the answer, at most `most`. An error of the daemon has
-/// its code.
+/// Sends one request on a connection of its own; blocks at most `most`. An error of the daemon keeps its code.
 template <class Request>
 Result<typename Request::Answer> ask_daemon(const LeadPlace& place, Request request,
                                             milliseconds most = std::chrono::seconds(10)) {

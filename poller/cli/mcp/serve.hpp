@@ -9,8 +9,7 @@
 
 namespace inbox_poller::poller::cli::mcp {
 
-/// Serves until the end of the input, at most two seconds longer, or until a signal. `began` receives the server before the first
-/// line.
+/// Serves until the input ends, at most two seconds longer, or until a signal. `began`: called before the first line.
 ExitCode serve(Context&, boost::asio::io_context& loop, Backend&, Server::Settings,
                const std::function<void(Server&)>& began = {});
 

@@ -11,8 +11,7 @@ namespace inbox_poller::poller::cli {
 
 class CursesScreen {
  public:
-  /// Opens standard input and output. Errors: "curses.missing" (a build without the library), "terminal.unknown"
-  /// (TERM).
+  /// Opens standard input and output. Errors: "curses.missing" (not in this build), "terminal.unknown" (TERM).
   static Result<std::unique_ptr<CursesScreen>> open(bool colours);
   virtual ~CursesScreen() = default;
 

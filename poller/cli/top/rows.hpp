@@ -1,5 +1,4 @@
-// Answers of the daemon as list rows of `top`, and the full text of a row. Pure; all texts of agents are made printable
-// here.
+// Answers of the daemon as list rows of `top`, and a row's full text. Pure; makes all texts of agents printable.
 #pragma once
 
 #include <string>

@@ -89,8 +89,7 @@ class Top {
   ListView& list() { return lists_[static_cast<std::size_t>(page_)]; }
   void go_to(TopPage page);
   void to_list();
-  /// Notices that a request in view is not open any more. It takes no decision any more, and its outcome is
-  /// requested.
+  /// Notices that a request in view is not open any more: it takes no decision, and its outcome is requested.
   void notice_what_left(const std::vector<ListRow>& rows);
   void tell_what_became(const operations::Trace& traced);
   /// Shows all of the selected row.

@@ -6,8 +6,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Runs the console until the person leaves. Without a terminal, or with --json, it fails and names the command for
-/// programs.
+/// Runs the console until the person leaves. Fails without a terminal or with --json, and names the other command.
 ExitCode stay_at_terminal(Context&, Top::Options);
 
 }  // namespace inbox_poller::poller::cli

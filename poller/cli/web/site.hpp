@@ -1,5 +1,5 @@
-// The page's routes: files, the stream of rows, decisions, and queries. The daemon decides; this process keeps only the
-// sessions.
+// The page's routes: files, the stream of rows, decisions, and queries. The daemon decides; only sessions are kept
+// here.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,7 @@ namespace inbox_poller::poller::cli::web {
 
 class Site {
  public:
-  /// Builds the site. `by`: who decides here, for the record. `let_in`: called after a session was opened and the token
-  /// replaced.
+  /// Builds the site. `by`: who decides here, for the record. `let_in`: called after a token opened a session.
   Site(Feed& feed, Gate gate, Sessions& sessions, std::string by, std::function<void()> let_in)
       : feed_(feed), gate_(std::move(gate)), sessions_(sessions), by_(std::move(by)), let_in_(std::move(let_in)) {}
 
