@@ -1,5 +1,5 @@
-// The checks of `doctor`: pure functions from what was read to findings. look.hpp reads; no check reads or changes
-// anything. Source: docs/reference/wire.md W1 to W12.
+// The checks of `doctor`: functions from what was read to findings. look.hpp reads; a check reads only the clock, and
+// changes nothing. Source: docs/reference/wire.md W1 to W12.
 #pragma once
 
 #include <boost/json/object.hpp>

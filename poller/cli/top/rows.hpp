@@ -1,4 +1,4 @@
-// Answers of the daemon as list rows of `top`, and a row's full text. Pure; makes all texts of agents printable.
+// Answers of the daemon as list rows of `top`, and a row's full text. All texts of agents are made printable here.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The command `top` without its terminal: the screen's contents, the keys, and the requests to the daemon. Pure; time
-// is a parameter. Invariants:
+// The command `top` without its terminal: the screen's contents, the keys, and the requests to the daemon. It does no
+// input or output; keys and frames get the time as a parameter. Invariants:
 // A deciding key counts only for a row or a question that was in view for 400 ms. Nothing is approved that was not
 // drawn to its end. A decision names the request shown (`message_key`), so that the daemon rejects any other.
 #pragma once
