@@ -1,2 +1,2 @@
-// Asio's own code, compiled once (BOOST_ASIO_SEPARATE_COMPILATION): every other file includes only declarations.
+// Asio's implementation, compiled once (BOOST_ASIO_SEPARATE_COMPILATION); all other files include only declarations.
 #include <boost/asio/impl/src.hpp>

@@ -1,6 +1,6 @@
-// That something changed of what a person or a program looks at, and of which sort: one number for all of it, so that
-// who looks again only when it has grown misses nothing. Nothing is kept of the changes themselves. Without anybody who
-// listens a change costs a few additions. Source: docs/reference/control.md, verb `changes`.
+// A version number for changes of what persons and programs watch, by area. A watcher that looks again only after the
+// number grew misses nothing. The changes themselves are not kept. Without listeners a change costs a few additions.
+// Source: docs/reference/control.md, verb `changes`.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace inbox_poller::poller {
 
-/// What changes: open asks and decisions; members and what they do; messages for the lead; how a team stands (its role,
-/// lead, rules, ways, files), and which are served; the ending of workers.
+/// An area of change. `asks` includes decisions; `workers` is members and their activity; `chat` is the lead's
+/// messages. `teams` is a team's state (role, lead, rules, delivery methods, files) and the list of teams.
 enum class Area { asks, workers, chat, teams, shutdowns };
 
 BOOST_DESCRIBE_ENUM(Area, asks, workers, chat, teams, shutdowns)
 inline std::string_view to_string(Area area) { return schema::name_of(area); }
 
-/// A set of areas.
+/// A bit set of areas.
 using Areas = std::uint32_t;
 constexpr Areas only(Area area) { return Areas{1} << static_cast<unsigned>(area); }
 inline constexpr Areas all_areas = (Areas{1} << schema::values<Area>.size()) - 1;
@@ -30,18 +30,18 @@ class Changes {
  public:
   using Version = std::int64_t;
 
-  /// Versions of another process are none of ours: they begin with the moment of the start, with room for a thousand
-  /// changes a millisecond, and stay whole numbers for who reads them as floating point.
+  /// Starts the versions at the time of the start, so that those of another process are out of range. There is room for
+  /// 1,024 changes a millisecond, and all are exact in floating point.
   explicit Changes(EpochMs started_ms) : first_(started_ms * 1024), version_(first_) {}
   Changes(const Changes&) = delete;
   Changes& operator=(const Changes&) = delete;
 
   void raise(Areas areas);
   [[nodiscard]] Version version() const { return version_; }
-  /// What has changed since then: everything, where the version is none of ours.
+  /// Returns the areas changed since a version; all areas for a version of another process.
   [[nodiscard]] Areas since(Version) const;
 
-  /// Raises a signal with every change, as long as it lives.
+  /// Raises a signal at every change during its lifetime.
   class Listener {
    public:
     Listener(Changes& changes, Signal& signal);
@@ -58,7 +58,7 @@ class Changes {
  private:
   const Version first_;
   Version version_;
-  std::array<Version, schema::values<Area>.size()> changed_{};  // each area's last one; 0 where there was none
+  std::array<Version, schema::values<Area>.size()> changed_{};  // by area, the last version; 0: never
   std::vector<Signal*> listeners_;
 };
 

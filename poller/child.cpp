@@ -18,9 +18,9 @@
 #include "config/trust.hpp"
 #include "poller/filesystem.hpp"
 
-extern char** environ;  // NOLINT: POSIX declares it nowhere
+extern char** environ;  // NOLINT: not declared by any POSIX header
 
-// Our own descriptors close themselves; these two also close what we were started with.
+// This program's own descriptors close on exec; these two also close the inherited ones.
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 34)
 #define INBOX_POLLER_HAS_CLOSEFROM 1
@@ -33,7 +33,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Most programs end within a moment; those that do not are looked at less often.
+/// Most programs end soon; a longer one is polled less often.
 constexpr milliseconds first_look{2};
 constexpr milliseconds longest_look{16};
 
@@ -45,7 +45,7 @@ struct Pipe {
   Fd read_end, write_end;
 };
 
-/// Both ends above the standard descriptors, so that handing one over never covers another.
+/// Creates a pipe with both ends above the standard descriptors, so that dup2() in the child never overwrites one.
 Result<Pipe> make_pipe(const std::string& program) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return not_started(errno, "making a pipe for", program);
@@ -56,7 +56,7 @@ Result<Pipe> make_pipe(const std::string& program) {
   return pipe;
 }
 
-/// Our environment with these variables in it.
+/// This process's environment with some variables added or replaced.
 class Environment {
  public:
   explicit Environment(const std::vector<std::pair<std::string, std::string>>& added) {
@@ -78,7 +78,7 @@ class Environment {
   std::vector<char*> pointers_;
 };
 
-/// The two descriptions that posix_spawn takes.
+/// File actions and attributes for posix_spawn.
 struct SpawnPlan {
   posix_spawn_file_actions_t actions{};
   posix_spawnattr_t attributes{};
@@ -104,7 +104,7 @@ struct SpawnPlan {
     posix_spawnattr_setsigmask(&attributes, &signals);
     for (const int ignored_by_us : {SIGPIPE, SIGXFSZ, SIGIO}) sigaddset(&signals, ignored_by_us);
     posix_spawnattr_setsigdefault(&attributes, &signals);
-    posix_spawnattr_setpgroup(&attributes, 0);  // its own group, so that a time-out ends its children too
+    posix_spawnattr_setpgroup(&attributes, 0);  // a group of its own, so that a timeout also ends its children
     posix_spawnattr_setflags(&attributes, flags);
   }
   ~SpawnPlan() {
@@ -115,8 +115,8 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-/// A program that others can change would do with us what they like. What PATH finds is trusted as PATH is, and what is
-/// not there cannot be started.
+/// Refuses a program that others could change, because it would run with this user's rights. A program from PATH is
+/// trusted as PATH is. A missing one cannot start.
 Status require_trusted_program(const std::string& program) {
   struct stat status {};
   if (program.find('/') == std::string::npos || ::stat(program.c_str(), &status) != 0) return Done{};
@@ -166,7 +166,7 @@ class Child {
     return Done{};
   }
 
-  /// Writes what fits; closes the pipe when all is written or it stopped reading.
+  /// Writes what fits. Closes the pipe when all is written, or when the program has closed its end.
   void feed(std::string_view& rest) {
     while (input_.get() >= 0) {
       if (rest.empty()) return static_cast<void>(input_ = Fd());
@@ -186,7 +186,7 @@ class Child {
     drain(errors_, result.errors, most);
   }
 
-  /// As waitpid() without waiting: 0 while it runs, -1 when that cannot be told.
+  /// Does the same as waitpid() without waiting: 0 while it runs, -1 if unknown.
   int reap(int& status) {
     const auto reaped = ::waitpid(pid_, &status, WNOHANG);
     if (reaped != 0) pid_ = -1;
@@ -201,7 +201,7 @@ class Child {
  private:
   static void drain(Fd& pipe, std::string& into, std::size_t most) {
     std::array<char, 16384> buffer;
-    // Not for ever: it may write faster than we read. More than a pipe holds, so nothing of an ended one is missed.
+    // Bounded, because the program may write faster than this reads; 16 reads exceed what a pipe holds.
     for (int reads = 0; reads < 16 && pipe.get() >= 0; ++reads) {
       const auto n = ::read(pipe.get(), buffer.data(), buffer.size());
       if (n > 0) {
@@ -232,7 +232,7 @@ asio::awaitable<Result<ChildResult>> run_child(ChildCommand command) {
     int status = 0;
     const int reaped = child.reap(status);
     const int reap_errno = errno;
-    child.drain(result, command.most_output);  // after the look, so that its last words are in it
+    child.drain(result, command.most_output);  // after the check, to include its last output
     if (reaped < 0) co_return not_started(reap_errno, "learning the end of", command.argv[0]);
     if (reaped > 0) {
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -1,4 +1,4 @@
-// Running a program without a shell: to its end, without waiting for it on the decision thread, or beside us.
+// Child processes without a shell: one that runs to its end while the decision thread continues, and one that stays.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,12 +14,12 @@
 namespace inbox_poller::poller {
 
 struct ChildCommand {
-  std::vector<std::string> argv;                                 // argv[0] is looked for in PATH
-  std::string input;                                             // written to its standard input, then closed
-  std::vector<std::pair<std::string, std::string>> environment;  // added to ours, or in place of ours
-  std::chrono::milliseconds timeout{10'000};                     // then it and its process group are killed
-  std::size_t most_output = 1 << 20;  // of either stream; further bytes are dropped. 0: both go to /dev/null
-  std::function<bool()> given_up;     // once true, it is killed as if its time were over; empty: never
+  std::vector<std::string> argv;                                 // argv[0] is searched for in PATH
+  std::string input;                                             // written to standard input, which is then closed
+  std::vector<std::pair<std::string, std::string>> environment;  // added to this process's, or replacing it
+  std::chrono::milliseconds timeout{10'000};                     // then the process group is killed
+  std::size_t most_output = 1 << 20;  // bytes of each stream; further bytes are dropped. 0: both to /dev/null
+  std::function<bool()> given_up;     // once true, it is killed as after the timeout; empty: never
 };
 
 struct ChildResult {
@@ -30,20 +30,20 @@ struct ChildResult {
   std::string errors;  // standard error
 };
 
-/// Returns once it has ended and was reaped; what it left running in the background keeps nobody waiting. It gets no
-/// descriptor of ours but the three standard ones. An abandoned call kills it. Error ("child.start"): it could not be
-/// started, or its end not be learnt.
+/// Runs a program until it was reaped; does not wait for its descendants in the background. It inherits only the three
+/// standard descriptors. Destroying the coroutine kills the program. Errors: "child.start" (not started, or its end is
+/// unknown), "child.untrusted" (others may change the program).
 boost::asio::awaitable<Result<ChildResult>> run_child(ChildCommand command);
 
-/// A program that runs beside us, in a process group of its own, with our error output. Our ends of its pipes do not
-/// block. To be waited for by whoever started it.
+/// A program in a process group of its own, with this process's standard error. The parent's pipe ends do not block.
+/// Its starter must wait for it.
 struct Companion {
   pid_t pid = -1;
   Fd input;   // to its standard input
   Fd output;  // from its standard output
 };
 
-/// Starts argv[0], looked for in PATH. Error ("child.start"): it could not be started.
+/// Starts argv[0], searched for in PATH. Error "child.start".
 Result<Companion> start_companion(const std::vector<std::string>& argv);
 
 }  // namespace inbox_poller::poller

@@ -1,6 +1,5 @@
-// The port to time. Deadlines, cadence and stale locks follow the monotonic clock. What is recorded and compared with
-// later, over a restart too, follows the wall clock as it was when we started, and goes on evenly from there: whoever
-// sets that clock while we run makes nothing older or younger.
+// The interface to time. Deadlines, intervals and stale locks use the monotonic clock. Recorded times use the wall
+// clock as read at the start, advanced evenly. Setting the system clock later does not age recorded times.
 #pragma once
 
 #include <time.h>
@@ -17,13 +16,13 @@ class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual SteadyTime steady() const = 0;
-  /// The present for whatever is recorded: never jumps.
+  /// The present for records, in milliseconds since the Unix epoch; advances evenly.
   [[nodiscard]] virtual EpochMs wall_ms() const = 0;
-  /// The present as the system and the peers have it, who stamp files and entries with it: may jump.
+  /// The present by the system clock, which peers use for files and entries; may jump.
   [[nodiscard]] virtual EpochMs system_ms() const { return wall_ms(); }
-  /// The same in nanoseconds, for names and stamps that tell the order of what one sender wrote.
+  /// Does the same in nanoseconds, for names and stamps that order one sender's messages.
   [[nodiscard]] virtual long long system_ns() const { return system_ms() * 1'000'000; }
-  /// A moment that a peer wrote down, on the scale of wall_ms().
+  /// Converts a peer's time to the scale of wall_ms().
   [[nodiscard]] EpochMs from_peer(EpochMs moment) const { return moment + (wall_ms() - system_ms()); }
 };
 
@@ -41,7 +40,7 @@ class SystemClock final : public Clock {
   }
 
  private:
-  /// Time that passes while the machine sleeps is time for people; the monotonic clock of Linux leaves it out.
+  /// Includes the time that the machine sleeps, which counts for people. The monotonic clock of Linux leaves it out.
   static EpochMs passed_ms() {
 #ifdef CLOCK_BOOTTIME
     timespec time{};

@@ -56,7 +56,7 @@ std::vector<config::TeamConfig> teams_of(const config::Loaded& loaded) {
   return teams;
 }
 
-/// Settings of the daemon's own that a running one cannot take over.
+/// Lists changed settings of the daemon that only a restart applies.
 std::vector<std::string> fixed_settings_changed(const config::DaemonConfig& old, const config::DaemonConfig& fresh) {
   std::vector<std::string> changed;
   if (old.state_dir != fresh.state_dir) changed.emplace_back("state_dir");
@@ -102,12 +102,12 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_le
   return Ledger::open(path);
 }
 
-/// What is done when the ledger was taken away: what it holds is saved, and one line tells everything.
+/// The reaction to a removed ledger file: its contents are saved, and one log line reports everything.
 class GoneLedger {
  public:
   GoneLedger(Ledger& ledger, Telemetry& telemetry) : ledger_(ledger), telemetry_(telemetry) {}
 
-  /// True when the ledger is gone; then it has been told, whoever has asked first.
+  /// True when the ledger is gone. The first such call saves and reports it.
   bool is_told() {
     const auto there = ledger_.still_there();
     if (there || there.error().code != "ledger.gone") return false;
@@ -128,7 +128,7 @@ class GoneLedger {
   bool told_ = false;
 };
 
-/// What this daemon reads, for commands that run in another folder and another environment.
+/// Returns the daemon's sources as absolute paths, for commands in other directories and environments.
 config::Sources absolute_sources(config::Sources sources) {
   const auto absolute = [](std::string& path) {
     std::error_code problem;
@@ -142,10 +142,10 @@ config::Sources absolute_sources(config::Sources sources) {
   return sources;
 }
 
-/// Everything that lives while the daemon runs, in the order of dependence.
+/// All objects that live while the daemon runs, in the order of their dependencies.
 class Daemon {
  public:
-  /// `config` is what holds, `loaded` what the files say; the command line may differ from them.
+  /// Builds the daemon. `config`: the effective settings; `loaded`: those of the files, without the command line.
   Daemon(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
          Telemetry& telemetry, Ledger& ledger, GoneLedger& gone)
       : config_(config),
@@ -176,7 +176,7 @@ class Daemon {
     });
     loop_.look_after([this] {
       telemetry_.keep_file();
-      if (!ledger_.still_there()) return;  // its folder may be the socket's
+      if (!ledger_.still_there()) return;  // the lost directory may be the socket's too
       if (server_) server_->keep_place();
     });
     services_.open_exchange = [executor = context_.get_executor()](const config::TeamConfig& team) {
@@ -196,7 +196,7 @@ class Daemon {
       telemetry_.emit(Event::control_problem, {{"code", problem.code}, {"reason", problem.message}});
       if (problem.code != "control.exception") return;
       failure_ =
-          "a command on the control socket threw: " + problem.message;  // ours, and unforeseen: leave in good order
+          "a command on the control socket threw: " + problem.message;  // a bug of this program: end in order
       stop();
     };
     known_at_.emplace(config_);
@@ -207,7 +207,7 @@ class Daemon {
     return Done{};
   }
 
-  /// Runs to the end; throws what a task threw.
+  /// Runs until the end; throws the first error of a task.
   void run(std::optional<unsigned> polls) {
     tasks_.spawn(poll(polls));
     tasks_.spawn(server_->serve());
@@ -242,8 +242,8 @@ class Daemon {
     ignore_signals();  // nothing is left to wait for
   }
 
-  /// From here on a signal has nothing to say. They are blocked before the sets go, because a set that goes restores
-  /// the default action, and an impatient second SIGTERM would then turn a drained exit into a death.
+  /// Ignores signals from now on. Blocks them before the sets are destroyed, because that restores the default action.
+  /// A second SIGTERM would then turn a clean exit into a death.
   void ignore_signals() {
     sigset_t ours;
     sigemptyset(&ours);
@@ -256,16 +256,16 @@ class Daemon {
   void reload_when_told() {
     reload_signals_.async_wait([this](boost::system::error_code error, int) {
       if (error) return;
-      static_cast<void>(reload());  // told in the log
+      static_cast<void>(reload());  // the log reports errors
       reload_when_told();
     });
   }
 
-  /// All or nothing: with any mistake in any file everything stays as it is.
+  /// Applies the configuration completely or not at all: with any error in any file nothing changes.
   Result<ReloadReport> reload() {
     auto loaded = config::load(options_.sources, config::Environment::from_process());
     if (loaded.problems.empty() && loaded.teams.empty()) loaded.problems.emplace_back(no_team);
-    if (loaded.unconfigured && !unconfigured_)  // whose teams have been served is not let go of because files are gone
+    if (loaded.unconfigured && !unconfigured_)  // served teams are not dropped because all files are missing
       loaded.problems.push_back(config::team_folder(config::Environment::from_process()) +
                                 ": holds no team file any more; to watch all teams instead, start anew");
     for (const auto& problem : loaded.problems) telemetry_.emit(Event::daemon_reload_refused, {{"reason", problem}});
@@ -294,7 +294,7 @@ class Daemon {
   Telemetry& telemetry_;
   Ledger& ledger_;
   asio::io_context context_{1};
-  asio::thread_pool pool_{1};  // of two, Asio 1.81 waits for the first for ever when the second cannot be started
+  asio::thread_pool pool_{1};  // one: if a second thread cannot start, Asio 1.81 waits for the first without end
   PosixFileSystem files_;
   SystemClock clock_;
   SystemProcesses processes_;
@@ -312,7 +312,7 @@ class Daemon {
   std::string failure_;
 };
 
-/// What was lent out when we died is offered again, labelled as a possible repeat.
+/// Requeues messages that were leased when the last daemon ended; they are labeled as possibly repeated.
 Status requeue_what_was_lent(Ledger& ledger) {
   return ledger.transaction([&]() -> Status {
     TRY(const auto offered, ledger.deliveries().offered(""));
@@ -322,7 +322,7 @@ Status requeue_what_was_lent(Ledger& ledger) {
   });
 }
 
-/// Three lines for who has started us by hand.
+/// Returns the text for a person who started the daemon by hand.
 std::string welcome_text(const config::Loaded& loaded) {
   constexpr std::size_t most_names = 60;
   std::string names;
@@ -340,7 +340,7 @@ std::string welcome_text(const config::Loaded& loaded) {
          "\nCtrl-C ends it, and nothing is lost. What happens, line by line:";
 }
 
-/// Serves from an open ledger until the end; throws what a task threw, or what stood in the way.
+/// Serves with an open ledger until the end; throws the first error.
 void serve_from(Ledger& ledger, GoneLedger& gone, const config::DaemonConfig& config, const config::Loaded& loaded,
                 const RunOptions& options, Telemetry& telemetry) {
   if (auto requeued = requeue_what_was_lent(ledger); !requeued) throw std::runtime_error(requeued.error().message);
@@ -352,11 +352,11 @@ void serve_from(Ledger& ledger, GoneLedger& gone, const config::DaemonConfig& co
                                          {"count", std::to_string(loaded.teams.size())}});
   telemetry.welcome(welcome_text(loaded));
   daemon.run(options.polls);
-  // What was marked last is relied on as well.
+  // A last commit into a removed ledger file must not pass for a clean end.
   if (auto there = ledger.still_there(); !there) throw std::runtime_error(there.error().message);
 }
 
-/// Runs to the end; throws what a task threw, what stood in the way, or what found no room. Returns the exit code.
+/// Serves until the end and returns the exit code; throws the first error.
 int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
           Telemetry& telemetry) {
   PosixFileSystem files;
@@ -376,7 +376,8 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
   return exit_drained;
 }
 
-/// A look at a full maildir holds 500 letters open, each team's its own. What cannot be raised is enough for one.
+/// Raises the limit of open files: a scan of a full maildir holds 500 messages of each team open. The lower limit is
+/// enough for one team.
 void raise_limit_of_open_files() {
   constexpr rlim_t enough = 8192;
   rlimit limit{};
@@ -390,7 +391,7 @@ void raise_limit_of_open_files() {
 int run_daemon(const RunOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGIO, SIG_IGN);  // a lease of ours is wanted by somebody; its default is the end of the process
+  std::signal(SIGIO, SIG_IGN);  // sent when a held lease is wanted; the default action ends the process
   ::umask(077);
   raise_limit_of_open_files();
   const auto environment = config::Environment::from_process();

@@ -1,4 +1,4 @@
-// Something that is done at most once in a while, whoever asks how often.
+// A limit on how often a periodic task runs.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@ class Every {
  public:
   explicit Every(std::chrono::steady_clock::duration period) : period_(period) {}
 
-  /// True when it is to be done now; then not again for a period.
+  /// True when the task is due; then not again for a period.
   bool take(SteadyTime now) {
     if (now < next_) return false;
     next_ = now + period_;
     return true;
   }
-  /// At the next asking.
+  /// Makes the task due at the next take().
   void at_once() { next_ = {}; }
-  /// It was just done: not before a period has passed.
+  /// Records that the task was just done, so that it is due after a period.
   void done(SteadyTime now) { next_ = now + period_; }
 
  private:

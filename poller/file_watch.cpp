@@ -14,7 +14,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-// Opening and closing are not told, but keep two changes apart that would be merged into one.
+// IN_OPEN and IN_CLOSE give no event here, but keep the kernel from merging two changes into one.
 constexpr std::uint32_t watched_for = IN_ACCESS | IN_MODIFY | IN_OPEN | IN_CLOSE | IN_DELETE_SELF | IN_MOVE_SELF;
 constexpr std::size_t room_for_events = 64 * 1024;
 

@@ -1,6 +1,6 @@
-// What is done with a few files, as the kernel saw it: who read them, changed them, or took them away, in the order in
-// which it happened. Nothing is told of who it was, our own calls among them. What it is not: a hint (folder_watch.hpp);
-// here what is told is evidence, and that something may be missing is told as well. Source: inotify(7).
+// Events of a few files in the order in which the kernel saw them: read, changed, gone. Events do not name the process,
+// and include those of this process. They are evidence, unlike the hints of folder_watch.hpp; lost events are reported.
+// Source: inotify(7).
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace inbox_poller::poller {
 
 struct FileEvent {
   enum class What {
-    read,     // some bytes of it
-    changed,  // written, cut, or both at once by one call
-    gone,     // has lost its last name, or is watched no more
-    missed,   // of any file: events were lost here
+    read,     // some bytes were read
+    changed,  // written or truncated, or both by one call
+    gone,     // renamed, without a name left, or not watched any more
+    missed,   // events of any file were lost
   };
   int file = 0;
   What what = What::read;
@@ -25,11 +25,11 @@ struct FileEvent {
 class FileWatch {
  public:
   virtual ~FileWatch() = default;
-  /// Watches the file that has this name now; the same number for the same file. An error ("watch.…") where there is no
-  /// such thing, or no more of it.
+  /// Watches the file that has this name now. Returns the same number for the same file. Error "watch.<ERRNO>": there
+  /// is no such file, or the limit is reached; "watch.unsupported".
   virtual Result<int> watch(const std::string& path) = 0;
   virtual void forget(int file) = 0;
-  /// What happened since the last call. Never waits.
+  /// Returns the events since the last call, without waiting.
   virtual std::vector<FileEvent> drain() = 0;
 };
 

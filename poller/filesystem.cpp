@@ -73,7 +73,7 @@ FileStat to_file_stat(const struct stat& raw) {
   return out;
 }
 
-/// Repeats an interrupted call.
+/// Repeats a call while signals interrupt it.
 template <class Call>
 auto uninterrupted(Call call) {
   decltype(call()) result;
@@ -108,7 +108,7 @@ Result<File> open_regular(const Directory& at, const std::string& name, int flag
 
 int sync_to_disk(int fd) {
 #ifdef __APPLE__
-  // fsync() stops at the drive's cache there; not every file system knows the stronger call.
+  // On macOS fsync() only reaches the drive's cache; not every file system supports F_FULLFSYNC.
   if (::fcntl(fd, F_FULLFSYNC) == 0) return 0;
 #endif
   return ::fsync(fd);
@@ -153,7 +153,7 @@ Result<Directory> PosixFileSystem::open_dir(const Directory& at, const std::stri
   const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
   Directory directory{Fd(uninterrupted([&] { return ::openat(at.fd.get(), name.c_str(), flags); })), {}, path};
   if (directory.fd.get() < 0) {
-    // Which of the two a link gives differs between systems.
+    // Systems differ in the errno for a link.
     if (errno == ELOOP || errno == ENOTDIR) {
       return Error{std::string(code::untrusted),
                    path + " is not a folder itself (a symbolic link or a file); name the real folder instead"};
@@ -239,8 +239,8 @@ Status PosixFileSystem::truncate(const File& file, std::uint64_t size) {
 }
 
 Result<bool> PosixFileSystem::set_lease(const File& file, Lease lease) {
-#ifdef __linux__  // macOS defines the names as well, and its fcntl(2) does not say what they do
-  // Its default action is the end of the process.
+#ifdef __linux__  // macOS defines these names too, but does not document them in fcntl(2)
+  // The default action of SIGIO ends the process.
   [[maybe_unused]] static const auto ignored = std::signal(SIGIO, SIG_IGN);
   const int kind = lease == Lease::write ? F_WRLCK : lease == Lease::read ? F_RDLCK : F_UNLCK;
   if (::fcntl(file.fd.get(), F_SETLEASE, kind) == 0) return true;
@@ -254,7 +254,7 @@ Result<bool> PosixFileSystem::set_lease(const File& file, Lease lease) {
 
 bool PosixFileSystem::lease_is_wanted(const File& file) {
 #ifdef __linux__
-  return ::fcntl(file.fd.get(), F_GETLEASE) != F_WRLCK;  // while somebody waits: what it will be broken to
+  return ::fcntl(file.fd.get(), F_GETLEASE) != F_WRLCK;  // while a process waits: the mode after the break
 #else
   static_cast<void>(file);
   return false;
@@ -304,8 +304,8 @@ Status PosixFileSystem::move(const Directory& from, const std::string& name, con
   const int moved = (errno = ENOSYS, -1);
 #endif
   if (moved == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return check(moved, "renaming", path);
-  // Not every file system knows that. Still only one of all who move it has it; what gets that name at this moment is
-  // replaced.
+  // Some file systems lack that call. Only one of several movers still gets the file, but a target created between
+  // check and rename is replaced.
   struct stat there {};
   if (::fstatat(target, as.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) return io_error(EEXIST, "renaming", path);
   return check(::renameat(source, name.c_str(), target, as.c_str()), "renaming", path);
@@ -324,7 +324,7 @@ Status PosixFileSystem::rmdir_at(const Directory& at, const std::string& name) {
 }
 
 Result<std::vector<std::string>> PosixFileSystem::list(const Directory& directory) {
-  // A descriptor of its own: a duplicate would share the reading position.
+  // Opened again, because a duplicate would share the reading position.
   const int fd = ::openat(directory.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return io_error(errno, "listing", directory.path);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), &::closedir);
@@ -372,7 +372,7 @@ std::optional<config::Distrust> distrust(const FileStat& stat, std::string_view 
 }
 
 Status require_trusted(const FileStat& stat, std::string_view path) {
-  static const unsigned self = ::geteuid();  // asked for at every poll, and it stays
+  static const unsigned self = ::geteuid();  // read once, because every poll needs it
   if (const auto reason = distrust(stat, path, config::Trust::to_us, self))
     return Error{std::string(code::untrusted), reason->told(path)};
   return Done{};

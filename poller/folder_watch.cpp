@@ -19,8 +19,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-// Written and closed, or moved into place: both client generations end so. That the folder itself went away is found at
-// the next watch().
+// Clients finish with a close after writing, or with a rename into place. The next watch() notices a removed directory.
 constexpr std::uint32_t changes = IN_CLOSE_WRITE | IN_MOVED_TO;
 constexpr std::uint32_t only_the_folder = IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
 constexpr std::size_t buffer_size = 64 * 1024;
@@ -60,7 +59,7 @@ class Inotify final : public FolderWatch {
   void forget(const std::string& folder) override {
     const auto known = watches_.find(folder);
     if (known == watches_.end()) return;
-    ::inotify_rm_watch(stream_.native_handle(), known->second);  // gone already when the folder is
+    ::inotify_rm_watch(stream_.native_handle(), known->second);  // fails if the directory is gone, which is fine
     wakes_.erase(known->second);
     watches_.erase(known);
     if (watches_.empty()) stream_.cancel();  // an idle daemon must be able to end
@@ -92,14 +91,14 @@ class Inotify final : public FolderWatch {
   }
 
   void hint(const inotify_event& event, std::string_view name) {
-    if ((event.mask & IN_Q_OVERFLOW) != 0) {  // whose hints were lost is not known
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {  // any folder's hints may be lost
       const auto all = wakes_;
       for (const auto& [watch, wake] : all) wake();
       return;
     }
     const auto found = wakes_.find(event.wd);
     if (found == wakes_.end()) return;
-    if ((event.mask & IN_IGNORED) != 0) {  // the folder is gone, and the number may be given to another
+    if ((event.mask & IN_IGNORED) != 0) {  // the directory is gone, and its number may be reused
       std::erase_if(watches_, [&](const auto& known) { return known.second == event.wd; });
       wakes_.erase(found);
       return;
@@ -112,7 +111,7 @@ class Inotify final : public FolderWatch {
   asio::posix::stream_descriptor stream_;
   int problem_ = 0;
   bool listening_ = false;
-  std::map<std::string, int> watches_;  // by folder
+  std::map<std::string, int> watches_;  // by directory
   std::map<int, Wake> wakes_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
@@ -126,7 +125,7 @@ std::unique_ptr<FolderWatch> make_folder_watch(asio::any_io_executor executor) {
 std::string network_file_system(const std::string& folder) {
   struct ::statfs found {};
   if (::statfs(folder.c_str(), &found) != 0) return {};
-  // Magic numbers of statfs(2); <linux/magic.h> does not know all of them.
+  // Magic numbers of statfs(2), some of which <linux/magic.h> lacks.
   switch (static_cast<std::uint32_t>(found.f_type)) {
     case 0x6969: return "nfs";
     case 0xff534d42: return "cifs";
@@ -148,7 +147,7 @@ std::string network_file_system(const std::string& folder) {
 namespace inbox_poller::poller {
 namespace {
 
-/// kqueue tells that a folder changed only when names come or go in it; files written in place give no sign.
+/// Placeholder without watches: kqueue reports only new and removed names, not files written in place.
 class NoWatch final : public FolderWatch {
  public:
   Result<Watching> watch(const std::string& folder, const Wake&) override {

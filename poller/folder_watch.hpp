@@ -1,8 +1,8 @@
-// Tells early that something changed in a folder of inboxes, so that a poll need not wait for its time. A hint and
-// nothing more: every poll finds everything by itself, whether a hint came, was lost or was one too many. Where there
-// is no watching (other systems than Linux, a limit that is reached) the timer alone does it, only later. Nothing is
-// read or decided by what a hint says: who may write to the folder can make as many as he likes, and gets earlier polls
-// of his own team. Source: inotify(7).
+// Hints of changes in an inbox directory, so that a poll can run before its time. A poll finds everything itself,
+// whether a hint came, was lost or was needless. Without watches (other systems than Linux, a limit) only the timer
+// starts polls.
+// Hints decide nothing. A process that may write to the directory can cause earlier polls of its own team, and
+// nothing else. Source: inotify(7).
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,18 +22,18 @@ class FolderWatch {
 
   virtual ~FolderWatch() = default;
 
-  /// Calls `wake` after changes of `*.json` and `*.jsonl` files in this folder. To be called again and again, for instance before
-  /// each wait: it follows the name to another folder that has taken its place, and costs one system call where all is
-  /// as before. An error ("watch.<ERRNO>", "watch.unsupported") says why changes are seen by the timer only.
+  /// Calls `wake` after changes of `*.json` and `*.jsonl` files in this directory. Call again regularly, such as before
+  /// each wait, to follow a replaced directory; without a change that costs one system call. Errors "watch.<ERRNO>",
+  /// "watch.unsupported": only the timer finds changes.
   virtual Result<Watching> watch(const std::string& folder, const Wake& wake) = 0;
   virtual void forget(const std::string& folder) = 0;
 };
 
-/// One descriptor for all folders, on this executor.
+/// Creates a watch on this executor, with one descriptor for all directories.
 std::unique_ptr<FolderWatch> make_folder_watch(boost::asio::any_io_executor executor);
 
-/// The kind of network file system that this folder lies on ("nfs"), where changes made on another machine give no
-/// hint; empty for all others, and where that cannot be told.
+/// Returns the kind of network file system of this directory ("nfs"), where remote changes give no hint. Empty for all
+/// others, or if unknown.
 std::string network_file_system(const std::string& folder);
 
 }  // namespace inbox_poller::poller

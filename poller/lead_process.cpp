@@ -3,7 +3,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr long long claiming_ms = 5000;  // between a process's start and its claim, clocks in between
+constexpr long long claiming_ms = 5000;  // from a process's start to its claim, with clock differences
 
 }  // namespace
 

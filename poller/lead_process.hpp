@@ -1,4 +1,4 @@
-// The process that the roster says leads the team: a look at it.
+// Check of the process that the roster names as the lead.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace inbox_poller::poller {
 
 handlers::LeadProcessSight look_at(const schema::LeadProcess&, Processes&);
-/// A name that no other process and no other claim has, for the record.
+/// Returns a unique name of the process and its claim, for the record.
 std::string claim_of(const schema::LeadProcess&);
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,5 @@
-// What was read is gone, but the allocator of glibc keeps its pages: between the small things that stay after a first
-// reading of many inboxes lies several times as much free memory. Elsewhere the allocator sees to it.
+// Return of free memory to the system. After a first read of many inboxes glibc keeps several times as much free memory
+// as is in use, between small objects. Other allocators need no help.
 #pragma once
 
 #ifdef __GLIBC__
@@ -8,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-/// Gives free pages back to the system. Takes about a millisecond when there are many: now and then is enough.
+/// Returns free pages to the system. Takes about a millisecond if there are many, so call it rarely.
 inline void give_back_free_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);

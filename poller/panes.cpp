@@ -12,32 +12,32 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-/// A server that does not answer holds up this team's poll for so long.
+/// Limit for an answer; an unresponsive server delays this team's poll that long.
 constexpr std::chrono::seconds answer_within{2};
 
 Error unavailable(const std::string& what) { return {"panes.unavailable", what}; }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// What tmux 3.3a says when there is nobody to ask, or nothing to list.
+/// True for the messages of tmux 3.3a without a server or without panes.
 bool says_no_panes(const ChildResult& answer) {
   const std::string said = first_line(answer.errors);
   return said.starts_with("no server running on ") || said == "no current target" ||
          (said.starts_with("error connecting to ") && said.ends_with("(No such file or directory)"));
 }
 
-/// What tmux is asked of a pane wherever one is looked at.
+/// The format that identifies a pane in every query.
 constexpr std::string_view identity = "#{pane_id} #{pid} #{pane_pid} #{pane_dead}";
 
-/// What is asked of the pane that is typed into. The command comes last: its owner chose it, spaces and newlines too.
+/// Format of the state that affects input. The command comes last, because its owner may put spaces and newlines in it.
 constexpr std::string_view hindrances = "#{?pane_in_mode,1,0} #{?pane_input_off,1,0} #{?pane_synchronized,1,0}";
 constexpr std::string_view in_front = "#{pane_current_command}";
 
-/// What is asked of its screen besides the rows.
+/// Format of the screen's state, besides its rows.
 constexpr std::string_view shape =
     "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{history_size} #{?alternate_on,1,0}";
 
-/// What a condition may take of the 16 KiB that tmux takes of a command.
+/// Limit of a condition in bytes; tmux accepts 16 KiB for a command.
 constexpr std::size_t longest_condition = 12'000;
 
 std::string_view take_word(std::string_view& text) {
@@ -59,7 +59,7 @@ struct Line {
   bool dead = false;
 };
 
-/// "%7 4711 4712 0": pane, server, first process, dead or not. Takes it off the text.
+/// Parses "%7 4711 4712 0": pane, server, first process, dead or not. Removes it from the text.
 std::optional<Line> take_line(std::string_view& text) {
   const auto number = [&text](long long& into) {
     const auto word = take_word(text);
@@ -114,7 +114,7 @@ bool take_number(std::string_view& text, Number& into) {
   return failed == std::errc{} && end == word.data() + word.size() && into >= 0;
 }
 
-/// A line with the pane and its shape, as many rows as it is high, and what is in front.
+/// Parses a line with pane and shape, as many rows as the pane is high, and the foreground program.
 Result<Front> parse_front(std::string_view output, Processes& processes) {
   auto rest = output;
   auto head = rest.substr(0, rest.find('\n'));
@@ -143,7 +143,7 @@ Result<Front> parse_front(std::string_view output, Processes& processes) {
   return front;
 }
 
-/// As a part of tmux's formats that stands for itself.
+/// Escapes a text for tmux formats.
 std::string literal(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -153,7 +153,8 @@ std::string literal(std::string_view text) {
   return escaped;
 }
 
-/// What a regular expression or tmux's formats could read as something else stands for any one character.
+/// True for characters that neither a regular expression nor a tmux format interprets; a pattern has "." for all
+/// others.
 bool is_plain(unsigned char c) {
   return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ';
 }
@@ -169,7 +170,7 @@ bool fits(std::string_view row, std::string_view pattern) {
   return row.empty() && pattern.empty();
 }
 
-/// For every row that must be as it was: a search of the screen for it, and the first row in which it is to be found.
+/// Returns, for every row that must be unchanged, a search of the screen for it and the first row where it is found.
 std::pair<std::string, std::string> rows_as_seen(const Front& seen) {
   const auto rows = schema::screen_rows(seen.screen.text);
   std::pair<std::string, std::string> condition;
@@ -184,8 +185,8 @@ std::pair<std::string, std::string> rows_as_seen(const Front& seen) {
   return condition;
 }
 
-/// A format of tmux that is true while the pane is alive, takes what is typed, and is the one that was seen, with the
-/// same program in front and the same on its screen. Empty when that would be too long to say.
+/// Returns a tmux format that is true while the pane lives, accepts input, and pane, program and screen are as seen.
+/// Empty when the format would be too long.
 std::string as_seen(const Front& seen) {
   const auto flag = [](bool set) { return set ? " 1" : " 0"; };
   const auto number = [](long long value) { return " " + std::to_string(value); };
@@ -270,7 +271,7 @@ asio::awaitable<Status> TmuxPanes::close(Pane pane) {
   auto now = co_await find(pane.id);
   if (!now) co_return now.error();
   if (!*now || !is_same(**now, pane)) co_return Done{};
-  // Between the look and this nobody else can get the id: a server gives each only once.
+  // The id cannot belong to another pane meanwhile: a server uses each id only once.
   std::vector<std::string> arguments{"kill-pane", "-t", pane.id};
   auto answer = co_await run(std::move(arguments));
   if (answer.ok() && answer->exit_code == 0) co_return Done{};
@@ -281,7 +282,7 @@ asio::awaitable<Status> TmuxPanes::close(Pane pane) {
 }
 
 asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
-  // In one step. The rows' number is known before them, and the name that may have newlines comes last.
+  // All in one step. The height precedes the rows, and the name, which may have newlines, comes last.
   std::vector<std::string> arguments{"display-message",
                                      "-p",
                                      "-t",
@@ -302,7 +303,7 @@ asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
                                      std::string(in_front)};
   CO_TRY(auto answer, co_await run(std::move(arguments)));
   const bool unknown = first_line(answer.errors).starts_with("can't find pane: ");
-  // Without such a pane tmux 3.3a answers with empty values.
+  // tmux 3.3a answers with empty values for an unknown pane.
   if (says_no_panes(answer) || unknown || answer.output.starts_with(' ')) co_return std::optional<Front>();
   if (answer.exit_code != 0)
     co_return unavailable(command_[0] + " display-message ended with exit code " + std::to_string(answer.exit_code) +
@@ -321,10 +322,10 @@ asio::awaitable<Typed> TmuxPanes::paste(Front seen, std::string buffer, std::str
   if (!ended.why.empty()) co_return ended;
   const auto condition = as_seen(seen);
   if (condition.empty()) co_return too_much(seen);
-  // -p: brackets around it if the program wants them. -r: without it tmux makes every newline a carriage return, which
-  // submits line after line where there are no brackets. -d: the buffer goes. An argument holds 16 KiB at most, so the
-  // text goes through standard input; and a command that fails stops those behind it, so `done` is only said when it
-  // was pasted. tmux 3.3a does not look into what it pastes: a bracket's end in the text would be one.
+  // -p: brackets if the program wants them. -r: keeps newlines, which tmux would turn into carriage returns; without
+  // brackets each would submit a line. -d: deletes the buffer.
+  // The text goes through standard input, because an argument holds at most 16 KiB. A failed command stops those
+  // after it, so `done` proves the paste. tmux 3.3a does not check the text: an end bracket in it would take effect.
   const auto& id = seen.pane.id;
   const std::string forget = "delete-buffer -b " + buffer;
   std::vector<std::string> arguments{
@@ -344,7 +345,7 @@ asio::awaitable<Typed> TmuxPanes::paste(Front seen, std::string buffer, std::str
   auto pasted = judge("the paste", seen, answer);
   if (pasted.how != Typed::How::unknown) co_return pasted;
   std::vector<std::string> again{"delete-buffer", "-b", buffer};
-  static_cast<void>(co_await run(std::move(again)));  // it may be gone already, or tmux
+  static_cast<void>(co_await run(std::move(again)));  // the buffer or tmux may be gone already
   co_return pasted;
 }
 

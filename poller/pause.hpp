@@ -1,4 +1,4 @@
-// Waiting without blocking the decision thread, and handing long work to the pool.
+// Waits that do not block the decision thread, and long work on the thread pool.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,23 +14,23 @@
 
 namespace inbox_poller::poller {
 
-/// In this time, or up to a tenth of it sooner: all who wait for the same time again and again come to wake together,
-/// also when a busy machine has driven them apart. To wake an idle process costs more than what it then does.
+/// Returns the end of a wait, moved earlier by up to a tenth, so that periodic waits of one length end together, also
+/// after delays. Waking an idle process costs more than its work.
 boost::asio::steady_timer::time_point in_step(std::chrono::milliseconds);
 
-/// Waits for this long.
+/// Waits for this time.
 boost::asio::awaitable<void> pause(std::chrono::milliseconds);
 
-/// Waits for a random time between the two, so that contenders for one lock do not march in step.
+/// Waits for a random time between the two, so that contenders for a lock do not collide again and again.
 boost::asio::awaitable<void> pause_jittered(std::chrono::milliseconds least, std::chrono::milliseconds most);
 
-/// Says to whoever waits that something is new, without saying what. Nothing is lost between a look and the wait after
-/// it: who waits names the count that he saw before he looked. Waiters end before the Signal does.
+/// A signal that something is new, without details. A waiter passes the count from before its check, so that no signal
+/// between check and wait is lost. All waiters must end before the Signal.
 class Signal {
  public:
   [[nodiscard]] std::uint64_t count() const { return count_; }
   void raise();
-  /// Until the count is no longer `seen`, and at most this long (in step).
+  /// Waits until the count differs from `seen`, at most this long (see in_step()).
   boost::asio::awaitable<void> wait(std::uint64_t seen, std::chrono::milliseconds most);
 
  private:
@@ -38,7 +38,7 @@ class Signal {
   std::vector<boost::asio::steady_timer*> waiting_;
 };
 
-/// Runs `work` on the pool and comes back to the caller's executor with its result. Exceptions travel along.
+/// Runs `work` on the pool and resumes on the caller's executor with its result or exception.
 template <class Work>
 boost::asio::awaitable<std::invoke_result_t<Work&>> offload(boost::asio::thread_pool& pool, Work work) {
   auto task = [](Work moved) -> boost::asio::awaitable<std::invoke_result_t<Work&>> { co_return moved(); };

@@ -1,4 +1,4 @@
-// What most of this room includes anyway and what is slow to parse. No file relies on it: each includes what it uses.
+// Precompiled headers: common and slow to parse. Every file still includes what it uses.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -33,13 +33,13 @@ namespace {
 
 constexpr std::size_t most_of_family = 256;
 constexpr std::size_t most_ancestors = 1024;
-constexpr std::size_t most_of_any_line = 64 * 1024;  // of each command line, where all of them are looked at
+constexpr std::size_t most_of_any_line = 64 * 1024;  // bytes of each command line in a search of all
 
 struct Seen {
   ProcessRef process;
   long long parent = 0;
-  long long group = 0;     // its process group
-  long long in_front = 0;  // the group in front of its terminal; none: not above 0
+  long long group = 0;     // process group
+  long long in_front = 0;  // foreground group of its terminal; 0 or less: none
 };
 
 #ifdef __linux__
@@ -51,7 +51,7 @@ std::optional<long long> decimal(std::string_view text) {
   return value;
 }
 
-/// Files of /proc have no size to go by.
+/// Reads a file of /proc, whose size is not known beforehand.
 std::string contents(const std::string& path, std::size_t most = std::string::npos) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string bytes;
@@ -65,7 +65,7 @@ std::string contents(const std::string& path, std::size_t most = std::string::np
   return bytes;
 }
 
-/// Start times count from the boot, so they only mean something together with which boot that was.
+/// Returns the id of this boot. Start times count from the boot, so they are unique only together with it.
 const std::string& boot_id() {
   static const std::string id = [] {
     std::string text = contents("/proc/sys/kernel/random/boot_id");
@@ -79,8 +79,8 @@ std::string path_of(long long pid, std::string_view file) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(file);
 }
 
-/// proc(5): "pid (comm) state ppid …", the start time is field 22. comm is whatever the program calls itself, with
-/// spaces and parentheses; no later field has a parenthesis.
+/// Parses proc(5): "pid (comm) state ppid …"; the start time is field 22. A program chooses comm freely, with spaces
+/// and parentheses. No later field has a parenthesis.
 std::optional<Seen> look(long long pid) {
   const std::string stat = contents(path_of(pid, "stat"));
   std::size_t at = stat.rfind(") ");
@@ -92,7 +92,7 @@ std::optional<Seen> look(long long pid) {
     fields[number] = std::string_view(stat).substr(at, end - at);
     at = std::min(end + 1, stat.size());
   }
-  if (fields[3] == "Z" || fields[3] == "X") return std::nullopt;  // ended, only not reaped yet
+  if (fields[3] == "Z" || fields[3] == "X") return std::nullopt;  // ended, but not yet reaped
   const auto parent = decimal(fields[4]);
   if (!parent || !decimal(fields[22])) return std::nullopt;
   return Seen{{pid, std::string(fields[22]) + "@" + boot_id()},
@@ -112,7 +112,7 @@ std::vector<std::string> command_line(long long pid, std::size_t most = std::str
   return arguments;
 }
 
-/// The numbers of all processes.
+/// Lists the numbers of all processes.
 std::vector<long long> all_numbers() {
   std::vector<long long> numbers;
   std::error_code failed;
@@ -184,7 +184,7 @@ std::optional<Seen> look(long long pid) {
 std::vector<Seen> look_at_all() {
   int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_ALL};
   std::vector<kinfo_proc> infos;
-  for (int attempt = 0; attempt < 4; ++attempt) {  // more may appear between the two calls
+  for (int attempt = 0; attempt < 4; ++attempt) {  // processes may start between the two calls
     std::size_t size = 0;
     if (::sysctl(name, 3, nullptr, &size, nullptr, 0) != 0) return {};
     infos.resize(size / sizeof(kinfo_proc) + 16);
@@ -215,7 +215,7 @@ bool is_of_this_user(long long pid) {
 
 std::string name_of_space() { return {}; }
 
-/// The count of arguments, the program's path, padding with NULs, then the arguments.
+/// Parses the count of arguments, the program's path, padding with NULs, then the arguments.
 std::vector<std::string> command_line(long long pid, std::size_t most = std::string::npos) {
   int name[] = {CTL_KERN, KERN_PROCARGS2, static_cast<int>(pid)};
   std::size_t size = 0;
@@ -246,7 +246,7 @@ long long start_ms(std::string_view started) {
 
 bool is_number_of_one(long long pid) { return pid > 0 && pid <= INT32_MAX; }
 
-/// Ourselves and those whose end would be ours.
+/// True for this process and its ancestors.
 bool is_ours(long long pid) {
   long long ancestor = ::getpid();
   for (std::size_t i = 0; i < most_ancestors && ancestor > 1; ++i) {
@@ -259,12 +259,12 @@ bool is_ours(long long pid) {
 }
 
 #if defined(__linux__) && defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
-/// Empty when the kernel has no such calls (before 5.3, or a filter of a container), and only a number can be
-/// signalled.
+/// Signals through a pidfd. Returns 0 or an errno; empty when the kernel lacks the calls (before 5.3, or a container's
+/// filter).
 std::optional<int> signal_by_handle(const ProcessRef& process, int number, Processes& processes) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0)));
   if (handle.get() < 0) return errno == ENOSYS || errno == EPERM ? std::nullopt : std::optional(errno);
-  // The handle is one process for good; which one, only a look after it was opened can tell.
+  // A pidfd refers to one process for good. Only a check after opening shows which one.
   if (!processes.is_alive(process)) return ESRCH;
   if (::syscall(SYS_pidfd_send_signal, handle.get(), number, nullptr, 0) == 0) return 0;
   return errno == ENOSYS ? std::nullopt : std::optional(errno);
@@ -293,7 +293,7 @@ bool is_shell_name(std::string_view name) {
   const auto is_one = [&](std::string_view one) {
     return std::find(shells.begin(), shells.end(), one) != shells.end();
   };
-  // With its version behind it where several are installed: "bash-5.2", "zsh5".
+  // Several installed versions have names such as "bash-5.2" or "zsh5".
   auto plain = name.substr(0, name.find_last_not_of("0123456789.") + 1);
   if (plain.size() < name.size() && plain.ends_with('-')) plain.remove_suffix(1);
   return is_one(name) || is_one(plain);
@@ -332,7 +332,7 @@ std::optional<ProcessRef> SystemProcesses::in_front_of(const ProcessRef& shell) 
   std::vector<Seen> children;
   for (Seen& seen : look_at_all())
     if (seen.parent == shell.pid) children.push_back(std::move(seen));
-  if (!is_alive(shell)) return std::nullopt;  // they may be another one's
+  if (!is_alive(shell)) return std::nullopt;  // they may be another process's children
   if (children.size() > 1)
     std::erase_if(children, [](const Seen& child) {
       return child.in_front <= 0 || child.group != child.in_front || child.process.pid != child.group;
@@ -343,7 +343,7 @@ std::optional<ProcessRef> SystemProcesses::in_front_of(const ProcessRef& shell) 
 std::vector<std::string> SystemProcesses::arguments(const ProcessRef& process) {
   if (!is_number_of_one(process.pid)) return {};
   auto read = command_line(process.pid);
-  if (!is_alive(process)) return {};  // they may be those of another one
+  if (!is_alive(process)) return {};  // they may be another process's
   return read;
 }
 
@@ -376,7 +376,7 @@ bool SystemProcesses::may_signal(const ProcessRef& process) {
 
 Status SystemProcesses::signal(const ProcessRef& process, int number) {
   const std::string named = "process " + std::to_string(process.pid);
-  // 0, -1 and other negative numbers are groups to kill(2).
+  // kill(2) reads 0, -1 and other negative numbers as groups.
   if (!is_number_of_one(process.pid) || process.pid == 1 || is_ours(process.pid))
     return Error{"process.refused", named + " is not signalled: it is ours, one that we descend from, or none at all"};
   const auto by_handle = signal_by_handle(process, number, *this);
@@ -388,7 +388,7 @@ Status SystemProcesses::signal(const ProcessRef& process, int number) {
 std::string process_space() { return name_of_space(); }
 
 std::optional<bool> began_at(const ProcessRef& process, std::string_view mark) {
-  const std::size_t end = process.started.find('@');  // only Linux has a boot behind it, and says the same as clients
+  const std::size_t end = process.started.find('@');  // only Linux adds a boot, and clients use the same notation there
   if (mark.empty() || end == std::string::npos || mark.find_first_not_of("0123456789") != std::string_view::npos)
     return std::nullopt;
   return std::string_view(process.started).substr(0, end) == mark;

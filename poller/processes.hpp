@@ -1,5 +1,5 @@
-// Processes of this machine, told apart by number and start: a number alone may mean somebody else tomorrow. One seam
-// for what Linux (/proc, pidfd) and macOS (sysctl) do differently.
+// Processes of this machine, identified by number and start, because numbers are reused. One interface for Linux
+// (/proc, pidfd) and macOS (sysctl).
 #pragma once
 
 #include <optional>
@@ -19,31 +19,30 @@ class Processes {
  public:
   virtual ~Processes() = default;
 
-  /// The process that has this number now; an error "process.gone" when none has.
+  /// Returns the process that has this number now. Error "process.gone".
   virtual Result<ProcessRef> identify(long long pid) = 0;
-  /// True while exactly this process lives. A zombie does not.
+  /// True while exactly this process lives; false for a zombie.
   virtual bool is_alive(const ProcessRef&) = 0;
-  /// The process and all its descendants that live now, at most 256; empty when it is gone.
+  /// Returns the process and its living descendants, at most 256; empty when it is gone.
   virtual std::vector<ProcessRef> family(const ProcessRef&) = 0;
-  /// The same of several at one moment, each process once.
+  /// Does the same for several processes at one moment, each process once; at most 256 in total.
   virtual std::vector<ProcessRef> families(const std::vector<ProcessRef>&) = 0;
-  /// What a shell runs in front: its only child, or else the one that leads the group in front of its terminal. Empty
-  /// when that cannot be told.
+  /// Returns a shell's foreground program: its only child, or its terminal's foreground leader. Empty if unknown.
   virtual std::optional<ProcessRef> in_front_of(const ProcessRef& shell) = 0;
-  /// The command line, its arguments one by one; empty when it cannot be read.
+  /// Returns the arguments of the command line; empty when unreadable.
   virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
-  /// The processes of this user that live now and have this word on their command line.
+  /// Lists this user's living processes with an argument that is this word or begins with it and "=".
   virtual std::vector<ProcessRef> with_word(std::string_view word) = 0;
-  /// When it started, milliseconds since the Unix epoch; 0 when it cannot be told.
+  /// Returns the start in milliseconds since the Unix epoch; 0 if unknown.
   virtual long long started_ms(const ProcessRef&) = 0;
-  /// False for our own process, its ancestors, process 1, and processes of other users.
+  /// False for this process, its ancestors, process 1, and processes of other users.
   virtual bool may_signal(const ProcessRef&) = 0;
-  /// Sends the signal to exactly this process. Success also when it has gone meanwhile. Refuses what may_signal() does
-  /// not allow, but for other users' processes, which the system refuses.
+  /// Sends the signal to exactly this process. Success also if it is gone. Error "process.refused" where may_signal()
+  /// is false, "process.signal" where the system refuses, such as for other users' processes.
   virtual Status signal(const ProcessRef&, int number) = 0;
 };
 
-/// Whose child the process is now; an error "process.gone" when it is not there, or nobody's.
+/// Returns the parent of a process. Error "process.gone": it is gone, or has no parent.
 Result<ProcessRef> parent_of(const ProcessRef&);
 
 class SystemProcesses final : public Processes {
@@ -60,21 +59,19 @@ class SystemProcesses final : public Processes {
   Status signal(const ProcessRef&, int number) override;
 };
 
-/// True when this command line is that of a shell, by the name under which it was started.
+/// True if this is the command line of a shell, by the name of its first argument.
 bool is_shell(const std::vector<std::string>& arguments);
-/// True when a program of this name, or path, is one.
+/// True if this name or path is a shell's.
 bool is_shell_name(std::string_view name);
 
-/// With which a worker's command line says which agent it is ("name@team").
+/// The option by which a worker's command line names its agent ("name@team").
 inline constexpr std::string_view agent_option = "--agent-id";
 
 using schema::option_of;
 
-/// Where this program's process numbers hold, as clients write it ("host#pid:[4026531836]"); empty when it cannot be
-/// told.
+/// Returns the namespace of this program's process numbers as clients write it ("host#pid:[4026531836]"), or empty.
 std::string process_space();
-/// Whether the process began at the moment that a client calls so (on Linux clock ticks since the boot); empty when the
-/// two cannot be compared.
+/// True if the process began at this moment in a client's notation (Linux: ticks since the boot). Empty: unknown.
 std::optional<bool> began_at(const ProcessRef&, std::string_view mark);
 
 }  // namespace inbox_poller::poller

@@ -6,11 +6,11 @@ namespace {
 using handlers::WorkerProcess;
 
 constexpr const char* key_option = "--lead-verify-key";
-/// A worker's process begins about when it joins; a look from after that has seen it if it is to be seen.
+/// A worker's process starts near the time when it joins. A later search finds it if it is visible.
 constexpr long long appearing_ms = 120'000;
-/// Nobody begins and asks within this time; within it, one look serves all asks of a batch.
+/// No worker starts and sends a request within this time, so one search serves all requests of a batch.
 constexpr std::chrono::milliseconds just_now{10};
-/// Who is not to be seen now and then comes back under the same name.
+/// An unseen worker may restart under the same name, so a search is repeated after this time.
 constexpr std::chrono::seconds unseen_lasts{60};
 
 }  // namespace
@@ -23,7 +23,7 @@ WorkerProcesses::Sight WorkerProcesses::look(const std::string& agent_id, long l
   return known(agent_id).sight;
 }
 
-/// Of those that were seen: which still live under that name. A program may have taken another's place in its process.
+/// Checks which of the found processes still live under that name. A program may have replaced another in its process.
 WorkerProcesses::Known WorkerProcesses::known(const std::string& agent_id) const {
   Known told;
   const auto found = agents_.find(agent_id);
@@ -36,7 +36,7 @@ WorkerProcesses::Known WorkerProcesses::known(const std::string& agent_id) const
     }
     told.sight = {WorkerProcess::without_key, process.pid};
     if (option_of(arguments, key_option).empty()) continue;
-    return {{WorkerProcess::with_key, process.pid}, false};  // it decides, whoever else ended
+    return {{WorkerProcess::with_key, process.pid}, false};  // decides, even if others have ended
   }
   return told;
 }
@@ -46,7 +46,7 @@ bool WorkerProcesses::is_settled(const Sight& sight, long long joined_ms) const 
   if (!looked_) return false;
   const auto age = clock_.steady() - *looked_;
   if (age < just_now) return true;
-  if (looked_ms_ - appearing_ms < joined_ms) return false;  // one with a key may have begun since
+  if (looked_ms_ - appearing_ms < joined_ms) return false;  // a process with a key may have started since
   return sight.process == WorkerProcess::without_key || age < unseen_lasts;
 }
 

@@ -1,6 +1,6 @@
-// Which workers run as processes of this user, and whose answers they take: by the words on their command lines, where
-// a client says which agent it is (--agent-id) and which lead's key it was given. Looked for only when somebody asks,
-// for all workers of all teams at once, so that idle teams cost nothing. Source: docs/adr/0019.
+// The workers' processes of this user, and the lead whose answers they accept. Command lines name the agent
+// (--agent-id) and the lead's key. All teams' workers are searched at once, and only on request, so that idle teams
+// cost nothing. Source: docs/adr/0019.
 #pragma once
 
 #include <map>
@@ -20,16 +20,16 @@ class WorkerProcesses {
 
   struct Sight {
     handlers::WorkerProcess process = handlers::WorkerProcess::unseen;
-    long long pid = 0;  // of the one that decided it
+    long long pid = 0;  // of the process that decided it
   };
-  /// The worker with this agent id ("name@team"), as it is now. `joined_ms`: when it joined, by our clock; 0: long ago.
-  /// Where several processes name it, one with a key decides.
+  /// Returns the state of the worker with this agent id ("name@team"). `joined_ms`: when it joined, Unix epoch by this
+  /// clock; 0: long ago. If several processes name it, one with a key decides.
   Sight look(const std::string& agent_id, long long joined_ms);
 
  private:
   struct Known {
     Sight sight;
-    bool one_has_ended = false;  // of those that were seen; it may have come back, and a namesake would hide that
+    bool one_has_ended = false;  // a seen process has ended; it may have restarted, hidden by a namesake
   };
   [[nodiscard]] Known known(const std::string& agent_id) const;
   [[nodiscard]] bool is_settled(const Sight&, long long joined_ms) const;

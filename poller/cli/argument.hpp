@@ -1,4 +1,4 @@
-// What stands behind a command's name, as rows: how it is shown, where its value goes, what may be said.
+// Arguments of commands as table rows: name, help text, allowed values, and the member that receives the value.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ class Option;
 
 namespace inbox_poller::poller::cli {
 
-/// A word, an option or a flag of a command. Its form follows from the type that the value goes into.
+/// A positional argument, an option or a flag of a command. The type of the member that receives the value decides.
 class Argument {
   template <class T>
   [[nodiscard]] constexpr Argument with(T Argument::* field, T value) const {
@@ -33,21 +33,21 @@ class Argument {
   constexpr Argument(Bind bind, std::string_view shown, std::string_view about)
       : bind_(bind), shown_(shown), about_(about) {}
 
-  // What else holds; each returns a row with that.
+  // Each of these functions returns a changed copy of the row.
   [[nodiscard]] constexpr Argument required() const { return with(&Argument::is_required_, true); }
-  /// The numbers that may be said.
+  /// Limits a number to this range, both ends included.
   [[nodiscard]] constexpr Argument within(long long least, long long most) const {
     return with(&Argument::least_, least).with(&Argument::most_, most);
   }
-  /// The words that may be said, separated by ", ".
+  /// Limits the value to these words, separated by ", ".
   [[nodiscard]] constexpr Argument one_of(std::string_view words) const { return with(&Argument::words_, words); }
-  /// Its text is shown by --help as what holds without it.
+  /// Shows the member's initial value as the default in --help.
   [[nodiscard]] constexpr Argument shows_default() const { return with(&Argument::shows_default_, true); }
-  /// The options that may not stand beside it, and that have to, separated by ", ". Their rows come before.
+  /// Names the options that exclude this one, and those that it requires, separated by ", ". Their rows come first.
   [[nodiscard]] constexpr Argument excludes(std::string_view names) const { return with(&Argument::excludes_, names); }
   [[nodiscard]] constexpr Argument needs(std::string_view name) const { return with(&Argument::needs_, name); }
 
-  /// Into the parser; `options` is what the row's member belongs to.
+  /// Adds the argument to the parser; `options`: the object that has the row's member.
   void add(CLI::App&, void* options) const;
 
   [[nodiscard]] std::string name() const { return std::string(shown_.substr(0, shown_.find(' '))); }
@@ -65,14 +65,14 @@ class Argument {
   bool shows_default_ = false;
 };
 
-/// A value that reads its text itself; throws what CLI11 tells as a wrong command line.
+/// A value that parses its own text; read() throws CLI::ValidationError on a wrong command line.
 template <class T>
 concept Read = requires(T value, const std::string& option, const std::string& text) { value.read(option, text); };
-/// One whose text may be left out, behind "=" only.
+/// A value with optional text. The text can be given only after "=".
 template <class T>
 concept ReadOrLeftOut = Read<T> && T::may_be_left_out;
 
-// One for each form. A number and a list take what CLI11 takes; a flag takes nothing.
+// One overload for each type of value. CLI11 parses numbers and lists; a flag has no value.
 CLI::Option* put(CLI::App&, const Argument&, bool& into);
 CLI::Option* put(CLI::App&, const Argument&, std::string& into);
 CLI::Option* put(CLI::App&, const Argument&, std::vector<std::string>& into);
@@ -113,8 +113,8 @@ struct OwnerOf<T O::*> {
   using Type = O;
 };
 
-/// The row of an argument whose value goes into this member of the command's options (or of a member of it).
-/// `shown`: "WORKER" is a word, "--all" a flag or an option, "--limit N" an option and what its value is called.
+/// Returns the row of an argument whose value goes into this member of the command's options, or into its member.
+/// `shown`: "WORKER" is a positional argument, "--all" a flag or an option, "--limit N" an option and its value's name.
 template <auto First, auto... Rest>
 constexpr Argument takes(std::string_view shown, std::string_view about) {
   return {[](CLI::App& command, void* options, const Argument& argument) {
@@ -124,7 +124,7 @@ constexpr Argument takes(std::string_view shown, std::string_view about) {
           shown, about};
 }
 
-/// The rows of a member that is options of its own.
+/// Returns one row that stands for all rows of a member that is itself an options struct.
 template <auto Member, const auto& Rows>
 constexpr Argument takes_each() {
   return {[](CLI::App& command, void* options, const Argument&) -> CLI::Option* {

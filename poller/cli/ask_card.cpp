@@ -36,7 +36,7 @@ std::string what_is_asked(const operations::Ask& ask, const operations::Text& fo
          printable_block(body, "    | ");
 }
 
-/// Each part of a command, those marked that no rule covers.
+/// Formats the parts of a command; the parts that no rule covers are marked.
 std::string parts_of(const operations::OpenAsk& ask) {
   std::vector<config::PartVerdict> parts;
   for (const auto& part : ask.parts) parts.push_back({part.part.bytes, part.rule.bytes, part.missing.bytes});
@@ -66,7 +66,7 @@ std::string ask_content(const operations::Ask& ask, const operations::Text& fold
 std::string ask_text(const operations::OpenAsk& ask, const std::string& when) {
   std::string reason = printable(ask.reason);
   const std::string cannot = printable(ask.answers_reason);
-  // What the daemon put behind it is said below.
+  // The daemon appended this text to the reason; ask_text() prints it on a line of its own.
   const std::string said = "; " + handlers::verifies(printable(ask.member), {{}, cannot});
   if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
   return ask_content(ask, ask.folder) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') +
@@ -75,11 +75,11 @@ std::string ask_text(const operations::OpenAsk& ask, const std::string& when) {
 }
 
 std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks) {
-  constexpr std::size_t most = 40'000;  // bytes of the 64 KiB of a request
+  constexpr std::size_t most = 40'000;  // bytes, of the 64 KiB of a request
   std::vector<requests::Strings> lists;
   std::size_t size = most;
   for (const auto* ask : asks) {
-    std::string id = ask->message_key.bytes;  // the lead's own prompts have none
+    std::string id = ask->message_key.bytes;  // empty for the lead's own prompts
     if (id.empty()) id = ask->request_id.bytes;
     size += id.size() + 3;
     if (size > most) {
@@ -110,7 +110,7 @@ json::object with_values(json::object answer, std::string_view list) {
     const auto add = [&](const char* name, const char* text, json::kind kind) {
       const auto value = schema::parse_value(raw_text_of(*ask, text));
       if (!value || value->kind() != kind) return;
-      const auto strict = schema::parse_value(schema::strict_json(*value));  // 1e999 is not for every parser
+      const auto strict = schema::parse_value(schema::strict_json(*value));  // not every parser accepts 1e999
       if (strict) (*ask)[name] = *strict;
     };
     add("input", "body", json::kind::object);

@@ -1,4 +1,4 @@
-// An ask as a person reads it before answering.
+// Text of an approval request, as a person reads it before the decision.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,21 +11,21 @@
 
 namespace inbox_poller::poller::cli {
 
-/// "permission perm-17".
+/// Returns kind and id, such as "permission perm-17", printable.
 template <class Asked>
 std::string ask_name(const Asked& ask) {
   return printable(ask.kind) + ' ' + printable(ask.request_id);
 }
-/// What makes it this ask and no other.
+/// Returns a text that identifies the request: its team, its ids, and all that it is about.
 std::string ask_identity(const operations::OpenAsk& ask);
-/// What is asked: the team and everything that is approved by approving it, as lines. `folder`: as of an open ask.
+/// Returns the team and everything that an approval would allow, as lines. `folder`: the worker's folder, if known.
 std::string ask_content(const operations::Ask& ask, const operations::Text& folder = {});
-/// What stands behind its name: the team, everything that is approved by approving it, as lines, and when it was asked.
-/// The asker's own words are marked as such and stand behind a margin.
+/// Returns the lines below the request's name: ask_content(), the reason, the parts of a command, and the time `when`.
+/// The worker's own words are marked as such and have a margin.
 std::string ask_text(const operations::OpenAsk& ask, const std::string& when);
-/// What names exactly these asks as they were shown: as many ids together as one request may hold.
+/// Groups the ids of these requests into lists that each fit into one control request.
 std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks);
-/// The requests that answer exactly these asks as they were shown. `answer`: what is said to each.
+/// Returns the control requests that answer exactly these requests. `answer`: the decision, applied to each.
 template <class Verdict>
 std::vector<Verdict> answers_to(const std::vector<const operations::OpenAsk*>& asks, Verdict answer) {
   std::vector<Verdict> list;
@@ -36,13 +36,13 @@ std::vector<Verdict> answers_to(const std::vector<const operations::OpenAsk*>& a
   }
   return list;
 }
-/// The open asks that a command's new rules have answered, a line each; empty when there are none.
+/// Lists the open requests that a command's new rules have decided, a line each; empty when none was.
 std::string answered_by_rules(const std::vector<operations::RuledAsk>& asks);
-/// False when its asker would refuse an answer from here, as the daemon says.
+/// False when the daemon reports that the worker would refuse an answer from this machine.
 bool can_be_answered(const operations::OpenAsk& ask);
 
-/// An answer as --json prints it: in this list of asks each call has the values of its texts, `input` of `body` and
-/// `suggested` of `suggestions`.
+/// Returns an answer of the daemon for --json. In its array `list` each permission request gets two parsed values:
+/// `input` from `body`, `suggested` from `suggestions`.
 boost::json::object with_values(boost::json::object answer, std::string_view list);
 
 }  // namespace inbox_poller::poller::cli

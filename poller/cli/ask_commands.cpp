@@ -1,4 +1,4 @@
-// `pending` (also with --watch), `approve` and `deny`: the person's side of an ask.
+// Commands for a person's decisions on approval requests: `pending` (also with --watch), `approve`, `deny`.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <functional>
@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// Asks that were denied because their workers had used the ids before.
+/// Warns of requests that were denied because their workers had used the ids before.
 std::string reused_text(const operations::Pending& answer) {
   std::string text;
   for (const auto& one : answer.reused_ids)
@@ -26,7 +26,7 @@ std::string reused_text(const operations::Pending& answer) {
   return text;
 }
 
-/// One ask, and the commands that answer it; with its worker and kind, where others of `asks` have the same id.
+/// Formats a request and the commands that decide it. Worker or kind are named if others of `asks` have the same id.
 std::string card(const Context& context, const operations::OpenAsk& ask, const std::vector<operations::OpenAsk>& asks) {
   const std::string id = ask.request_id.bytes;
   std::string command = " --team " + shell_word(ask.team.bytes);
@@ -38,7 +38,7 @@ std::string card(const Context& context, const operations::OpenAsk& ask, const s
   if (of_member > 1) command += " --kind " + shell_word(ask.kind.bytes);
   const std::string name = (alike > of_member ? ask.member.bytes + '/' : "") + id;
   const long long deadline = ask.deadline_ms;
-  const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
+  const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // role front or observer
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (name.starts_with('-') ? "-- " : "") + shell_word(name);
   const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(ask.asked_ms));
@@ -56,10 +56,10 @@ struct PendingOptions {
 };
 
 const std::string& id_of(const operations::OpenAsk& ask) {
-  return ask.message_key.empty() ? ask.request_id.bytes : ask.message_key.bytes;  // the lead's own prompts have no key
+  return ask.message_key.empty() ? ask.request_id.bytes : ask.message_key.bytes;  // empty for the lead's own prompts
 }
 
-/// Beginnings of keys by which each of `asks` can be answered, all as long as the longest has to be.
+/// Length of the key prefixes, the same for all, by which each of `asks` can be named.
 std::size_t short_id_length(const std::vector<operations::OpenAsk>& asks) {
   std::size_t length = 8;
   std::vector<std::string> ids;
@@ -77,7 +77,7 @@ std::string short_id(const operations::OpenAsk& ask, std::size_t length) {
   return printable(ask.message_key.empty() ? id : id.substr(0, length));
 }
 
-/// One line each.
+/// Formats the requests, a line each.
 std::string ask_list(const Context& context, const std::vector<const operations::OpenAsk*>& asks,
                      std::size_t id_length) {
   std::vector<Row> rows{{"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"}};
@@ -87,7 +87,7 @@ std::string ask_list(const Context& context, const std::vector<const operations:
   return list(rows, context.console.columns());
 }
 
-/// Which asks the options choose; "since" counts from now.
+/// Returns the filter of the options; "since" counts back from now.
 std::function<bool(const operations::OpenAsk&)> chosen_by(const PendingOptions& options) {
   const long long since = options.since ? now_ms() - options.since->count() : 0;
   return [member = options.member, kind = options.kind, since](const operations::OpenAsk& ask) {
@@ -95,7 +95,7 @@ std::function<bool(const operations::OpenAsk&)> chosen_by(const PendingOptions& 
   };
 }
 
-/// Where else, of teams that another host leads; empty: nowhere.
+/// Names the teams whose requests wait on another node, the leader; empty when there are none.
 std::string led_elsewhere(Context& context) {
   std::string text;
   const auto status = context.ask(requests::Status());
@@ -169,7 +169,7 @@ std::string answered(const operations::Outcome& taken) {
   return text;
 }
 
-/// What `--like` means, once a person has seen it and said yes.
+/// Finds the requests that `--like` covers, shows them, and asks for confirmation. Error: "answer.unconfirmed".
 template <class Verdict>
 Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& client, const Verdict& answer,
                                            const AnswerOptions& options) {
@@ -185,7 +185,7 @@ Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& clie
   return answers_to(asks, answer);
 }
 
-/// What became of each, and with --json as the daemon says it.
+/// Prints the outcome of each decision, with --json as received.
 ExitCode tell(Context& context, const json::object& outcome) {
   const auto outcomes = operations::decode<operations::Outcomes>(outcome);
   const auto& answers = outcomes.answers;
@@ -234,7 +234,7 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
   json::object outcome{{"ok", true}, {"answers", json::array()}, {"answered", json::array()}};
   for (const Verdict& one : answers) {
     const Result<json::object> part = context.ask_raw(*client, one);
-    if (!part && !outcome["answers"].as_array().empty()) tell(context, outcome);  // so far
+    if (!part && !outcome["answers"].as_array().empty()) tell(context, outcome);  // the decisions so far
     if (!part) return context.fail(part.error());
     for (const char* list : {"answers", "answered"})
       for (const json::object* row : objects_of(*part, list)) outcome[list].as_array().push_back(*row);
@@ -243,7 +243,6 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
   return answers.empty() ? ExitCode::not_found : told;
 }
 
-/// Which asks, and who answers them.
 constexpr Argument which_asks[] = {
     takes<&AnswerOptions::ids>("ID", "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more"),
     takes<&AnswerOptions::like>("--like ID", "All open asks that the rule which --always would make from this one covers; shown before"),

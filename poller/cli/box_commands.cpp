@@ -1,4 +1,4 @@
-// `box`: mail and tasks of one actor in a folder that agents share. No daemon is needed.
+// `box`: mail and tasks of an actor in a shared folder or Redis. Needs no daemon.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
@@ -48,7 +48,7 @@ struct BoxOptions {
   bool is_text = false;
 };
 
-/// One actor's operations, for one command.
+/// An open mailbox with its dependencies, for one command.
 struct ActorsBox {
   PosixFileSystem files;
   SystemClock clock;
@@ -58,7 +58,7 @@ struct ActorsBox {
 
 using Act = ExitCode (*)(Context&, ActorsBox&, const BoxOptions&);
 
-/// Opens the box and does one thing in it.
+/// Opens the mailbox of the options and calls `act` on it.
 template <Act act>
 ExitCode in_box(Context& context, const BoxOptions& options) {
   const auto root = options.place.path();
@@ -75,7 +75,7 @@ ExitCode in_box(Context& context, const BoxOptions& options) {
   return act(context, box, options);
 }
 
-/// What stands on the command line or the standard input: JSON, or else a text.
+/// Returns the value from the command line or standard input, as JSON if it parses, otherwise as a text.
 Result<json::value> value_of(Context& context, const BoxOptions& options) {
   std::string text = options.value;
   if (text == "-") {
@@ -92,7 +92,7 @@ ExitCode show_task(Context& context, const Result<json::object>& task) {
   return context.json ? context.print_record(operations::BoxTask{*task}) : context.print(box_text(*task));
 }
 
-/// `none`: a record of nothing.
+/// Reports that nothing was found, with --json as the record `none`.
 template <class Record>
 ExitCode show_none(Context& context, const Record& none, const std::string& words) {
   if (context.json) (void)context.print_record(none);
@@ -100,7 +100,7 @@ ExitCode show_none(Context& context, const Record& none, const std::string& word
   return ExitCode::not_found;
 }
 
-// --- mail
+// --- Mail
 
 ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
   auto payload = value_of(context, options);
@@ -122,7 +122,7 @@ boost::asio::awaitable<void> receive(ActorMail& operations, Filter filter, milli
   into.emplace(co_await operations.recv(std::move(filter), within));
 }
 
-/// Out first, taken afterwards: whatever ends us in between, it comes again.
+/// Prints the message before acknowledging it, so that a message is received again after an interruption in between.
 ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options, milliseconds within) {
   Filter filter;
   if (!options.type.empty()) filter.type = options.type;
@@ -183,10 +183,10 @@ ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
   return context.print(text);
 }
 
-// --- tasks
+// --- Tasks
 
 ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
-  if (options.priority && !(std::abs(*options.priority) <= most_priority))  // what is no number is not so either
+  if (options.priority && !(std::abs(*options.priority) <= most_priority))  // also false for NaN
     throw CLI::ValidationError("--priority is a number from -1000000000 to 1000000000");
   const auto payload = value_of(context, options);
   if (!payload) return context.fail(payload.error());
@@ -214,7 +214,7 @@ ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {
   return show_task(context, box.operations->abandon(options.id, options.reason));
 }
 
-/// Looks until nothing is half given back, and for as long as it is told to.
+/// Scans until no task is half requeued (at most `most_sweeps` times), and at least as long as `--wait`.
 ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   const SteadyTime until = box.clock.steady() + options.timeout.value_or(milliseconds(0));
   operations::BoxTasks all;
@@ -240,7 +240,7 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   return troubles.empty() ? printed : ExitCode::failed;
 }
 
-// --- from one place to another
+// --- Copy between a folder and a Redis
 
 Result<std::unique_ptr<BoxStore>> store_at(ActorsBox& box, const std::string& root) {
   TRY(const auto path, BoxPlace{root, {}}.path());
@@ -269,7 +269,7 @@ ExitCode copy(Context& context, const BoxOptions& options) {
                        " were there already\n");
 }
 
-// --- what they take
+// --- Arguments
 
 constexpr Argument box_task_id[] = {takes<&BoxOptions::id>("ID", "The task's id, as `claim` shows it, or how it begins").required()};
 

@@ -1,4 +1,4 @@
-// Where the commands of a shared folder work, and how they show what they find there.
+// The shared folder or Redis that the mail commands work on, and the text of its messages.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,21 +22,21 @@ struct BoxPlace {
   std::string actor;
   std::string known_actors = {};  // separated by commas
 
-  /// The root as an absolute path, or the address of an engine as it is. "box.usage" when none was named.
+  /// Returns the root as an absolute path, or an engine's address unchanged. Error "box.usage": no root, or a bad path.
   [[nodiscard]] Result<std::string> path() const;
   [[nodiscard]] Result<std::string> who() const;
-  /// The names that `send` may write to; empty: every valid name. "name.invalid".
+  /// Names that `send` may write to; an empty list allows every valid name. Error "name.invalid".
   [[nodiscard]] Result<std::vector<std::string>> known() const;
 };
 
-/// For so long a command waits for an engine that is away.
+/// Time that a command waits for an engine that does not answer.
 inline constexpr std::chrono::seconds engine_patience{30};
 
-/// The box of an actor there. `patience`: for how long an engine that is away is waited for.
+/// Opens the mailbox of an actor. `patience`: how long to wait for an engine that does not answer.
 Result<std::unique_ptr<SharedBox>> open_box(const std::string& root, const std::string& actor, FileSystem&, const Clock&,
                                             boost::asio::any_io_executor, std::chrono::milliseconds patience);
 
-/// The tasks there, for whoever is no actor.
+/// The tasks of a shared folder or Redis, for a caller that is not an actor.
 struct TaskBoard {
   PosixFileSystem files;
   SystemClock clock;
@@ -46,7 +46,7 @@ struct TaskBoard {
 };
 Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 
-/// The address of an engine that names a team. "box.usage", "exchange.address".
+/// Parses the address of an engine, which must name a team. Errors: "box.usage", "exchange.address".
 Result<config::EngineAddress> team_address(const std::string& root);
 
 inline constexpr Argument box_root[] = {
@@ -54,7 +54,7 @@ inline constexpr Argument box_root[] = {
 inline constexpr Argument box_known_actors[] = {takes<&BoxPlace::known_actors>(
     "--known-actors NAMES", "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")};
 
-/// A message or a task for people: its fields, then its payload; nothing in it moves the cursor.
+/// Formats a message or a task for people: its fields, then its payload and result. All of it is made printable.
 std::string box_text(const boost::json::object& envelope);
 
 }  // namespace inbox_poller::poller::cli

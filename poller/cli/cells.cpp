@@ -9,8 +9,8 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr int narrowest = 8;  // a column that was made narrower
-constexpr int gap = 2;        // between columns
+constexpr int narrowest = 8;  // cells of a narrowed column
+constexpr int gap = 2;        // cells between columns
 constexpr std::string_view plain = "\x1b[0m";
 
 struct Piece {
@@ -18,19 +18,19 @@ struct Piece {
   std::size_t bytes = 0;
 };
 
-/// The character, or the colour, that begins here.
+/// Returns the character or the color sequence that begins here.
 Piece piece_at(std::string_view text, std::size_t at) {
   if (text.substr(at).starts_with("\x1b["))
     if (const auto end = text.find('m', at); end != std::string_view::npos) return {0, end + 1 - at};
   const auto point = schema::code_point_at(text, at);
   const auto value = point.value;
-  // Arrows and signs of mathematics are as narrow as letters; what is a picture may be wide.
+  // Arrows and mathematical signs are as narrow as letters; pictographs may be wide.
   const bool usual = value < 0x1100 || (value >= 0x2010 && value <= 0x2027) || (value >= 0x2190 && value <= 0x22ff) ||
                      (value >= 0x2500 && value <= 0x259f);
   return {usual ? 1 : 2, point.length};
 }
 
-/// The lines of a cell. A colour that goes on over several ends with each and begins again in the next.
+/// Wraps a cell. A color that spans several lines is ended in each and restored in the next.
 std::vector<std::string> lines_of(const std::string& cell, int columns) {
   auto lines = by_words(cell, columns);
   std::string colour;
@@ -61,7 +61,7 @@ std::vector<int> widths_of(const std::vector<Row>& rows, int columns) {
   return widths;
 }
 
-/// The beginning that fits, and something of it in any case.
+/// Returns the beginning that fits, but at least one character.
 std::string_view part_of(std::string_view text, int columns) {
   const auto part = fitting(text, columns);
   return part.empty() ? text.substr(0, piece_at(text, 0).bytes) : part;

@@ -1,4 +1,4 @@
-// Texts in the cells of a terminal: how many they take, what fits, and how what does not fit goes on. Pure.
+// Layout of texts in terminal cells: width, truncation, wrapping, tables. Pure functions.
 #pragma once
 
 #include <string>
@@ -7,35 +7,35 @@
 
 namespace inbox_poller::poller::cli {
 
-/// How many cells the text takes at most: one for letters of Europe and usual punctuation, two for everything that may
-/// be wide. Our own colours (ESC [ … m) take none.
+/// Counts the cells of a text, at most: one for European letters and common punctuation, two for all characters that
+/// may be wide. The program's own colors (ESC [ … m) count zero.
 int cells(std::string_view text);
 
-/// The beginning of the text that fits. A character that takes none stays with what stands before it.
+/// Returns the beginning of the text that fits. A character of zero cells stays with the character before it.
 std::string_view fitting(std::string_view text, int columns);
-/// The end of the text that fits.
+/// Returns the end of the text that fits.
 std::string_view fitting_end(std::string_view text, int columns);
 
-/// All of it, or what fits with "…" behind it.
+/// Returns the whole text, or the part that fits followed by "…".
 std::string cut(std::string_view text, int columns);
 
-/// How a line of ours goes on below itself: none begins so otherwise, and what agents wrote cannot pass for one.
+/// Margin of a continued line. No other line of the program begins with it, so an agent's text cannot imitate one.
 inline constexpr std::string_view goes_on = "    : ";
 
-/// Lines no wider than this. What goes on in a further line begins with `margin`.
+/// Wraps a text to lines of at most `columns` cells. Each continued line begins with `margin`.
 std::vector<std::string> wrapped(std::string_view text, int columns, std::string_view margin);
 
-/// Words onto as few lines as they need; a word that is longer is taken apart.
+/// Wraps a text between words. A word that is too long is split.
 std::vector<std::string> by_words(std::string_view text, int columns);
 
 using Row = std::vector<std::string>;
 
-/// Columns as wide as their widest cell, two spaces between them; each line begins with `margin`. Where that is wider
-/// than `columns` (0: no matter how wide), the widest columns become narrower, and their cells have several lines.
+/// Formats columns as wide as their widest cell, two spaces between them; each line begins with `margin`. If the result
+/// exceeds `columns` (0: no limit), the widest columns are narrowed and their cells wrapped.
 std::string table(const std::vector<Row>& rows, std::string_view margin, int columns = 0);
 
-/// The same with one line a row, whatever does not fit cut: first the end of the last column, which keeps 24 cells if
-/// it can, then the others but the first.
+/// Formats one line a row; cells that do not fit are cut. The last column is cut first, down to 24 cells. Then the
+/// columns between the first and the last are cut.
 std::string list(const std::vector<Row>& rows, int columns = 0);
 
 }  // namespace inbox_poller::poller::cli

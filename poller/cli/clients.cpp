@@ -30,7 +30,7 @@ constexpr std::size_t most_output = 4096;
 asio::awaitable<void> ask(Client& client) {
   ChildCommand command;
   command.argv = {client.path, "--version"};
-  command.environment = {{"DISABLE_AUTOUPDATER", "1"}};  // asked what it is, it should not become another
+  command.environment = {{"DISABLE_AUTOUPDATER", "1"}};  // a question for the version must not start an update
   command.timeout = answer_within;
   command.most_output = most_output;
   const auto result = co_await run_child(std::move(command));
@@ -52,7 +52,7 @@ void ask_all(std::vector<Client>& clients) {
   context.run();
 }
 
-/// What runs is there, whatever PATH leads to.
+/// Adds versions of running sessions, wherever PATH leads.
 void add_running(std::vector<Client>& clients) {
   const auto settings = settings_path("user");
   if (!settings) return;

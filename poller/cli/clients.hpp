@@ -1,4 +1,4 @@
-// The agent clients on this machine, and their versions: a settings file has to be one that each of them reads.
+// Agent clients on this machine and their versions. A settings file must be readable by the oldest of them.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,21 @@
 namespace inbox_poller::poller::cli {
 
 struct Client {
-  std::string path;  // of its program; "process 42" of one that runs
+  std::string path;  // of the program; "process 42" for a running session
   std::optional<schema::ClientVersion> version;
-  std::string problem;  // why the version is not known
+  std::string problem;  // why the version is unknown
 };
-/// "client 2.1.50 (/usr/bin/claude)".
+/// Returns a text such as "client 2.1.50 (/usr/bin/claude)".
 std::string to_string(const Client&);
 
-/// Runs PROGRAM --version, for at most ten seconds.
+/// Runs `PROGRAM --version`, at most ten seconds. Blocks the calling thread.
 Client ask_client(const std::string& program);
 
-/// Every program called `claude` in PATH, each once however many links lead to it, at most eight, asked beside each
-/// other; then each other version of which a session runs, by the files that clients keep of them.
+/// Finds each program named `claude` in PATH, at most eight, links to the same file once, and runs them concurrently.
+/// Adds one entry for each further version of a running session, from the clients' session files.
 std::vector<Client> find_clients();
 
-/// What settings that all of them read may hold: the oldest counts, and an unknown one or none as the oldest we know.
+/// Returns the oldest version; an unknown version, or an empty list, counts as the oldest supported client.
 schema::ClientVersion oldest_of(const std::vector<Client>&);
 
 }  // namespace inbox_poller::poller::cli

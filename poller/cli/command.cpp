@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// What became of the ledger, when that is why no daemon is there; empty otherwise.
+/// Returns what happened to the ledger if that explains the missing daemon; empty otherwise.
 std::string fate_of_ledger() {
   const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
   if (!loaded.problems.empty()) return "";

@@ -1,5 +1,4 @@
-// What the commands share: the global options, one conversation with the daemon, and how an ending becomes an exit
-// code.
+// The shared base of all commands: global options, requests to the daemon, exit codes, and the command table.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -27,10 +26,10 @@
 
 namespace inbox_poller::poller::cli {
 
-/// How long a command waits for a team, or a worker of it, that is not there yet. Usually not at all.
+/// The option --wait: how long a command waits for a team or a worker that does not exist yet.
 struct TeamWait {
   bool waits = false;
-  std::optional<config::Duration> limit = {};  // none: for ever
+  std::optional<config::Duration> limit = {};  // empty: no limit
 
   static constexpr bool may_be_left_out = true;
   void read(const std::string& option, const std::string& text);
@@ -45,17 +44,18 @@ class Context {
   std::string socket;                      // --socket; empty: as configured
   std::string team;                        // --team
   bool json = false;                       // --json
-  std::vector<std::string> behind_dashes;  // what stands behind the first "--", as it came: CLI11 takes "[a,b]" apart
+  std::vector<std::string> behind_dashes;  // arguments after the first "--", unparsed: CLI11 splits "[a,b]"
   const CLI::App* line = nullptr;          // the parser
   ExitCode exit_code = ExitCode::done;
 
-  /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.
+  /// Returns the control socket: --socket as an absolute path, or the configured one. Errors: "control.bad_path",
+  /// "config.invalid".
   [[nodiscard]] Result<std::string> socket_path() const;
   [[nodiscard]] Result<ControlClient> connect() const;
-  /// With what to do, where nobody answers on the socket.
+  /// Adds advice to an error when no daemon answers on the socket.
   static Error advised(Error);
-  /// One request, of --team where that is given, over a connection of its own or a given one. A refusal comes as an
-  /// error with the daemon's code.
+  /// Sends one request, for --team if that is given, on a new connection or on `client`. An error of the daemon is
+  /// returned with the daemon's code.
   template <class Request>
   [[nodiscard]] Result<typename Request::Answer> ask(const Request& request) const {
     TRY(auto client, connect());
@@ -67,7 +67,7 @@ class Context {
     TRY(const auto answer, exchange(client, requests::on_wire(request), patience));
     return operations::decode<typename Request::Answer>(answer);
   }
-  /// The same; the answer as it came, for --json.
+  /// Does the same as ask(), but returns the answer as received, for --json.
   template <class Request>
   [[nodiscard]] Result<boost::json::object> ask_raw(const Request& request) const {
     TRY(auto client, connect());
@@ -79,17 +79,17 @@ class Context {
     return exchange(client, requests::on_wire(request), patience);
   }
 
-  /// Asks, and prints the answer in words, or with --json as it came. An order may wait until its team is there.
+  /// Sends a request and prints the answer as text, or as received with --json. `wait`: how long to wait for the team.
   template <class Request, class Words>
   ExitCode show(const Request& request, const Words& words, const TeamWait& wait = {}) const {
     return show(requests::on_wire(request), wait, [&](const boost::json::object& answer) {
       return words(operations::decode<typename Request::Answer>(answer));
     });
   }
-  /// Tells what went wrong (with --json as an object on the output) and which code that is.
+  /// Prints the error, with --json as an object on standard output, and returns its exit code.
   ExitCode fail(const Error&) const;
   ExitCode print(std::string_view text) const;
-  /// With our version as `version`: docs/schemas describes what that one prints.
+  /// Prints the object with this program's version as `version`; docs/schemas describes the output of that version.
   ExitCode print_json(const boost::json::object&) const;
   template <class Record>
   ExitCode print_record(const Record& record) const {
@@ -105,12 +105,13 @@ class Context {
                 const std::function<std::string(const boost::json::object&)>& words) const;
 };
 
-/// A team, or a worker, that is waited for: whether a request that did not find it is made again.
+/// A team or a worker that a command waits for. Decides whether a request that did not find it is sent again.
 class TeamAwaited {
  public:
   TeamAwaited(const Context& context, TeamWait wait) : context_(context), wait_(wait) {}
-  /// True after a short rest when `answer` is that the team is not there yet and the time is not over; says once on
-  /// stderr what is waited for. Otherwise adds to the error's words how to wait, or that the time is over.
+  /// Sleeps shortly and returns true when `answer` says that the team or worker is absent and time is left. The first
+  /// such call reports on stderr. Otherwise returns false; an error about an absence then says how to wait, or that the
+  /// time is over.
   bool again(Result<boost::json::object>& answer);
 
  private:
@@ -120,44 +121,44 @@ class TeamAwaited {
   bool told_ = false;
 };
 
-/// A refusal of the daemon as the error that it names; everything else as it is.
+/// Converts an answer that is not "ok" into the error that it names; returns all others unchanged.
 Result<boost::json::object> granted(Result<boost::json::object> answer);
 
-/// What became of the one ask that was answered; a refusal comes as an error.
+/// Returns the outcome of the only decision in an answer; a failed decision becomes its error.
 Result<operations::Outcome> the_one(const operations::Outcomes&);
 
-// --- reading answers; a daemon of another version may leave a field out
+// --- Fields of answers. A daemon of another version may omit a field.
 
-/// A string member made printable; empty when absent.
+/// Returns a string member, made printable; empty when absent.
 std::string text_of(const boost::json::object&, std::string_view name);
-/// A string member as it is.
+/// Returns a string member unchanged; empty when absent.
 std::string raw_text_of(const boost::json::object&, std::string_view name);
-/// "-" where a table would have nothing.
+/// Returns "-" for an empty table cell.
 inline std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
-/// An integer member; 0 when absent.
+/// Returns an integer member; 0 when absent or too large.
 long long number_of(const boost::json::object&, std::string_view name);
 bool flag_of(const boost::json::object&, std::string_view name);
-/// An object member; empty when absent.
+/// Returns an object member; an empty object when absent.
 const boost::json::object& object_of(const boost::json::object&, std::string_view name);
-/// The objects in an array member; anything else in it is passed over.
+/// Returns the objects in an array member; elements of other types are skipped.
 std::vector<const boost::json::object*> objects_of(const boost::json::object&, std::string_view name);
 
-/// Milliseconds since the Unix epoch.
+/// Returns the wall clock in milliseconds since the Unix epoch.
 long long now_ms();
-/// Waits so long, or until a signal comes.
+/// Sleeps for this time, or until a signal arrives.
 void rest(std::chrono::milliseconds time);
-/// "3m ago"; "never" for 0.
+/// Returns a text such as "3m ago"; "never" for 0.
 std::string ago(long long epoch_ms);
 
 // --- the table of commands
 
-/// What a command is for; `--help` shows them in this order.
+/// The purpose of a command; `--help` lists the groups in this order.
 enum class Group { answer, look, act, deliver, set_up };
 
-/// What a command does with its options.
+/// The function of a command and the type of its options.
 struct Work {
-  std::shared_ptr<void> (*make)() = nullptr;           // the options; commands below one with the same kind share them
-  ExitCode (*run)(Context&, void* options) = nullptr;  // null: one below it is to be named
+  std::shared_ptr<void> (*make)() = nullptr;           // the options; a subcommand with the same type shares them
+  ExitCode (*run)(Context&, void* options) = nullptr;  // null: a subcommand is required
 };
 
 template <class Options>
@@ -173,54 +174,52 @@ template <auto Run>
 constexpr Work work_of(ExitCode (*)(Context&)) {
   return {nullptr, [](Context& context, void*) { return Run(context); }};
 }
-/// Of `ExitCode Run(Context&, Options&)`, or without options.
+/// The work of `ExitCode Run(Context&, Options&)`, or of a function without options.
 template <auto Run>
 constexpr Work runs = work_of<Run>(Run);
-/// Of a command that only has options for those below it.
+/// The work of a command that only holds options for its subcommands.
 template <class Options>
 constexpr Work holds{make_options<Options>, nullptr};
 
-/// A command, or one below another ("hook wait"): all that is known of it. Parser, help, completions, manual pages and
-/// schemas come from here.
+/// A command or a subcommand ("hook wait"): the only source for parser, help, completions, manual pages and schemas.
 struct Command {
   std::string_view name;
   Group group;
   std::string_view summary;  // one line
-  std::string_view help;     // what it teaches
+  std::string_view help;     // paragraph for --help
   std::string_view examples;
-  std::span<const Argument> shared = {};  // with other commands; --help shows them first
+  std::span<const Argument> shared = {};  // with other commands; --help lists them first
   std::span<const Argument> arguments = {};
   Work work = {};
-  std::span<const operations::ShapeOf> prints = {};  // with --json, one of these; empty: nothing
-  std::string_view note = {};                        // what several commands say, between help and examples
-  std::string_view exit_codes = {};                  // its own; empty: those of all
+  std::span<const operations::ShapeOf> prints = {};  // record types printed with --json; empty: none
+  std::string_view note = {};                        // shared text of several commands, between help and examples
+  std::string_view exit_codes = {};                  // of this command; empty: the common ones
 };
 std::span<const Command> commands();
 
-/// The parser with everything that the commands declare.
+/// Builds the parser from the command table.
 std::unique_ptr<CLI::App> command_line(Context&);
 
-/// The command of this name below this one, or null.
+/// Returns the subcommand with this name, or null.
 const CLI::App* command_below(const CLI::App& above, const std::string& name);
 
-/// Prints what may stand in the place of the last of these words, one a line, with what it is behind a tab.
+/// Prints the candidates for the last of these words, one a line, each followed by a tab and its description.
 ExitCode complete(Context&, const CLI::App& line, const std::vector<std::string>& words);
 
-/// `--wait[=DURATION]` of an order, as a row.
+/// The row of `--wait[=DURATION]` for commands that send an order.
 template <auto Member>
 constexpr Argument takes_team_wait() {
   return takes<Member>("--wait [=DURATION]", "Wait until the team and the worker are there, at most so long");
 }
-/// Reads a duration such as 20s; throws what CLI11 tells as a wrong command line.
+/// Parses a duration such as 20s; throws CLI::ValidationError on a wrong one.
 config::Duration read_duration(const std::string& option, const std::string& text);
 
-/// Who commands, for the record; not a proof of anything.
+/// Returns the user's name for the record. The name proves nothing: it comes from USER first.
 std::string user_name();
 
-/// What `doctor` does.
+/// Runs `doctor`.
 ExitCode examine_all(Context&, const config::Sources&);
 
-/// Where the configuration is.
 inline constexpr Argument source_arguments[] = {
     takes<&config::Sources::files>("--config FILE", "Team files, one for each team"),
     takes<&config::Sources::dir>("--config-dir DIR",
@@ -228,11 +227,11 @@ inline constexpr Argument source_arguments[] = {
     takes<&config::Sources::daemon_file>("--daemon-config FILE", "The daemon's own settings"),
 };
 
-/// The files that a running daemon reads, as it says; empty where it reads those of this environment.
+/// Returns the files that a running daemon reads; empty where they are those of this environment.
 config::Sources sources_in(const operations::Configuration& told);
 
-/// The files that a command is about: those that its line names; else those of the daemon that answers, which may have
-/// been started with others; else those of this environment.
+/// Returns the files that a command is about: those named on its command line, else those of the answering daemon, else
+/// those of this environment. A daemon may have been started with other files.
 config::Sources meant_sources(const Context&, const config::Sources& named);
 
 }  // namespace inbox_poller::poller::cli

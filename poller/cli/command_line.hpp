@@ -1,4 +1,4 @@
-// The whole program as one function, without what its commands need to be compiled.
+// The whole program as one function. This header does not pull in the commands' dependencies.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@ namespace inbox_poller::poller::cli {
 
 using RunDaemon = std::function<int(const RunOptions&)>;
 
-/// Parses, runs one command, returns the exit code. `arguments` without the program's name.
+/// Parses the command line, runs one command, and returns the exit code. `arguments`: without the program's name.
 int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);
 
-/// What `--version` tells: version, commit, and the libraries that it was built with.
+/// Returns the text of `--version`: version, commit, and library versions.
 std::string version_text();
 
 }  // namespace inbox_poller::poller::cli

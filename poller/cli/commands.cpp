@@ -1,4 +1,4 @@
-// The table of commands, and the way from the words of a command line to one of them.
+// The command table, and the parser that finds a command by its words.
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <csignal>
@@ -57,10 +57,10 @@ struct HelpOptions {
   std::vector<std::string> words;
 };
 
-/// Reached with nothing behind it only: run_command_line() makes `COMMAND --help` of the words.
+/// Prints the general help. Runs only without words; run_command_line() turns others into `COMMAND --help`.
 ExitCode help(Context& context, const HelpOptions&) { return context.print(context.line->help()); }
 
-/// What stands below a command's options.
+/// Returns the text below a command's options in --help.
 std::string footer_of(const Command& command) {
   const std::string examples(command.examples);
   const auto lines = std::count(examples.begin(), examples.end(), '\n') + 1;
@@ -70,14 +70,14 @@ std::string footer_of(const Command& command) {
   return text + '\n' + every_commands_options + (command.exit_codes.empty() ? exit_codes : std::string(command.exit_codes));
 }
 
-/// A command in the parser.
+/// A command in the parser, with its options.
 struct Made {
   const Command* row;
   CLI::App* parser;
   std::shared_ptr<void> options;
 };
 
-/// The command that a line came to, and its words with a blank behind each.
+/// The command that a command line reached, and its words, each followed by a space.
 struct Reached {
   const CLI::App* command;
   std::string words;
@@ -92,7 +92,7 @@ Reached reached_by(const CLI::App& line) {
   return at;
 }
 
-/// What to say of a word where a command should stand; empty when that is not what is wrong.
+/// Explains a word that is not a command, or a missing one; empty when the mistake is another one.
 std::string unknown_command(const CLI::App& line) {
   const auto [here, above] = reached_by(line);
   std::vector<std::string> names;
@@ -110,7 +110,7 @@ std::string unknown_command(const CLI::App& line) {
          (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
 }
 
-/// What else is wrong with a line: a mistyped option with its nearest neighbour, a word too many, or as CLI11 says it.
+/// Explains all other mistakes: an unknown option with the nearest known one, a surplus word, or CLI11's own text.
 std::string wrong_line(const CLI::App& line, const CLI::ParseError& problem) {
   const auto [here, words] = reached_by(line);
   std::string text = problem.what();
@@ -132,7 +132,7 @@ std::string wrong_line(const CLI::App& line, const CLI::ParseError& problem) {
 std::span<const Command> commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table;
-    // Within a group in this order; one below another behind it.
+    // Keeps this order within a group; a subcommand follows its command.
     for (Rows* rows : {top_commands, ask_commands, message_commands, order_commands, rules_commands, status_commands, wait_commands,
                        trace_commands, decision_commands, history_commands, shutdown_commands, metrics_commands, web_commands,
                        hosts_commands, hosts_acl_commands, doctor_commands, init_commands, daemon_commands, inbox_commands,
@@ -173,7 +173,7 @@ std::unique_ptr<CLI::App> command_line(Context& context) {
   line->footer(std::string(example) + exit_codes);
   line->get_formatter()->column_width(28);
   line->require_subcommand(1);
-  line->fallthrough();  // global options may stand behind the command too
+  line->fallthrough();  // global options may follow the command too
   line->set_version_flag("-V,--version", version_text());
   line->add_option("--socket", context.socket, "The daemon's control socket (default: as configured)")
       ->type_name("PATH");
@@ -208,13 +208,13 @@ std::unique_ptr<CLI::App> command_line(Context& context) {
 }
 
 int run_command_line(std::vector<std::string> arguments, Console& console, RunDaemon run_daemon) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed output is an error we report, and `recv` must not acknowledge after it
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a closed output then fails, so that `recv` does not acknowledge
   Context context(console, std::move(run_daemon));
   const auto line = command_line(context);
   if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
     context.behind_dashes.assign(dashes + 1, arguments.end());
-  // A hook that leaves with 2 stops its client from what it was about to do. A client that does not know a hook's
-  // `args` starts us without any.
+  // A hook that exits with 2 blocks its client's action. A client that does not know a hook's `args` starts the program
+  // without any.
   const bool may_be_hook =
       arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
   if (!arguments.empty() && arguments.front() == "__complete")
@@ -223,9 +223,9 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
     arguments.erase(arguments.begin());
     const CLI::App* here = line.get();
     for (const std::string& word : arguments) here = here == nullptr ? nullptr : command_below(*here, word);
-    if (here != nullptr) arguments.emplace_back("--help");  // otherwise it is said which word is none
+    if (here != nullptr) arguments.emplace_back("--help");  // otherwise the parser reports the unknown word
   }
-  std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 parses a vector from its end
   try {
     line->parse(std::move(arguments));
   } catch (const CLI::ParseError& problem) {

@@ -1,6 +1,5 @@
-// `completion`: what a shell offers behind TAB, out of the table of commands and the options that those declare. The
-// shells' scripts only call `inbox-poller __complete WORDS…`; what is open right now (asks, workers, teams) comes from
-// the daemon.
+// `completion`: shell completion from the command table. The shells' scripts only call `inbox-poller __complete
+// WORDS…`. Open requests, workers and teams come from the daemon.
 #include <boost/json.hpp>
 #include <map>
 #include <memory>
@@ -16,7 +15,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::chrono::milliseconds most_for_values{300};  // a person has pressed a key
+constexpr std::chrono::milliseconds most_for_values{300};  // a person waits for the key's effect
 
 constexpr std::string_view bash_script = R"(_inbox_poller() {
   local IFS=$'\n'
@@ -42,7 +41,7 @@ struct Offer {
 };
 using Offers = std::vector<Offer>;
 
-/// What the daemon answers; nothing where it does not.
+/// Returns the daemon's answer; an empty one when it does not answer in time.
 template <class Request>
 typename Request::Answer told(const Context& context) {
   const auto socket = context.socket_path();
@@ -79,7 +78,7 @@ Offers workers(const Context& context) {
   return offers;
 }
 
-/// The newest, by the beginning of the key that `history` shows.
+/// Offers the newest messages, by the key prefix that `history` shows.
 Offers messages(const Context& context) {
   constexpr std::size_t shown_key = 12;
   Offers offers;
@@ -98,7 +97,7 @@ Offers commands_of(const CLI::App& app) {
   return offers;
 }
 
-/// What an argument of this command may be now; by what the argument is called.
+/// Offers the present values of an argument, by the argument's name.
 Offers arguments_of(const Context& context, const CLI::App& command, const std::string& argument) {
   const std::string& name = command.get_name();
   if (argument == "ID" && (name == "approve" || name == "deny")) return asks(context);
@@ -115,7 +114,7 @@ Offers arguments_of(const Context& context, const CLI::App& command, const std::
   return commands_of(*command.get_parent());
 }
 
-/// Longest name first: "--team" and not "-t".
+/// Returns the long name of an option if it has one.
 std::string long_name(const CLI::Option& option) {
   const auto& names = option.get_lnames();
   if (!names.empty()) return "--" + names.front();
@@ -139,7 +138,7 @@ Offers options_of(const CLI::App& app) {
   return offers;
 }
 
-/// What may stand in the place of the last of these words.
+/// Offers the candidates for the last of these words.
 Offers offers_for(const Context& context, const CLI::App& line, std::vector<std::string> words) {
   const std::string last = words.empty() ? "" : words.back();
   if (!words.empty()) words.pop_back();
@@ -186,7 +185,7 @@ ExitCode complete(Context& context, const CLI::App& line, const std::vector<std:
   const std::string last = words.empty() ? "" : words.back();
   std::string text;
   for (const Offer& offer : offers_for(context, line, words)) {
-    // A word that would need quoting, or has odd characters, is not typed for anybody.
+    // Words that would need quoting are not offered.
     if (offer.word.empty() || !offer.word.starts_with(last) || shell_word(offer.word) != offer.word) continue;
     text += offer.word + '\t' + printable(offer.what) + '\n';
   }

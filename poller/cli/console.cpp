@@ -31,7 +31,7 @@ Status write_all(int fd, std::string_view text) {
     const ssize_t count = ::write(fd, text.data(), text.size());
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
+    } else if (errno == EAGAIN) {  // another process made the terminal non-blocking
       pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -47,7 +47,7 @@ Console::Console(int in, int out, int err)
 Status Console::write(std::string_view text) { return write_all(out_, text); }
 
 Status Console::sync() {
-  if (::fsync(out_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return Done{};  // a pipe, a terminal
+  if (::fsync(out_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return Done{};  // pipe, terminal
   return system_error("bringing the result to the disk");
 }
 

@@ -1,5 +1,5 @@
-// Where a command reads from and writes to. Writing answers whether everything was taken: `recv` acknowledges nothing
-// that was not written out.
+// Input and outputs of a command. Each write reports whether all bytes were written, because `recv` acknowledges only
+// messages that were written.
 #pragma once
 
 #include <chrono>
@@ -15,50 +15,50 @@ namespace inbox_poller::poller::cli {
 
 class Console {
  public:
-  /// The descriptors stay the caller's. Colours are used when `out` is a terminal and NO_COLOR is not set.
+  /// Uses descriptors that the caller owns. Colors are on for a terminal that supports them, unless NO_COLOR is set.
   Console(int in, int out, int err);
 
-  /// Writes everything, or says why not.
+  /// Writes all of the text to `out`; error "io.write".
   [[nodiscard]] Status write(std::string_view text);
-  /// Brings what was written to the disk, where `out` is a file.
+  /// Flushes a file to the disk; does nothing for a pipe or a terminal. Error "io.write".
   [[nodiscard]] Status sync();
-  /// One line to the error output, as "inbox-poller: text". There is nobody to tell when that fails.
+  /// Writes "inbox-poller: text" as a line to the error output. A failure is ignored.
   void complain(std::string_view text);
-  /// Lines to the error output as they are.
+  /// Writes text unchanged to the error output. A failure is ignored.
   void explain(std::string_view text);
-  /// All of the input; an error when it is longer than `most`.
+  /// Reads the whole input. Errors: "request.too_long" (more than `most` bytes), "io.write".
   [[nodiscard]] Result<std::string> read_all(std::size_t most);
 
-  /// A line of the input without its end, as a terminal gives one at a time; an error at the end of the input.
+  /// Reads one line, without its end, from a terminal that delivers line by line. Error "input.ended".
   [[nodiscard]] Result<std::string> read_line();
 
   struct Beginning {
     std::string text;
     bool is_cut = false;
   };
-  /// The input's first bytes, at most so many. What is behind them is read too, for whoever writes it, and thrown away.
-  /// An error when the input does not end in time.
+  /// Reads the input to its end and keeps the first `most` bytes. The rest is read so that its writer is not blocked.
+  /// Errors: "input.open" when the input has not ended `within` this time, "io.write".
   [[nodiscard]] Result<Beginning> read_beginning(std::size_t most, std::chrono::milliseconds within);
-  /// As explain(), for a reader that has to have it.
+  /// Does the same as explain(), but reports a failure.
   [[nodiscard]] Status write_error(std::string_view text);
 
-  /// Asks on the error output; true only when a person at a terminal says yes.
+  /// Asks a yes-or-no question on the error output. True only if the input is a terminal and the answer begins with y.
   [[nodiscard]] bool confirm(std::string_view question);
 
   [[nodiscard]] bool out_is_terminal() const { return terminal_; }
-  /// How wide the terminal is; 0 for what is none, or does not say.
+  /// Width of the terminal in cells; 0 when the output is not a terminal, or its width is unknown.
   [[nodiscard]] int columns() const;
-  /// As wide as the output is, whatever that takes.
+  /// Formats a table as wide as the terminal, or as wide as needed without one.
   [[nodiscard]] std::string table(const std::vector<Row>& rows, std::string_view margin) const {
     return cli::table(rows, margin, columns());
   }
-  /// Lines as wide as the output is. Commands stay whole, to be copied.
+  /// Wraps lines to the terminal's width. Lines with commands stay whole, so that they can be copied.
   [[nodiscard]] std::string fit(std::string text) const;
-  /// For a command that waits for them itself.
+  /// Descriptors for a command that waits for them itself.
   [[nodiscard]] int in() const { return in_; }
   [[nodiscard]] int out() const { return out_; }
   [[nodiscard]] std::string bold(std::string_view text) const { return painted("1", text); }
-  /// For what wants attention.
+  /// Highlights text that needs attention.
   [[nodiscard]] std::string loud(std::string_view text) const { return painted("1;33", text); }
 
  private:
@@ -71,16 +71,16 @@ class Console {
   bool colour_;
 };
 
-/// Writes everything, or says why not; also to a terminal that somebody made non-blocking.
+/// Writes all of the text, also to a terminal that another process made non-blocking; error "io.write".
 [[nodiscard]] Status write_all(int descriptor, std::string_view text);
 
-/// "12s", "3m", "2h 5m", "3d 4h"; never negative.
+/// Formats a duration: "12s", "3m", "2h 5m", "3d 4h"; a negative one as "0s".
 std::string span_text(long long ms);
 
-/// Local time, "2026-02-07 15:20:46".
+/// Formats local time as "2026-02-07 15:20:46".
 std::string time_text(long long epoch_ms);
 
-/// The same for a narrow column: "15:20:46" of today, "02-07 15:20" of this year, else "2026-02-07".
+/// Formats local time for a narrow column: "15:20:46" today, "02-07 15:20" this year, otherwise "2026-02-07".
 std::string brief_time_text(long long epoch_ms, long long now_ms);
 
 }  // namespace inbox_poller::poller::cli

@@ -1,4 +1,4 @@
-// `run`, `check-config`, `reload` and `resume`: the daemon itself.
+// Commands for the daemon itself: `run`, `check-config`, `reload`, `resume`.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <map>
@@ -25,7 +25,7 @@ namespace {
 std::vector<operations::Setting> told_of(const std::vector<config::Setting>& settings) {
   std::vector<operations::Setting> list;
   for (const config::Setting& setting : settings) {
-    const auto value = schema::parse_value(setting.value);  // TOML spells nearly all of ours as JSON does
+    const auto value = schema::parse_value(setting.value);  // TOML writes nearly all of these values as JSON does
     list.push_back({setting.key, value ? *value : json::value(setting.value), setting.origin});
   }
   return list;
@@ -43,7 +43,7 @@ struct NamedWorker {
   WorkerAnswers worker;
 };
 
-/// The workers of the teams that are there now, whatever the folder.
+/// Lists the workers of the present teams, whichever their folders.
 std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerProcesses& processes) {
   PosixFileSystem files;
   const SystemClock clock;
@@ -59,7 +59,7 @@ std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerPro
   return workers;
 }
 
-/// Whose asks would be answered, by team; nothing for no team.
+/// Says for each worker whether answers from this machine count.
 std::string workers_text(const std::vector<NamedWorker>& workers) {
   std::string text;
   for (const auto& [team, worker] : workers) {
@@ -81,7 +81,7 @@ operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses&
   return all;
 }
 
-constexpr std::chrono::milliseconds brief_patience{5000};  // a daemon that does not answer is no reason to wait
+constexpr std::chrono::milliseconds brief_patience{5000};  // an unresponsive daemon must not delay the command
 
 std::string places_of(const config::Sources& sources) {
   std::string text;
@@ -89,7 +89,7 @@ std::string places_of(const config::Sources& sources) {
   return text + (text.empty() || sources.dir.empty() ? "" : ", ") + sources.dir;
 }
 
-/// What is watched where nothing is configured, and what to do for more.
+/// Prints what is watched without a configuration, and what to do for more.
 void tell_unconfigured(const Context& context) {
   const auto environment = config::Environment::from_process();
   PosixFileSystem files;
@@ -98,7 +98,7 @@ void tell_unconfigured(const Context& context) {
   static_cast<void>(context.print(context.console.fit(unconfigured_text(any, teams, config::team_folder(environment)))));
 }
 
-/// Teams that are not there, each with what its name may be a slip of.
+/// Lists configured teams that do not exist, each with a similar existing name.
 std::string unmatched(const config::Loaded& loaded) {
   PosixFileSystem files;
   std::string text;
@@ -118,7 +118,7 @@ std::string unmatched(const config::Loaded& loaded) {
   return text;
 }
 
-/// What is wrong with an engine that a team file names, as far as it can be seen from here.
+/// Lists problems of the engines that team files name, as far as visible from this machine.
 std::string unfit_engines(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {

@@ -22,10 +22,10 @@ namespace {
 constexpr milliseconds to_connect{2000};
 constexpr milliseconds to_answer{15'000};
 constexpr milliseconds one_change_wait{10'000};
-constexpr milliseconds between_changes{100};  // what comes together is one look
+constexpr milliseconds between_changes{100};  // changes within this time are fetched together
 constexpr milliseconds without_daemon{1000};
 
-/// Which areas of `changes` a part is of; none: of all, and of the time.
+/// The area of `changes` that affects a part; parts that are not listed depend on all areas and on time.
 constexpr std::pair<Part, std::string_view> area_of[] = {{Part::asks, "asks"}, {Part::chat, "chat"}, {Part::decisions, "asks"}};
 
 void rethrow(std::exception_ptr failure) {
@@ -81,7 +81,7 @@ asio::awaitable<void> DaemonModel::hear() {
     for (std::size_t i = 0; i < all_parts; ++i)
       if (keeping_[i].wanted && (!told || is_touched(static_cast<Part>(i), *told))) keeping_[i].stale = true;
     request = {.since = told ? told->version : 0, .wait_ms = told ? one_change_wait.count() : 0};
-    if (!told || !told->changed.empty()) wake_.cancel();  // without a daemon, too: whoever looks learns why
+    if (!told || !told->changed.empty()) wake_.cancel();  // also without a daemon, so that the fetch finds the reason
     co_await pause(told ? between_changes : without_daemon);
   }
 }

@@ -1,6 +1,5 @@
-// What a command that stays knows of the daemon, as it is now: what was asked for, kept up to date by the verb `changes`,
-// and whether anybody answers. Front ends draw it, and nothing else. A daemon that goes away is looked for every second;
-// what was known before stays.
+// The daemon's state in memory, for commands that stay: the parts wanted, kept up to date by the verb `changes`. Front
+// ends only draw the model. A lost daemon is retried every second; the last known state stays.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// A part of it, as one request tells it.
+/// A part of the state, as one request returns it.
 enum class Part { asks, status, chat, decisions };
 inline constexpr std::size_t all_parts = 4;
 
@@ -33,32 +32,32 @@ struct Known {
 class DaemonModel {
  public:
   struct Settings {
-    std::function<Result<std::string>()> where;  // the daemon's socket, as it is found now
+    std::function<Result<std::string>()> where;  // finds the daemon's socket at each call
     std::string team = {};                       // empty: all
-    std::chrono::milliseconds look_every{5000};               // at what only the time changes
-    long long most_rows = 200;                   // of chat and of decisions
+    std::chrono::milliseconds look_every{5000};               // for changes that only time causes
+    long long most_rows = 200;                   // limit for chat and for decisions
   };
-  /// Parts that have just come; none: the daemon does not answer, or does again.
+  /// Receives the parts that were just fetched. An empty list: a request failed.
   using Changed = std::function<boost::asio::awaitable<void>(const std::vector<Part>&)>;
 
-  /// `changed` is called after each look, and looks wait for it.
+  /// Calls `changed` after each fetch; the next fetch waits until it returns.
   DaemonModel(boost::asio::io_context& loop, Settings settings, Changed changed)
       : loop_(loop), settings_(std::move(settings)), changed_(std::move(changed)), wake_(loop) {}
 
-  /// Until the loop ends.
+  /// Starts both coroutines, which run until the loop ends.
   void start();
-  /// From now on these are kept; what was not kept before is looked at now.
+  /// Sets the parts to keep up to date. Parts that were not kept before are fetched now.
   void watch(const std::vector<Part>&);
-  /// All that is kept is looked at now.
+  /// Fetches all kept parts now.
   void refresh();
 
   [[nodiscard]] const Known& known() const { return known_; }
-  /// Why the daemon does not answer; empty while it does.
+  /// The reason why the daemon does not answer; empty while it does.
   [[nodiscard]] const std::optional<Error>& away() const { return away_; }
-  /// How long the last answer to `status` took.
+  /// Duration of the last successful `status` request.
   [[nodiscard]] std::chrono::duration<double, std::milli> status_took() const { return status_took_; }
 
-  /// One request over a connection of its own; a refusal comes as an error.
+  /// Sends one request on a connection of its own. An error of the daemon is returned with the daemon's code.
   template <class Request>
   boost::asio::awaitable<Result<typename Request::Answer>> ask(Request request) const {
     auto asking = exchange(requests::on_wire(request));
@@ -73,7 +72,7 @@ class DaemonModel {
   };
 
   Keeping& keeping(Part part) { return keeping_[static_cast<std::size_t>(part)]; }
-  /// Hears what has changed.
+  /// Waits for changes and marks the affected parts stale.
   boost::asio::awaitable<void> hear();
   boost::asio::awaitable<void> look();
   boost::asio::awaitable<Status> fetch(Part);
@@ -83,7 +82,7 @@ class DaemonModel {
   boost::asio::io_context& loop_;
   const Settings settings_;
   const Changed changed_;
-  boost::asio::steady_timer wake_;  // who looks waits here; cancelled when there is something to look at
+  boost::asio::steady_timer wake_;  // the fetching coroutine waits here; canceled when a part is stale
   std::array<Keeping, all_parts> keeping_;
   Known known_;
   std::optional<Error> away_ = Error{"control.no_daemon", "nobody has looked yet"};

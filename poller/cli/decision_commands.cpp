@@ -1,4 +1,4 @@
-// `decisions`: who decided what, when, by which rule.
+// `decisions`: the history of decisions with their time, maker and rule.
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ struct DecisionsOptions {
 
 constexpr int subject_cells = 60;
 
-/// Oldest first: the newest stands where a terminal's reader looks, at the end.
+/// Formats a table, oldest first, so that the newest row is next to the prompt.
 std::string decisions_text(const Console& console, const std::vector<operations::Ask>& list) {
   std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "MEMBER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
   for (auto at = list.rbegin(); at != list.rend(); ++at) {
@@ -37,7 +37,7 @@ std::string decisions_text(const Console& console, const std::vector<operations:
   return console.table(rows, "");
 }
 
-/// All of what was asked, and what became of it.
+/// Formats the whole requests and their outcomes.
 std::string decisions_in_full(const Console& console, const std::vector<operations::Ask>& list) {
   std::string text;
   for (auto at = list.rbegin(); at != list.rend(); ++at)

@@ -1,4 +1,4 @@
-// `doctor`: examines the installation and says what is wrong with it and which command mends it.
+// `doctor`: examines the installation, and names each problem with the command that fixes it.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
@@ -107,7 +107,7 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
 
 namespace {
 
-/// For a container's health check: one question to the daemon, one line, no file touched.
+/// Checks for a container's health check: one request to the daemon, one line of output, no examination of files.
 ExitCode quick_doctor(Context& context) {
   Result<ControlClient> client = context.connect();
   const auto answer = client ? context.ask(*client, requests::Status(), quick_patience) : client.error();

@@ -1,4 +1,4 @@
-// What a command leaves with: one rule for all of them. It depends on the mistake and not on who notices it. Source:
+// Exit codes, by one rule for all commands: a code depends on the mistake, not on who notices it. Source:
 // docs/reference/exit-codes.md, "Exit codes".
 #pragma once
 
@@ -8,14 +8,14 @@ namespace inbox_poller::poller::cli {
 
 enum class ExitCode {
   done = 0,
-  failed = 1,       // refused, or a fault
-  usage = 2,        // the command line or the configuration is wrong: trying again does not help
-  no_daemon = 3,    // nobody answers on the control socket: trying again may help
-  not_found = 4,    // there is no such thing, or nothing to show
-  not_in_time = 5,  // it goes on, and what was waited for has not come yet
+  failed = 1,       // rejected by the daemon, or a fault
+  usage = 2,        // wrong command line or configuration: a retry does not help
+  no_daemon = 3,    // nothing answers on the control socket: a retry may help
+  not_found = 4,    // the object does not exist, or there is nothing to show
+  not_in_time = 5,  // the wait timed out; the work continues
 };
 
-/// By the error's code; `failed` for all that the table does not name.
+/// Returns the exit code for an error's code; `failed` for each code that the table does not list.
 ExitCode exit_code_of(const Error&);
 
 }  // namespace inbox_poller::poller::cli

@@ -12,10 +12,10 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-/// "; what to do", where something can be done.
+/// Returns "; " and the advice; empty without advice.
 std::string behind(std::string_view advice) { return advice.empty() ? "" : "; " + std::string(advice); }
 
-/// What told the lead's state: an event of the daemon's table as words.
+/// Describes the event of the daemon's table that set the lead's state.
 std::string told_by(const std::string& event) {
   using namespace std::string_view_literals;
   static constexpr std::pair<std::string_view, std::string_view> table[] = {
@@ -46,7 +46,7 @@ std::string told_by(const std::string& event) {
   return printable(event);
 }
 
-/// Why a message is still in the queue.
+/// Explains why a message is still queued.
 std::string waiting_sentence(const operations::Message& message, const operations::Team* team) {
   if (message.priority == 0) return "waits to be summed up with others, in a digest for the lead";
   if (team != nullptr && (team->lead.state == "busy" || team->lead.state == "gone"))
@@ -82,7 +82,7 @@ std::string delivery_sentence(const operations::Message& message, const operatio
   return "is not for delivery" + (reason.empty() ? "" : ": it " + reason);
 }
 
-/// A state as words: "answered_elsewhere" stays one, being a name that --json and the log use too.
+/// Formats a state. "answered_elsewhere" stays one word, because --json and the log use that name.
 std::string words(std::string state) {
   if (state != "answered_elsewhere") std::replace(state.begin(), state.end(), '_', ' ');
   return printable(state);
@@ -101,7 +101,7 @@ std::string moments_of(const operations::Shutdown& shutdown) {
   return text;
 }
 
-/// Which pane a shutdown will close, or why none.
+/// Returns the pane that a shutdown will close, or why it closes none.
 std::string pane_of(const operations::Shutdown& shutdown) {
   if (const std::string pane = printable(shutdown.pane_id); !pane.empty()) return "; closes the pane " + pane;
   const std::string why = printable(shutdown.left_alone);
@@ -209,7 +209,7 @@ std::string request_sentence(const operations::Ask& request) {
     if (const std::string rule = printable(request.rule); !rule.empty()) text += " (" + rule + ')';
     if (const long long at = request.decided_ms; at != 0) text += ' ' + ago(at);
   }
-  // It may quote a command. Who is to see all of that is shown the ask.
+  // The reason may quote a command with a secret. ask_content() shows the whole request to those who need it.
   if (const std::string reason = printable(schema::mask_secrets(request.reason.bytes)); !reason.empty())
     text += ": " + reason;
   if (state == "withdrawn") text += "; nobody waits for an answer any more";

@@ -1,5 +1,5 @@
-// States as sentences: where a message, an ask, an answer of ours or a shutdown is now, and what a person can do about
-// it. One place for `trace`, `status`, `shutdowns` and the wait of `shutdown`.
+// States as sentences: where a message, an approval request, a reply or a shutdown is, and what a person can do about
+// it. Used by `trace`, `status`, `shutdowns` and the wait of `shutdown`.
 #pragma once
 
 #include <string>
@@ -11,24 +11,23 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Continues "it …". `team`: what `status` says of its team now, for one that waits; may be null.
+/// Describes a message, to continue "it …". `team`: its team in `status`, for a message that waits; may be null.
 std::string message_sentence(const operations::Message& message, const operations::Team* team = nullptr);
 std::string message_sentence(const operations::SaidMessage& message);
 std::string request_sentence(const operations::Ask& ask);
 std::string shutdown_sentence(const operations::Shutdown& shutdown);
-/// "team-lead is busy for 3m (a prompt was submitted), the report runs out in 12m"
+/// Describes the lead: "team-lead is busy for 3m (a prompt was submitted), the report runs out in 12m".
 std::string lead_sentence(const operations::Lead& lead);
-/// The way to the lead that is used, and why the better ones are not: "exec (stdin: …; hook: …)". Empty when the daemon
-/// does not say.
+/// Returns the delivery method in use, and why each better one is not: "exec (stdin: …; hook: …)". Empty when the
+/// daemon does not report methods.
 std::string ladder_sentence(const operations::Delivery& delivery);
-/// Continues "what we wrote for NAME …".
+/// Describes a reply, to continue "what we wrote for NAME …".
 std::string effect_sentence(const operations::Effect& effect);
 
-/// The daemon's answer to `trace`, whole. `team`: as in message_sentence(); `full`: with all that was asked.
+/// Formats the daemon's whole answer to `trace`. `team`: as for message_sentence(); `full`: with the whole request.
 std::string trace_text(const Console&, const operations::Trace& answer, const operations::Team* team, bool full);
 
-/// What to do about a message of ours or others that was refused or could not be read; empty for a code that only a
-/// newer daemon knows.
+/// Advises on a message that was rejected or unreadable; empty for a code without advice.
 std::string_view advice_for(std::string_view code);
 
 }  // namespace inbox_poller::poller::cli

@@ -18,11 +18,11 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t most_held = 1000;   // not acknowledged yet; then we ask for no more
-constexpr std::size_t longest_key = 256;  // of a line on the standard input
-constexpr std::size_t one_write = 512;    // POSIX: a pipe that takes anything takes so much without blocking
+constexpr std::size_t most_held = 1000;   // unacknowledged messages; at this limit no more are requested
+constexpr std::size_t longest_key = 256;  // bytes of a line on standard input
+constexpr std::size_t one_write = 512;    // POSIX: a pipe reported as writable takes this many bytes without blocking
 
-/// A daemon that starts, or whose disk is full for a while, may answer so: worth trying again once we were served.
+/// True for errors that may pass, as from a starting daemon or a full disk; after a first success they are retried.
 bool may_pass(const std::string& code) {
   return code.empty() || code == "team.unknown" || code == "team.absent" || code.starts_with("control.") || code.starts_with("ledger.");
 }
@@ -94,7 +94,7 @@ class Follower : private MailReader {
     const auto messages = objects_of(answer, "messages");
     for (const json::object* message : messages) {
       std::string key = raw_text_of(*message, "message_key");
-      // A repeat keeps its first place: what its reader may have seen by then is the same.
+      // A repeated message keeps its first place; its reader saw the same messages before it.
       if (std::find(held_.begin(), held_.end(), key) == held_.end()) held_.push_back(std::move(key));
     }
     if (messages.empty()) return;
@@ -140,7 +140,7 @@ class Follower : private MailReader {
     end_with_input();
   }
 
-  /// The message with this key, and all that were handed out before it, have arrived.
+  /// Acknowledges the message with this key and all messages delivered before it.
   void take(std::string_view line) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (line.empty()) return;
@@ -161,10 +161,10 @@ class Follower : private MailReader {
   ExitCode exit_code_ = ExitCode::failed;
 
   enum class Daemon { never_there, there, away } daemon_ = Daemon::never_there;
-  bool waits_for_team_ = false;  // and has said so
-  std::string out_;  // being written
+  bool waits_for_team_ = false;  // and reported it
+  std::string out_;  // bytes that are being written
   std::size_t written_ = 0;
-  std::vector<std::string> held_;  // handed out and not acknowledged, in that order
+  std::vector<std::string> held_;  // keys of delivered messages without an acknowledgement, in that order
   LineCutter keys_{longest_key};
   bool input_open_ = true;
 };

@@ -1,4 +1,4 @@
-// `history`: the messages that the ledger has, also those that have left the inbox.
+// `history`: the messages in the ledger, also those that have left the inbox.
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ struct HistoryOptions {
   bool full = false;
 };
 
-/// One word for what became of it; `trace` has the sentence.
+/// Returns one word for the state; `trace` has the sentence.
 std::string fate(const operations::SaidMessage& message) {
   const auto& letter = message.letter;
   if (letter && (message.disposition == "letter" || letter->way == "out")) return letter_state(*letter);
@@ -44,7 +44,7 @@ std::string first_line(const operations::SaidMessage& message) {
   return printable(line) + (more && !line.ends_with("…") ? "…" : "");
 }
 
-/// Who wrote it, on which host where that is another one, and to whom where it is not to the lead.
+/// Returns the sender, its node if that is another one, and the recipient if that is not the lead.
 std::string who(const operations::SaidMessage& message) {
   const auto& letter = message.letter;
   const bool between = message.code == "role.between" || message.disposition == "letter";

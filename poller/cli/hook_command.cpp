@@ -1,5 +1,5 @@
-// `hook`, `hook wait` and `hook worker`: what a lead's and a worker's client starts at its events. They fail open:
-// whatever goes wrong, the client goes on as if they were not there, and nothing is ever allowed. Source: docs/reference/wire.md
+// `hook`, `hook wait` and `hook worker`: started by a lead's or a worker's client at its events. They fail open: after
+// any error the client continues as if they did not exist. An error never allows a call. Source: docs/reference/wire.md
 // W25.
 #include <unistd.h>
 
@@ -28,22 +28,22 @@ struct HookOptions {
   bool verbose = false;
 };
 
-constexpr milliseconds default_patience{35};  // with our own start well below 50 ms, which nobody feels
-/// Where nobody waits for the screen and the daemon has taken the connection. The shortest limit of a client for a hook is
-/// 1.5 s (SessionEnd).
+constexpr milliseconds default_patience{35};  // with the program's start below 50 ms, which nobody notices
+/// The limit while no person waits at the screen and the daemon has accepted the connection. A client's shortest limit
+/// for a hook is 1.5 s (SessionEnd).
 constexpr milliseconds long_patience{1000};
-/// Longer than the lead's hooks have: whoever gives up here leaves a call that a rule denies to somebody else.
+/// Longer than for the lead's hooks: after a timeout a call that a rule denies is decided by the client.
 constexpr milliseconds worker_patience{500};
-constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
-constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
+constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never ends
+constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer; the rest is not needed
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
-constexpr std::size_t most_last_message = 100;  // only its first words are of use
+constexpr std::size_t most_last_message = 100;  // bytes; only the first words are used
 constexpr std::size_t most_event = max_request_bytes - 4096;
 constexpr milliseconds look_again{2000};
 constexpr milliseconds grace{10'000};
 constexpr int most_shells = 4;    // between a client and its hook
-constexpr int most_pointers = 3;  // at one message that is too long to be handed over
-/// With this the client wakes the session, and shows it our error output.
+constexpr int most_pointers = 3;  // for one message that is too long to print
+/// With this exit code the client wakes the session and shows it the error output.
 constexpr auto wakes = static_cast<ExitCode>(2);
 
 void cut(std::string& text, std::size_t most) {
@@ -57,7 +57,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The version that the client says to its hooks; empty where it says none.
+/// Returns the version that the client gives its hooks; empty if it gives none.
 std::string client_version() {
   const auto version = schema::parse_agent(variable("AI_AGENT"));
   return version ? schema::to_string(*version) : std::string();
@@ -67,7 +67,7 @@ schema::ClientMode client_mode() {
   return schema::client_mode(variable("CLAUDE_CODE_ENTRYPOINT"), variable("CLAUDE_CODE_SESSION_ATTENDED"));
 }
 
-/// The event as the daemon is told: what it needs, and no more than a request holds.
+/// Reduces an event to what the daemon needs and a request can hold.
 requests::Heard request_of(schema::HookEvent event) {
   if (event.name != "PermissionRequest") event.tool_input.clear();
   cut(event.prompt, most_prompt);
@@ -97,13 +97,13 @@ Result<Heard> read_event(Context& context) {
   return Heard{std::move(name), request_of(std::move(event))};
 }
 
-/// How long the hook waits: for the connection, and from then on for the answer.
+/// Time limits of a hook from one start: for the connection, and for the answer.
 struct Patience {
   milliseconds connection;
   milliseconds answer;
 };
 
-/// What the daemon wants printed, within this time; an error that says why where it is nothing. `client` is who said it.
+/// Returns the text that the daemon wants printed. An error says why there is none. Sets `client` once connected.
 template <class Request>
 Result<std::string> output_of(Context& context, const Request& request, Patience patience,
                               std::optional<ControlClient>& client) {
@@ -117,9 +117,9 @@ Result<std::string> output_of(Context& context, const Request& request, Patience
   return answer.output.value_or("").bytes;
 }
 
-/// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
+/// Reports whether the messages were printed. The daemon receives the report although the hook awaits no answer.
 void tell(ControlClient& client, bool printed) {
-  client.tell(requests::on_wire(requests::Shown{printed}));  // or it comes again, labelled
+  client.tell(requests::on_wire(requests::Shown{printed}));  // without it the messages come again, labeled as repeated
 }
 
 Status pass_on(Context& context, const std::optional<config::Duration>& said) {
@@ -131,7 +131,7 @@ Status pass_on(Context& context, const std::optional<config::Duration>& said) {
   if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
   if (!output) return output.error();
   if (output->empty()) return Done{};
-  // Out first, told afterwards: what the client did not get is handed out again.
+  // Print before reporting, so that text the client did not receive is delivered again.
   TRY(context.console.write(*output + '\n'));
   tell(*client, true);
   return Done{};
@@ -147,7 +147,7 @@ ExitCode hook(Context& context, const HookOptions& options) {
   return ExitCode::done;
 }
 
-// --- hook worker ---
+// --- hook worker
 
 Result<std::string> worker_output(Context& context, const HookOptions& options) {
   TRY(const auto input, context.console.read_beginning(most_input, input_within));
@@ -165,9 +165,9 @@ ExitCode hook_worker(Context& context, const HookOptions& options) {
   return ExitCode::done;
 }
 
-// --- hook wait ---
+// --- hook wait
 
-/// The client that runs this hook, and whether it lives. A shell may stand between: its end is ours too.
+/// The client that runs this hook, to see whether it lives. The end of a shell in between also counts as its end.
 class Client {
  public:
   Client() {
@@ -181,7 +181,7 @@ class Client {
   bool lives() { return ::getppid() == parent_ && (!process_ || processes_.is_alive(*process_)); }
 
  private:
-  /// One that runs a command for somebody.
+  /// True for a shell that runs a command.
   bool runs_a_command(const ProcessRef& process) {
     const auto arguments = processes_.arguments(process);
     return arguments.size() > 2 && is_shell(arguments) && arguments[1].starts_with('-') &&
@@ -193,7 +193,7 @@ class Client {
   std::optional<ProcessRef> process_;
 };
 
-/// Shows what has come.
+/// Prints the received messages and returns the exit code that wakes the session.
 ExitCode wake(Context& context, ControlClient& client, const HookOptions& options, const operations::Received& answer,
               const std::string& team) {
   std::string text = schema::handed_over(answer.block.value_or("").bytes);
@@ -203,14 +203,14 @@ ExitCode wake(Context& context, ControlClient& client, const HookOptions& option
     explain(context, options, {"hook.too_long", "a message is too long, and the session was told so often enough"});
     return ExitCode::done;
   }
-  // It goes back to the queue when this connection closes.
+  // The daemon requeues the message when this connection closes.
   if (!fits) text = schema::pointer_to(first.from.bytes, first.text.bytes.size(), team);
   if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
   if (fits) tell(client, true);
   return wakes;
 }
 
-/// Until there are messages, the time is over, or the session or its client is gone.
+/// Waits until a message arrives, the time is over, or the session or its client has ended.
 Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, const HookOptions& options,
                                    const std::string& team) {
   Client our_client;
@@ -226,7 +226,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
     if (!answer.messages.empty()) return wake(context, client, options, answer, team);
     const bool is_gone = answer.lead_state == "gone";
     was_there = was_there || !is_gone;
-    // The event that started us may tell the daemon only now that the session is there.
+    // The daemon may hear of the session only after this hook, from the event that started it.
     if (is_gone && (was_there || passed > grace)) return ExitCode::done;
   }
 }
@@ -235,7 +235,7 @@ ExitCode wait(Context& context, const HookOptions& options) {
   requests::Attach request;
   request.rung = "hook";
   if (::isatty(context.console.in()) == 0) {
-    // A client without a person at it waits for us at its end, and drops what we say.
+    // A headless client waits at its end for this hook and discards the output.
     auto event = client_mode() == schema::ClientMode::interactive
                      ? read_event(context)
                      : Result<Heard>(Error{"hook.headless", "nobody is at the client: there is no idle session to wake"});

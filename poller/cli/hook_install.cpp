@@ -1,4 +1,4 @@
-// `hook install` and `hook uninstall`: our hooks in the settings of the lead's client.
+// `hook install` and `hook uninstall`: this program's hooks in the settings of a client.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -13,12 +13,12 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr schema::ClientVersion first_with_hooks{2, 1, 33};  // of these events; docs/reference/hooks.md
+constexpr schema::ClientVersion first_with_hooks{2, 1, 33};  // that knows these events; docs/reference/hooks.md
 
 struct InstallOptions {
   std::string scope = "user";
-  std::string user;    // lead or workers; uninstall: empty for both
-  std::string client;  // a program or a version; empty: those in PATH
+  std::string user;    // lead or workers; for uninstall empty: both
+  std::string client;  // a program or a version; empty: those found
   bool print = false;
   bool yes = false;
 };
@@ -42,12 +42,12 @@ Result<schema::HookProgram> program_of(const Context& context, const InstallOpti
   return program;
 }
 
-/// The clients that may read the file, and for which version it is written.
+/// The clients that may read the settings file, and the version it is written for.
 struct Readers {
-  std::vector<Client> found;        // in PATH, or running
-  std::vector<Client> unknown;      // of them, and of what --client names
+  std::vector<Client> found;        // in PATH or running
+  std::vector<Client> unknown;      // version unknown; of `found`, or of the one that --client names
   schema::ClientVersion version{};  // the oldest that counts
-  std::string told;                 // which that is, and why
+  std::string told;                 // text: this version, and why
 };
 
 Readers readers_of(const InstallOptions& options) {
@@ -79,7 +79,7 @@ Readers readers_of(const InstallOptions& options) {
   return readers;
 }
 
-/// A client skips a whole file for one event that it does not know, so none is written that one on this machine would.
+/// Refuses events that a client on this machine does not know: that client would skip the whole file.
 Status readable_by(const Readers& readers, const InstallOptions& options, const std::string& path) {
   const auto events = schema::hook_events(*user_of(options), readers.version);
   const auto refusal = [&](const Client& client, const std::string& why, const std::string& mend) {

@@ -1,4 +1,4 @@
-// `hosts acl`: the engine's users, and their passwords.
+// `hosts acl`: users of the engine and their passwords.
 #include <array>
 #include <boost/json.hpp>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct AclOptions {
   std::string secrets;
 };
 
-/// 256 bits of the system's randomness.
+/// Returns 256 bits of the system's randomness in hexadecimal.
 std::string new_password() {
   std::random_device source;
   std::string text;
@@ -46,7 +46,7 @@ std::string hash_of(std::string_view password) {
   return text;
 }
 
-/// The password that stands in this file, made where there is none.
+/// Returns the password in this file, which is created with a new password if missing.
 Result<std::string> kept_password(FileSystem& files, const Directory& folder, const std::string& name) {
   const std::string path = folder.path + '/' + name;
   const Status made = create_durable(files, folder, name, new_password() + "\n", 0600);

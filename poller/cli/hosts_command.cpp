@@ -1,4 +1,4 @@
-// `hosts`: a team on several machines.
+// The command `hosts`: a team on several machines.
 #include "poller/cli/hosts_text.hpp"
 
 #include "poller/cli/explain.hpp"
@@ -8,7 +8,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-/// "@h2" is the stream of host h2, "lead" that of whoever leads.
+/// Names the node of a stream: "@h2" belongs to node h2, "lead" to the present leader.
 std::string place_of(const std::string& stream) {
   return stream.starts_with('@') ? "host " + stream.substr(1) : stream == "lead" ? "the host that leads" : "host " + stream;
 }

@@ -1,4 +1,4 @@
-// What a person is told of a team's hosts: who leads, who was heard of, where mail is.
+// Texts about a team's nodes: the leader, the nodes seen, and their mail.
 #pragma once
 
 #include <string>
@@ -10,31 +10,31 @@
 
 namespace inbox_poller::poller::cli {
 
-/// "is on host h2, in w3's inbox, not read yet, for 3m"
+/// Describes a message to another node: "is on host h2, in w3's inbox, not read yet, for 3m".
 std::string letter_sentence(const operations::Letter& letter);
 
-/// The same for a column: "is on h2 3m".
+/// Describes the same for a column: "is on h2 3m".
 std::string letter_state(const operations::Letter& letter);
 
-/// Whether a host leads, as far as this one knows.
+/// True if some node leads, as far as this node knows.
 bool is_led(const operations::Hosts& hosts);
 
-/// "host h1, epoch 3", or that none does.
+/// Returns "host h1, epoch 3", or states that no node leads.
 std::string leader_text(const operations::Hosts& hosts);
 
-/// "for host h2: 3 waiting (the oldest for 5m)"
+/// Describes the mail for a node: "for host h2: 3 waiting (the oldest for 5m)".
 std::string mail_text(const operations::HostMail& mail);
 
-/// A round trip to the engine that takes so long is worth a word.
+/// A round trip to the engine of this many microseconds or more is reported.
 inline constexpr long long slow_us = 250'000;
 
-/// "312 ms for a round trip"; empty when none was measured.
+/// Returns "312 ms for a round trip"; empty when none was measured.
 std::string round_trip_text(const operations::Hosts& hosts);
 
-/// Lines for `status`: nothing that is as usual.
+/// Rows for `status`; only what is unusual.
 std::vector<Row> host_rows(const Console&, const operations::Hosts& hosts);
 
-/// All of it, for `hosts`.
+/// Formats all of it, for `hosts`.
 std::string hosts_text(const Console&, const operations::Team& team);
 
 }  // namespace inbox_poller::poller::cli

@@ -1,4 +1,4 @@
-// `inbox`: the plain mailbox operations on a team's files, under the inbox locks, with or without a daemon.
+// `inbox`: operations on the inbox files of a team, under the inbox locks, with or without a daemon.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <filesystem>
@@ -40,7 +40,7 @@ struct InboxOptions {
 
 Error usage_error(std::string message) { return {"inbox.usage", std::move(message)}; }
 
-/// All teams that can be meant.
+/// Finds all teams that the options may refer to. `looked`: receives the folders searched.
 Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const InboxOptions& options, FileSystem& files, std::string& looked) {
   const auto environment = config::Environment::from_process();
   const config::Sources sources = options.root.empty() ? meant_sources(context, options.sources) : options.sources;
@@ -80,7 +80,7 @@ Result<TeamPlace> choose_team(const Context& context, const InboxOptions& option
   return Error{"team.ambiguous", "there are several teams; choose with --team or --root: " + places};
 }
 
-/// The chosen team, and the inbox that the command is about.
+/// The chosen team, and the inbox that the command works on.
 struct Box {
   PosixFileSystem files;
   SystemClock clock;
@@ -88,8 +88,8 @@ struct Box {
   ArraysMailbox mailbox;
   Result<schema::Roster> roster;
   std::string lead;
-  std::string member;  // the inbox's name
-  bool known;          // what was asked for is a name, or that of a member
+  std::string member;  // name of the inbox
+  bool known;          // the requested name is valid, or a member's
 
   Box(TeamPlace place, std::string_view name)
       : team(std::move(place)),
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Box>> open_inboxes(const Context& context, const InboxOpt
   return box;
 }
 
-/// The daemon keeps count of what it and others do to the lead's inbox.
+/// Refuses to change the lead's inbox while a daemon serves it, because the daemon would see another consumer.
 Status leave_to_daemon(const Context& context, const InboxOptions& options, const Box& box) {
   if (options.anyway || box.member != box.lead) return Done{};
   Result<ControlClient> client = context.connect();
@@ -195,7 +195,7 @@ ExitCode list_inboxes(Context& context, const InboxOptions& options) {
 
 operations::InboxEntry told_of(const EntryView& entry) {
   operations::InboxEntry view{entry.key, entry.read, entry.type, entry.from, entry.timestamp, entry.summary, entry.text, {}, {}};
-  // Of a bad one as in the table: it may not even be UTF-8.
+  // A bad entry is printable here as in the table, because it may not be UTF-8.
   if (!entry.problem.empty())
     view = {entry.key, entry.read, entry.type, {}, {}, {}, {}, entry.problem, printable(entry.text)};
   return view;
@@ -275,7 +275,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
     if (!input) return context.fail(input.error());
     text = *std::move(input);
   }
-  text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will have it: bytes that are not UTF-8
+  text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will decode bytes that are not UTF-8
   if (const Status may = may_receive(box); !options.anyway && !may) return context.fail(may.error());
   if (const auto refused = refuse_control_text(text); !options.raw && refused) return context.fail(*refused);
   schema::Message message;
@@ -311,11 +311,11 @@ WriteResult mark(ArrayInboxes& mailbox, const std::string& inbox, const InboxDoc
 WriteResult remove(ArrayInboxes& mailbox, const std::string& inbox, const InboxDocument& document,
                    std::span<const std::size_t> indexes) {
   WriteResult result = mailbox.remove(inbox, document, indexes);
-  if (result.outcome == WriteOutcome::done) result.marked = indexes.size();  // all of them, or none
+  if (result.outcome == WriteOutcome::done) result.marked = indexes.size();  // a removal is all or nothing
   return result;
 }
 
-/// Reads, chooses and writes until it is done or patience is over; prints how many entries it was.
+/// Repeats read, selection and write until success or timeout; prints the number of changed entries.
 ExitCode change(Context& context, Box& box, const RetentionPolicy& choose, Apply apply, std::string_view what) {
   std::optional<Error> problem;
   std::size_t count = 0;
@@ -367,7 +367,7 @@ ExitCode clear(Context& context, const InboxOptions& options) {
                                " of them unread?";
   if (!options.yes && !context.console.confirm(question))
     return context.fail(usage_error("--all removes unread entries too: say --yes, or answer on a terminal"));
-  // What arrived since was not meant.
+  // Entries that arrived after the question are kept.
   std::set<schema::MessageKey> meant;
   for (const InboxEntry& entry : entries) meant.insert(entry.key);
   const auto choose = [&](const InboxDocument& document) -> Result<std::vector<std::size_t>> {

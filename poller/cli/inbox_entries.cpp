@@ -140,7 +140,7 @@ Status as_status(const ReadResult& result, const std::string& inbox) {
 }
 
 bool is_served(const boost::json::object& status, const std::string& inbox_path) {
-  // The daemon may know the folder under another name (a link above the team's folder).
+  // The daemon may use another path to the same folder, through a link above the team's folder.
   const auto real = [](const std::string& path) {
     std::error_code ignored;
     const auto found = std::filesystem::weakly_canonical(path, ignored);

@@ -1,5 +1,5 @@
-// What the `inbox` commands do with one inbox, apart from options and printing: entries as a person sees them, which of
-// them are meant, what may be sent, and writing with patience.
+// The work of the `inbox` commands on one inbox, without options and printing: decoding, selecting and checking
+// entries, and writing with retries.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -15,41 +15,40 @@
 
 namespace inbox_poller::poller::cli {
 
-/// One entry, decoded as far as it can be.
+/// An entry, decoded as far as possible.
 struct EntryView {
   std::string key;
   bool read = false;
   std::string from;
-  std::string type;  // the payload's, "chat", or "bad" for an entry of wrong types
+  std::string type;  // type of the payload, "chat", or "bad" for an unreadable entry
   std::string timestamp;
   std::string summary;
   std::string text;     // of a bad entry: its bytes
-  std::string problem;  // of a bad entry: what is wrong with it
+  std::string problem;  // of a bad entry: the error
 };
 EntryView view_of(const InboxDocument&, const InboxEntry&);
 
-/// Cut at a character to at most `limit` bytes, an ellipsis in place of the rest.
+/// Cuts a text between characters to at most `limit` bytes; "…" replaces the rest.
 std::string shortened(std::string_view text, std::size_t limit);
 
-/// The indexes of the entries whose keys begin so. Errors: "inbox.no_such_key", and "inbox.ambiguous_key" for a
-/// beginning that several keys have and none is.
+/// Finds the entries whose keys begin with these texts; an exact match wins. Errors: "inbox.no_such_key",
+/// "inbox.ambiguous_key" (several keys match).
 Result<std::vector<std::size_t>> entries_with_keys(const InboxDocument&, const std::vector<std::string>& keys);
-/// The indexes of all entries that are marked read, or not.
+/// Indexes of all entries that are marked read, or that are not.
 std::vector<std::size_t> entries_that_are(bool read, const InboxDocument&);
 
-/// Why this text must not be sent as a message: it is a control payload, and a client would act on it.
+/// Returns error "inbox.control_text" for a control payload, which a client would act on; empty for plain text.
 std::optional<Error> refuse_control_text(std::string_view text);
 
-/// Tries again while the inbox is locked, or changes under the attempt, for at most five seconds and with a random
-/// pause in between; the last outcome.
+/// Repeats a write while the inbox is locked or changes, at most five seconds, with random pauses; the last outcome.
 WriteResult patiently(const Clock&, const Wait&, const std::function<WriteResult()>& attempt);
 
-/// Says what stopped a write, and what to do; nothing when it was done.
+/// Converts the outcome of a write to an error that says what stopped it and what to do.
 Status as_status(const WriteResult&, const std::string& inbox);
-/// The same for a reading that gave no document. A missing inbox is "inbox.missing".
+/// Converts the outcome of a read to an error in the same way; "inbox.missing" when there is no inbox.
 Status as_status(const ReadResult&, const std::string& inbox);
 
-/// True when a team of this `status` answer has this file as its lead's inbox.
+/// True when a team in this `status` answer has this file as its lead's inbox.
 bool is_served(const boost::json::object& status, const std::string& inbox_path);
 
 }  // namespace inbox_poller::poller::cli

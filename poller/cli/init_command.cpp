@@ -1,4 +1,4 @@
-// `init`: looks at what is there, asks at most five questions, shows the team file and writes it.
+// `init`: examines the surroundings, asks at most five questions, shows a team file and writes it.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,20 +30,20 @@ struct InitOptions {
   bool yes = false;
 };
 
-/// What lies around, as init tells it and takes its suggestions from.
+/// The findings of `init`: printed, and used for its suggestions.
 struct Surroundings {
   config::Environment environment;
   config::TeamConfig any;
   std::string folder;  // of team files
   std::vector<SeenTeam> teams;
   std::vector<Client> clients;
-  std::string shared;  // a folder or a Redis whose mail agents share; empty: none is known
+  std::string shared;  // folder or Redis with shared mail; empty: none known
   std::vector<std::string> actors;  // of that folder
   bool in_tmux = false;
-  std::string settings;  // the client's, of this user
+  std::string settings;  // path of the user's client settings
   bool has_hooks = false;
   bool has_daemon = false;
-  config::Sources read_by_daemon = {};  // other files than those of this environment
+  config::Sources read_by_daemon = {};  // set if they differ from those of this environment
 };
 
 bool has_our_hooks(FileSystem& files, const std::string& path) {
@@ -53,7 +53,7 @@ bool has_our_hooks(FileSystem& files, const std::string& path) {
   return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours.has_value(); });
 }
 
-/// What --root, COLLAB_ROOT or the usual folder of a repository says. An error when the first two say what cannot be.
+/// Sets the shared mail: from --root, COLLAB_ROOT, or a repository's usual folder. Error: one of the first two is bad.
 Status look_for_shared_mail(FileSystem& files, BoxPlace place, Surroundings& at) {
   std::error_code ignored;
   constexpr const char* usual = "scratch/coordination";
@@ -116,12 +116,12 @@ struct Possible {
   std::string words;
 };
 
-/// Asks a person, where there is one.
+/// Questions for a person at a terminal.
 class Questions {
  public:
   Questions(Context& context, bool may_ask) : context_(context), may_ask_(may_ask) {}
 
-  /// The answer by its number; what is suggested for an empty line, and where nobody can be asked.
+  /// Returns the answer chosen by number; `suggested` for an empty line, at the input's end, or without a person.
   std::string ask(const std::string& question, const std::vector<Possible>& possible, const std::string& suggested) {
     if (!may_ask_) return suggested;
     std::string text = '\n' + question + '\n';
@@ -161,7 +161,7 @@ std::string asked_team(Questions& questions, const Surroundings& at) {
   return questions.ask("Which team is it about?", possible, only_sessions ? "session-*" : possible.front().value);
 }
 
-/// A name for who shares mail there: the Redis has one, a folder that of the project that it is in.
+/// Derives a team's name from its shared mail: the name in a Redis address, or that of the folder's project.
 std::string name_of_shared(const std::string& shared) {
   if (const auto address = config::parse_engine_address(shared)) return address->team;
   std::string name;
@@ -179,7 +179,7 @@ std::string asked_way(Questions& questions) {
                        "any");
 }
 
-/// Of mail that agents share: whose it is, and whether it is delivered.
+/// Completes a choice for shared mail: the actor, the role, and the delivery method. Error "actor.none".
 Result<TeamChoice> choose_shared(Questions& questions, const InitOptions& options, const std::string& team,
                                  const Surroundings& at) {
   TeamChoice choice;
@@ -230,10 +230,10 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
   return choice;
 }
 
-/// The daemon was started with files of its own, so it does not see what is written here.
+/// True when the daemon was started with files of its own, so that it does not read the file written here.
 bool reads_elsewhere(const Surroundings& at) { return !at.read_by_daemon.files.empty() || !at.read_by_daemon.dir.empty(); }
 
-/// Why this team cannot get a file of its own; empty when it can.
+/// Explains why this team cannot have a file of its own; empty when it can.
 std::string conflict(const config::TeamSettings& wanted, const Surroundings& at) {
   std::vector<config::Loaded> all{config::load({}, at.environment)};
   if (reads_elsewhere(at)) all.push_back(config::load(at.read_by_daemon, at.environment));
@@ -269,7 +269,7 @@ ExitCode init(Context& context, const InitOptions& options) {
     if (told != ExitCode::done) return told;
   }
   const bool may_ask = !options.yes && !context.json && ::isatty(context.console.in()) != 0;
-  if (!may_ask && context.team.empty() && at.teams.empty() && at.shared.empty())  // every team that comes is no thing to guess
+  if (!may_ask && context.team.empty() && at.teams.empty() && at.shared.empty())  // "every team" is not guessed
     return context.fail({"team.none", "no team is there yet, and nobody can be asked: name it with --team NAME, or with "
                                       "--team '*' every team that comes"});
   const Result<TeamChoice> chosen = choose(Questions(context, may_ask), options, context.team, at);
@@ -287,7 +287,7 @@ ExitCode init(Context& context, const InitOptions& options) {
   if (choice.shared.empty() && std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
     context.console.complain(printable("there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
                                        schema::did_you_mean(wanted.name, names)));
-  ::umask(077);  // whoever may write a team file may widen its rules
+  ::umask(077);  // write access to a team file allows wider rules
   SettingsChange change;
   change.file = path;
   change.yes = options.yes;
@@ -298,7 +298,7 @@ ExitCode init(Context& context, const InitOptions& options) {
   const ExitCode written = change_settings(context, change);
   if (written != ExitCode::done || context.json) return written;
   static_cast<void>(context.print("\n"));
-  config::Sources written_to;  // to be read; the file is written whatever it says
+  config::Sources written_to;  // the files to examine; the team file's place does not depend on it
   if (reads_elsewhere(at)) written_to.dir = at.folder;
   static_cast<void>(examine_all(context, written_to));
   return context.print('\n' + next_text(choice, at));

@@ -16,7 +16,7 @@ struct Descriptor::State {
   bool waits = false;
   bool over = false;
 
-  /// What was there may be gone by now: typed, and thrown away.
+  /// Checks again, because the data may be gone: typed input may have been discarded meanwhile.
   [[nodiscard]] bool is_ready() {
     if (kind == Kind::wait_error) return true;
     pollfd look{.fd = descriptor.native_handle(),
@@ -28,7 +28,7 @@ struct Descriptor::State {
 
 Descriptor::Descriptor(asio::io_context& loop, int descriptor, Kind kind, std::function<void()> ready)
     : state_(new State{asio::posix::stream_descriptor(loop), kind, std::move(ready)}) {
-  error_code closed;  // then it is never ready, as with poll(2)
+  error_code closed;  // a closed descriptor is never ready
   state_->descriptor.assign(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), closed);
 }
 
@@ -51,7 +51,7 @@ void Descriptor::wait(const std::shared_ptr<State>& state) {
     state->waits = false;
     state->ready();
   });
-  // Asio sets O_NONBLOCK as it begins to wait, and that is of everybody who has the same file open.
+  // Asio sets O_NONBLOCK for the wait, which affects every process that shares the open file.
   if (before >= 0) ::fcntl(state->descriptor.native_handle(), F_SETFL, before);
 }
 
@@ -64,7 +64,7 @@ Signals::Signals(asio::io_context& loop, std::initializer_list<int> numbers, std
     sigset_t mine;
     sigemptyset(&mine);
     sigaddset(&mine, number);
-    ::pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);  // who started us may have blocked it; then we would wait for ever
+    ::pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);  // the parent may have blocked it, and then it would never arrive
   }
   listen();
 }

@@ -1,4 +1,4 @@
-// What a command with a loop of its own waits for beside the daemon: descriptors that stay somebody else's, and signals.
+// Events of a command with a loop of its own: descriptors that the caller owns, and signals.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -10,22 +10,22 @@
 
 namespace inbox_poller::poller::cli {
 
-/// A descriptor, waited for whenever something is to be done with it. It is left as it is: others may have it too, and
-/// a terminal that no longer blocks is a nuisance to whoever comes after us.
+/// A descriptor that the loop waits for. Its file keeps its flags: other processes may share it, and a non-blocking
+/// terminal would disturb the next program.
 class Descriptor {
  public:
   using Kind = boost::asio::posix::descriptor_base::wait_type;
 
-  /// `ready`: it can be read, written, or (wait_error) nobody is at its other end. What cannot be waited for, a file,
-  /// always can.
+  /// Duplicates the descriptor. `ready`: called when it is readable, writable, or (wait_error) its other end is closed.
+  /// A file, which cannot be waited for, is always ready.
   Descriptor(boost::asio::io_context&, int descriptor, Kind, std::function<void()> ready);
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  /// Calls `ready` once.
+  /// Calls `ready` once, at the next event.
   void await();
-  /// Nothing is waited for any more, and its other side may learn that it is closed.
+  /// Stops waiting and closes the duplicate.
   void close();
 
  private:
@@ -35,8 +35,8 @@ class Descriptor {
   std::shared_ptr<State> state_;
 };
 
-/// Calls `came` for each of these signals until the end of its life. One that was ignored when we were started stays
-/// ignored (nohup).
+/// Signals for which `came` is called, until destruction. A signal that was ignored at the program's start stays
+/// ignored (nohup), except SIGCHLD.
 class Signals {
  public:
   Signals(boost::asio::io_context&, std::initializer_list<int> numbers, std::function<void(int)> came);

@@ -32,7 +32,7 @@ void rethrow(std::exception_ptr failure) {
 
 }  // namespace
 
-// What is awaited below takes only named values: g++ 12 destroys some temporaries of a co_await expression twice.
+// Each co_await below takes only named values: g++ 12 destroys some temporaries of a co_await expression twice.
 
 MailStream::MailStream(asio::io_context& loop, Settings settings, MailReader& reader)
     : loop_(loop), settings_(std::move(settings)), reader_(reader), changed_(loop, steady_clock::time_point::max()), most_(most_at_once) {}
@@ -109,7 +109,7 @@ asio::awaitable<void> MailStream::converse() {
   }
 }
 
-/// Until the daemon does not serve us any more; why.
+/// Serves until the connection is lost; returns the reason.
 asio::awaitable<Error> MailStream::serve() {
   CO_TRY(auto client, ControlClient::connect(loop_, settings_.socket, connecting));
   mail_ = client;
@@ -120,7 +120,7 @@ asio::awaitable<Error> MailStream::serve() {
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   stands_ = served_ = true;
-  settings_.team = raw_text_of(*answer, "team");  // the same one after a restart, however many there are then
+  settings_.team = raw_text_of(*answer, "team");  // keeps the team after a restart, even if there are several then
   reader_.attached(*answer);
   poke();
   for (bool watched = false; !lost_;) {
@@ -139,7 +139,7 @@ asio::awaitable<Error> MailStream::serve() {
                               .acked = settings_.after};
     asking = exchange(client, requests::on_wire(recv));
     answer = co_await std::move(asking);
-    // Messages that are too long together go one by one.
+    // If several messages together are too long for an answer, the stream requests them one by one.
     if (!answer && answer.error().code == "answer.too_long" && std::exchange(most_, 1) != 1) co_return Error{};
     if (!answer) co_return answer.error();
     settings_.after.clear();
@@ -151,7 +151,7 @@ asio::awaitable<Error> MailStream::serve() {
 
 json::object MailStream::next_to_tell() {
   if (acknowledgements_.empty()) {
-    told_ = true;  // until there is another
+    told_ = true;  // until the next report
     return requests::on_wire(requests::Lead{.event = event_, .session = session_, .team = settings_.team});
   }
   const auto& [keys, assumed, before] = acknowledgements_.front();

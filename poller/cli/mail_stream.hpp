@@ -1,7 +1,7 @@
-// The conversation with the daemon of whoever stays and receives for the lead: `recv --follow` and `lead run`. It stands
-// at a way of the ladder, takes messages, acknowledges them and tells what the lead does; a daemon that goes away is
-// looked for again, at most a second apart. Invariants: more messages are asked for only when everything is told, and
-// what one daemon was not told is told to the next one first: what was taken does not come again.
+// A receiver's conversation with the daemon, for `recv --follow` and `lead run`. It holds a delivery method, receives
+// and acknowledges messages, and reports the lead's activity. A lost daemon is retried after at most a second.
+// Invariant: it requests messages only when all acknowledgements and reports are sent. A new daemon first gets those
+// that the old one did not, so that no acknowledged message is received again.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,18 +19,18 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Who reads the messages.
+/// The consumer of the messages.
 class MailReader {
  public:
-  /// How many messages may come now; 0: none.
+  /// Number of messages that may arrive now; 0: none.
   [[nodiscard]] virtual std::size_t room() const = 0;
-  /// The daemon's answers to `attach` and `recv`.
+  /// Receive the daemon's answers to `attach` and `recv`.
   virtual void attached(const boost::json::object& answer) = 0;
   virtual void received(const boost::json::object& answer) = 0;
-  /// It cannot be served now, and has not been for so long. False: it is not to be tried again. `why` is empty after a
-  /// give_back().
+  /// Reports that the connection was lost, and the time since it last worked. False stops all retries. `why` is empty
+  /// after a give_back().
   virtual bool lost(const Error& why, std::chrono::milliseconds since) = 0;
-  /// Something was told. `all`: of the messages that were acknowledged, each was still ours.
+  /// Reports that an acknowledgement or a report was sent. `all`: each acknowledged message still had a lease.
   virtual void told(bool all) = 0;
 
  protected:
@@ -41,30 +41,31 @@ class MailStream {
  public:
   struct Settings {
     std::string socket;
-    std::string team;  // empty: the only one; from the first answer on that one
+    std::string team;  // empty: the only one; set by the first answer
     std::string way;
     bool even_busy = false;
-    std::string after;  // taken before we began: this message and what was handed out before it
+    std::string after;  // acknowledged before the start: this message and those delivered before it
   };
 
   MailStream(boost::asio::io_context& loop, Settings settings, MailReader& reader);
   void start();
 
-  /// These have arrived. `assumed`: nothing says so.
+  /// Queues an acknowledgement of these messages. `assumed`: no proof of arrival exists.
   void acknowledge(std::vector<std::string> keys, bool assumed = false);
-  /// What the lead does: an event of the daemon's table. A later one replaces one that was not told yet; a new daemon
-  /// is told the last one again.
+  /// Queues a report of the lead's activity, an event of the daemon's table. A later report replaces an unsent one; a
+  /// new daemon gets the last one again.
   void report(std::string_view event, const std::string& session);
-  /// What was taken and not acknowledged goes back to the queue.
+  /// Closes the connection, so that the daemon requeues all unacknowledged messages.
   void give_back() { lose({}); }
-  /// The reader may have room now.
+  /// Wakes the stream after a change, such as when the reader has room again.
   void poke() { changed_.cancel(); }
 
   [[nodiscard]] std::size_t unacknowledged() const;
-  /// True when nothing is left to be told, or there is nobody to tell. What was taken is worth waiting for somebody.
+  /// True when nothing is left to send, or only reports are left and no daemon is connected. Acknowledgements are worth
+  /// the wait for a daemon.
   [[nodiscard]] bool settled() const;
 
-  /// One request over this connection; a refusal comes as an error.
+  /// Sends one request on this connection. An error of the daemon is returned with the daemon's code.
   static boost::asio::awaitable<Result<boost::json::object>> exchange(ControlClient client,
                                                                       boost::json::object request);
 
@@ -72,7 +73,7 @@ class MailStream {
   struct Acknowledgement {
     std::vector<std::string> keys;
     bool assumed = false;
-    bool told_before = false;  // to a daemon that may have heard it
+    bool told_before = false;  // sent before to a daemon that may have received it
   };
 
   [[nodiscard]] bool all_told() const { return told_ && !telling_ && acknowledgements_.empty(); }
@@ -86,18 +87,18 @@ class MailStream {
   boost::asio::io_context& loop_;
   Settings settings_;
   MailReader& reader_;
-  boost::asio::steady_timer changed_;  // who waits for a change waits here; cancelled when there is one
+  boost::asio::steady_timer changed_;  // coroutines wait here for a change; canceled at each change
 
-  std::optional<ControlClient> mail_;  // stands at the way; what it was given goes back when it closes
-  std::optional<ControlClient> side_;  // for one thing that must not wait behind a waiting recv
+  std::optional<ControlClient> mail_;  // holds the delivery method; the daemon requeues its messages when it closes
+  std::optional<ControlClient> side_;  // for one request that must not wait for a pending recv
   bool stands_ = false;
   bool served_ = false;  // since the last loss
   std::optional<Error> lost_;
-  std::size_t most_;  // messages at a time
+  std::size_t most_;  // messages a request
 
   std::deque<Acknowledgement> acknowledgements_;
   std::string event_, session_;
-  bool told_ = true;  // event_ is
+  bool told_ = true;  // event_ was sent
   bool telling_ = false;
 };
 

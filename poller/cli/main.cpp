@@ -1,4 +1,4 @@
-// The program: the library does the work, this gives it the process's arguments and descriptors.
+// The program's entry. It passes the process's arguments and descriptors to the library.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -6,8 +6,8 @@
 
 int main(int argc, char** argv) {
   using namespace inbox_poller::poller;
-  // Started with a standard descriptor closed, the next file or socket would become it. Opened the wrong way round, it
-  // refuses what is done with it as before.
+  // If a standard descriptor were closed, the next open file would get its number. The placeholder is opened in the
+  // wrong direction, so that reads and writes still fail.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   cli::Console console(STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);

@@ -1,5 +1,5 @@
-// `manual`: the manual pages, one for the program and one for each command, out of the table of commands and the
-// options that those declare. They are made when the program is installed, and kept nowhere.
+// `manual`: manual pages from the command table, one for the program and one for each command. They are generated at
+// installation and not kept in the repository.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A text as roff takes it: nothing in it is a request.
+/// Escapes a text so that roff finds no requests in it.
 std::string roff(std::string_view text) {
   std::string out;
   bool begins_line = true;
@@ -52,7 +52,7 @@ std::string page_name(std::string name) {
   return "inbox-poller" + (name.empty() ? "" : '-' + name);
 }
 
-/// `name`: of the command, "hook install"; empty for the program.
+/// Returns a manual page. `name`: of the command, such as "hook install"; empty for the program.
 std::string page(const CLI::App& app, const std::string& name, const std::string& also) {
   const std::string title = page_name(name);
   std::string summary = app.get_description();

@@ -1,4 +1,4 @@
-// `send`, `broadcast`, `recv` and `ack`: messages to workers, and from them to the lead.
+// Commands for messages to workers (`send`, `broadcast`) and to the lead (`recv`, `ack`).
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 namespace {
 
 struct SendOptions {
-  std::string to;  // empty: everybody
+  std::string to;  // empty: all workers
   std::string text;
   std::string summary;
   TeamWait wait;
@@ -43,7 +43,7 @@ ExitCode send_message(Context& context, const SendOptions& options) {
   return context.show(requests::Broadcast{std::move(text), options.summary, {}}, lines, options.wait);
 }
 
-/// Whole seconds, or nothing.
+/// The --wait of `recv`: whole seconds, or no limit.
 struct RecvWait : TeamWait {
   void read(const std::string& option, const std::string& text) {
     waits = true;
@@ -59,7 +59,7 @@ struct RecvWait : TeamWait {
 struct RecvOptions {
   RecvWait wait;
   int max = 20;
-  std::string format;  // empty: text, or what the other options need
+  std::string format;  // empty: text, or as other options require
   bool no_ack = false;
   bool even_busy = false;
   bool follows = false;
@@ -67,9 +67,9 @@ struct RecvOptions {
   std::string after;
 };
 
-constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request; longer waits are several
+constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request; longer waits take several requests
 
-/// Asks until there is something or the time is over.
+/// Sends requests until a message arrives or the time is over.
 Result<json::object> receive(Context& context, ControlClient& client, const RecvOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   TeamAwaited awaited(context, options.wait);
@@ -125,7 +125,7 @@ ExitCode recv(Context& context, const RecvOptions& given) {
     return ExitCode::not_found;
   }
 
-  // Out first, acknowledged afterwards: whatever ends us in between, the daemon hands the messages out again.
+  // Print before acknowledging, so that after an interruption the daemon delivers the messages again.
   Status written = context.console.write(received_text(context, json, *answer));
   if (written.ok()) written = context.console.sync();
   if (!written.ok()) {

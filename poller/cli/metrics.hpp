@@ -1,4 +1,4 @@
-// What `status` tells, as OpenMetrics text.
+// The answer to `status` as OpenMetrics text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Labels are bounded: teams (200, then "other"), states, roles, outcomes; never a worker, an id or a path.
+/// Formats the metrics. Label values are bounded: teams (200, then "other"), states, roles, outcomes. No label names a
+/// worker, an id or a path.
 std::string metrics_text(const operations::Status& status);
 
 }  // namespace inbox_poller::poller::cli

@@ -1,6 +1,6 @@
-// `metrics`: what `status` tells, as OpenMetrics text that readers of the older text format take, too.
-// Labels are teams, states, roles, kinds, outcomes and who decided; never a worker, an id or a path. More than 200 teams
-// share one label.
+// `metrics`: the answer to `status` as OpenMetrics text that parsers of the older text format also accept.
+// Labels are teams, states, roles, kinds, outcomes and the makers of decisions; never a worker, an id or a path.
+// Teams after the first 200 share one label.
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
@@ -78,7 +78,7 @@ std::string number_text(double value) {
   return number.data();
 }
 
-/// Of a histogram the smaller bound first; everything else as it is.
+/// Sorts the buckets of a histogram by bound; all other samples by label.
 std::vector<std::pair<std::string, double>> in_order(const std::map<std::string, double>& samples) {
   std::vector<std::pair<std::string, double>> list(samples.begin(), samples.end());
   const auto place = [](const std::string& labels) {
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, double>> in_order(const std::map<std::string,
   return list;
 }
 
-/// Samples by family and labels. Samples with the same labels are added up, or the greater counts.
+/// Samples by family and labels. Samples with the same labels are combined: sum, maximum or minimum.
 class Samples {
  public:
   enum class Same { sum, most, least };
@@ -150,7 +150,7 @@ void put_spread(Samples& to, const std::string& family, const std::string& team,
   to.put(family + "_count", team, count_of(spread.count));
 }
 
-/// What was counted since the start.
+/// Adds the counters since the daemon's start.
 void add_counted(Samples& to, const std::string& team, const operations::Counted& counted) {
   for (const auto& one : counted.decisions)
     to.put("decisions_total",
@@ -161,7 +161,7 @@ void add_counted(Samples& to, const std::string& team, const operations::Counted
   put_spread(to, "accept_seconds", team, counted.accepts);
 }
 
-/// Of a team on several hosts, as this one sees the others.
+/// Adds the metrics of a team on several machines, as this node sees the others.
 void add_hosts(Samples& to, const std::string& team, const operations::Hosts& hosts) {
   using Same = Samples::Same;
   to.put("hosts_led", team, is_led(hosts) ? 1 : 0, Same::least);

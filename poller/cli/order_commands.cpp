@@ -1,4 +1,4 @@
-// `mode`, `allow` and `revoke`: what workers may do, and what they are told of it.
+// Commands for workers' permissions and tasks: `mode`, `allow`, `revoke`, `assign`.
 #include <memory>
 
 #include "config/rule_advice.hpp"

@@ -1,4 +1,4 @@
-// As poller/pch.hpp, and the parser of command lines.
+// Precompiled headers: those of poller/pch.hpp, and the parser of command lines.
 #pragma once
 
 #include <CLI/App.hpp>

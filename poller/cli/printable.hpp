@@ -1,4 +1,4 @@
-// How texts of agents reach a person's terminal: always through these.
+// Functions that make agents' texts safe for a terminal. Each text of an agent must pass through one of them.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@ using schema::printable_block;
 using schema::printable_json;
 using schema::shell_word;
 
-/// Of a record's field. Nothing where there is none.
+/// Makes the text of a record's field printable; empty for an absent field.
 template <std::derived_from<operations::Text> Field>
 std::string printable(const Field& field) {
   return schema::printable(field.bytes);
@@ -28,7 +28,7 @@ std::string printable_block(const Field& field, std::string_view margin) {
   return schema::printable_block(field.bytes, margin);
 }
 
-/// "alice, bob"
+/// Joins printable names: "alice, bob".
 inline std::string names_of(const operations::Texts& names) {
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + printable(name);

@@ -1,4 +1,4 @@
-// `rules`: those in force, what they say of a call, and which new ones the answers of people would have spared them.
+// `rules`: lists the rules, tries them on a call, and suggests new ones from people's decisions.
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ struct RulesOptions {
   std::optional<config::Duration> since;
 };
 
-/// Who was told of a rule, and why nobody else is.
+/// Lists the workers notified of a rule, and why no others are.
 std::string told_of(const operations::ToldRule& rule) {
   const std::string told = names_of(rule.told);
   const std::string why = printable(rule.not_told);
@@ -45,7 +45,7 @@ ExitCode show_rules(Context& context) {
   });
 }
 
-/// The input of a call to this tool that is about `text`: which member that is.
+/// Returns a call's input with `text` in the member that the tool's rules refer to.
 std::string input_of(const std::string& tool, const std::string& text) {
   if (text.starts_with('{')) return text;
   static constexpr std::pair<std::string_view, std::string_view> fields[] = {
@@ -58,7 +58,7 @@ std::string input_of(const std::string& tool, const std::string& text) {
   return json::serialize(json::object{{"input", text}});
 }
 
-/// Of a call, or of a part of its command.
+/// Describes the outcome for a call or for a part of its command.
 std::string outcome_of(const operations::Action& decision, const operations::Text& by,
                        const operations::Text& because) {
   const std::string rule = printable(by);
@@ -109,7 +109,7 @@ ExitCode try_rules(Context& context, const RulesOptions& options) {
   });
 }
 
-/// Lines for a team's file. What stands behind # is ours, and cannot end the line.
+/// Formats lines for a team file. The text after # contains no line break.
 std::string list_text(const std::vector<operations::Suggestion>& suggestions, std::string_view kind,
                       std::string_view section) {
   std::string text;

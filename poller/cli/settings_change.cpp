@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As `diff -u` shows it; where there is no such program, that it cannot be shown.
+/// Returns the output of `diff -u`, or a line that says that the difference cannot be shown.
 std::string difference(const Settings& settings, const std::string& after) {
   const std::string path = settings.path().string();
   ChildCommand diff;
@@ -45,7 +45,7 @@ std::string difference(const Settings& settings, const std::string& after) {
   return shown;
 }
 
-/// What was or would be changed.
+/// A result: the change made, or why none was made.
 struct Outcome {
   std::string diff;
   bool changed = false;

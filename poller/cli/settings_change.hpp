@@ -1,4 +1,4 @@
-// A change of somebody else's settings file as a person sees it: shown, asked about, written, told.
+// A change of a client's settings file in steps: show it, confirm it, write it, report it.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Where this program is, with links followed.
+/// Returns the path of this program, links resolved; error "settings.unusable".
 Result<std::string> program_path();
 
 struct SettingsChange {
   std::filesystem::path file;
-  bool yes = false;  // without asking
-  /// The file's text as it shall be; none: no file.
+  bool yes = false;  // write without confirmation
+  /// Returns the file's new text; an empty optional removes the file.
   std::function<Result<std::optional<std::string>>(const Settings&)> change;
-  /// Why it must not be done, looked at before anything is shown.
+  /// Returns an error if the change is not allowed; called before anything is shown.
   std::function<Status(const std::string& path)> allowed = [](const std::string&) { return Status(Done{}); };
-  std::string more;              // said behind it; empty: nothing
+  std::string more;              // text printed after the result; empty: none
   operations::SettingsChanged also = {};  // with --json
 };
 
-/// Shows what would change, asks, and changes it. What was there is kept beside it.
+/// Shows the difference, asks for confirmation, and writes the file. The old text is kept in a backup file.
 ExitCode change_settings(Context&, const SettingsChange&);
 
 }  // namespace inbox_poller::poller::cli

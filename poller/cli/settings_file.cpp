@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_settings = std::size_t{4} << 20;
 
-/// In its place at once, or not at all.
+/// Replaces a file atomically through a temporary one.
 Status replace(FileSystem& files, const Directory& folder, const std::string& name, std::string_view bytes,
                unsigned mode) {
   const std::string temporary = name + ".inbox-poller-" + std::to_string(::getpid());
@@ -63,11 +63,11 @@ std::string to_string(const HookSilence& silence) {
 }
 
 std::vector<HookSilence> silenced_hooks(FileSystem& files, const fs::path& folder, const fs::path& managed) {
-  std::vector<std::pair<fs::path, bool>> places;  // and whether it is a managed one; the first that says it counts
+  std::vector<std::pair<fs::path, bool>> places;  // path, and true if managed; the first that has the key counts
   if (const auto parts = files.open_dir(absolute, (managed / "managed-settings.d").string())) {
     const auto listed = files.list(*parts);
     std::vector<std::string> names = listed ? *listed : std::vector<std::string>();
-    std::ranges::sort(names, std::greater<>());  // later ones override earlier ones
+    std::ranges::sort(names, std::greater<>());  // later files override earlier ones
     for (const std::string& name : names)
       if (name.ends_with(".json")) places.emplace_back(managed / "managed-settings.d" / name, true);
   }

@@ -1,4 +1,4 @@
-// `shutdown` and `shutdowns`: ending workers, from the request to the last trace.
+// `shutdown` and `shutdowns`: the end of workers, from the request to the last cleanup.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
@@ -27,18 +27,18 @@ struct ShutdownOptions {
   std::string reason;
   std::optional<config::Duration> nudge_after, force_after;
   bool force = false;
-  TeamWait wait;  // without a limit: until the daemon itself gives up
+  TeamWait wait;  // without a limit: until the daemon gives up
 };
 
 std::string line_of(const operations::Shutdown& shutdown) {
   return printable(shutdown.member) + ": the shutdown " + shutdown_sentence(shutdown) + '\n';
 }
 
-/// Shows every change of these shutdowns until none is open. `latest` is what is known of each, by id.
+/// Prints each change of these shutdowns until none is open. Updates `latest`, by id. False: the time is over.
 Result<bool> follow(Context& context, const ShutdownOptions& options,
                     std::map<std::string, operations::Shutdown>& latest) {
   const auto begun = Steady::now();
-  std::map<std::string, std::string> shown;  // state and detail, by id
+  std::map<std::string, std::string> shown;  // state and detail by id
   TRY(auto client, context.connect());
   for (;;) {
     bool open = false;
@@ -95,7 +95,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   request.force = options.force;
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
-  // Looking at many panes takes its time.
+  // The daemon may examine many panes.
   constexpr std::chrono::minutes patience{5};
   TeamAwaited awaited(context, options.wait);
   Result<json::object> answer = context.ask_raw(*client, request, patience);

@@ -1,4 +1,4 @@
-// `status` and `lead`: how the teams are.
+// `status` and `lead`: the state of the teams.
 #include <boost/json.hpp>
 #include <chrono>
 #include <csignal>
@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::chrono::milliseconds short_patience{2000};  // a prompt waits for it
+constexpr std::chrono::milliseconds short_patience{2000};  // a shell prompt waits for it
 
 struct Watch {
   bool is_on = false;
@@ -58,7 +58,7 @@ std::string status_text(const Context& context, const operations::Status& answer
   return text;
 }
 
-/// For a prompt: one line at most, and never a long wait.
+/// Prints at most one line, for a shell prompt, without a long wait.
 ExitCode status_in_short(Context& context) {
   Result<ControlClient> client = context.connect();
   const auto answer = client ? context.ask(*client, requests::Status(), short_patience) : client.error();
@@ -77,8 +77,7 @@ ExitCode status_in_short(Context& context) {
   return printed != ExitCode::done ? printed : sum.waits ? ExitCode::done : ExitCode::not_found;
 }
 
-/// What makes two answers different for one who reads them one below the other: ages go on by themselves, and locks are
-/// taken all the time.
+/// Returns an answer without its lock statistics, which change all the time. Equal texts are not printed again.
 std::string substance(json::object answer) {
   if (json::value* teams = answer.if_contains("teams"); teams != nullptr && teams->is_array())
     for (json::value& team : teams->get_array())

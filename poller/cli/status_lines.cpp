@@ -1,4 +1,4 @@
-// `status` of many teams: a line each, and one for all.
+// Texts of `status` for many teams: a line each, and one line for all.
 #include <algorithm>
 
 #include "poller/cli/command.hpp"
@@ -11,8 +11,8 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "silent"};
-constexpr long long late_for_ms = 60'000;  // a late poll is told for so long
-constexpr std::size_t named_teams = 3;  // with trouble, in the line for a prompt
+constexpr long long late_for_ms = 60'000;  // how long a late poll is reported
+constexpr std::size_t named_teams = 3;  // with trouble, in the line for a shell prompt
 
 bool is_one_of(const std::string& state, std::initializer_list<const char*> states) {
   return std::find(states.begin(), states.end(), state) != states.end();
@@ -22,7 +22,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
   return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
 }
 
-/// Why messages that wait for the lead cannot go.
+/// Explains why queued messages cannot be delivered to the lead.
 std::string no_way(const operations::Team& team) {
   if (team.lead.state == "gone") return "the lead is gone";
   const auto& ways = team.delivery.via;
@@ -74,7 +74,7 @@ std::string aged(long long count, long long oldest_ms) {
   return std::to_string(count) + (oldest_ms == 0 ? "" : " (" + span_text(now_ms() - oldest_ms) + ')');
 }
 
-/// "3 idle, 1 busy"
+/// Returns text such as "3 idle, 1 busy".
 std::string workers_text(const Console& console, const TeamLine& line, bool is_long) {
   std::string text;
   const auto add = [&](const char* what, bool loud) {
@@ -93,7 +93,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// "2 asks 3m, 5 chat 40s, 1 failed, 1 silent": what waits in all of them.
+/// Sums up what waits in all teams, such as "2 asks 3m, 5 chat 40s, 1 failed, 1 silent".
 std::string waiting_text(const std::vector<TeamLine>& lines) {
   long long asks = 0, chat = 0, failed = 0, silent = 0, oldest_ask = 0, oldest_chat = 0;
   const auto older = [](long long& oldest, long long one) {

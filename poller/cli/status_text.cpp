@@ -1,4 +1,4 @@
-// `status` of one team, in detail.
+// Text of `status` for one team, in detail.
 #include <algorithm>
 
 #include "handlers/ladder.hpp"
@@ -23,7 +23,7 @@ std::string inbox_text(const Console& console, const operations::Inbox& inbox) {
          (detail.empty() ? "" : "  (" + detail + ")") + compacted;
 }
 
-/// ", 3 expired"; empty for none.
+/// Returns text such as ", 3 expired"; empty for 0.
 std::string some(std::optional<long long> count, std::string_view words) {
   return count.value_or(0) == 0 ? "" : ", " + std::to_string(*count) + ' ' + std::string(words);
 }
@@ -38,7 +38,7 @@ std::string chat_text(const operations::ChatCounts& chat) {
   return text.empty() ? "none yet" : text.substr(2);
 }
 
-/// "2 open, 1 claimed, 7 done, 1 dead: inbox-poller tasks --dead"
+/// Returns text such as "2 open, 1 claimed, 7 done, 1 dead".
 std::string tasks_text(const Console& console, const operations::TaskCounts& tasks) {
   if (tasks.problem) return console.loud(printable(tasks.problem));
   const std::string text = some(tasks.open, "open") + some(tasks.claimed, "claimed") + some(tasks.done, "done");
@@ -48,14 +48,14 @@ std::string tasks_text(const Console& console, const operations::TaskCounts& tas
   return (text.empty() ? "" : text.substr(2) + (dead.empty() ? "" : ", ")) + dead;
 }
 
-/// A way that we go ourselves: when it is not available, something failed.
+/// True for a delivery method that the daemon starts itself; if unavailable, something failed.
 bool is_pushed(const operations::Way& way) {
   const auto known = schema::parse<config::Way>(way.rung.bytes);
   return known && handlers::is_pushed(*known);
 }
 
-/// The way on which messages go to the lead, and below it one line for each better one that failed. Better ones at
-/// which nobody is are named; with `is_long`, or when none is left, each with the reason.
+/// Returns the delivery method in use, and a row for each better method that failed. Better methods without a receiver
+/// are named in the first row. With `is_long`, or without a method in use, each has a row with its reason.
 std::vector<Row> delivery_rows(const Console& console, const operations::Delivery& delivery, bool is_long) {
   const auto& ways = delivery.via;
   const auto chosen = std::find_if(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
@@ -81,7 +81,7 @@ std::string locks_text(const operations::Locks& locks) {
          std::to_string(locks.stale_taken) + " stale ones taken over";
 }
 
-/// Without the columns that have nothing in any row.
+/// Removes columns without a value in any row.
 std::vector<Row> without_empty_columns(std::vector<Row> rows) {
   for (std::size_t column = rows.front().size(); column-- > 0;) {
     const bool is_empty = std::all_of(rows.begin() + 1, rows.end(), [&](const Row& row) {
@@ -110,7 +110,7 @@ std::string members_text(const Console& console, const std::vector<operations::M
   return '\n' + console.table(is_long ? rows : without_empty_columns(std::move(rows)), "  ") + left;
 }
 
-/// What somebody else takes from the inbox that we only look at.
+/// Describes an observed inbox whose messages the lead consumes itself.
 std::string seen_text(const operations::Seen& seen) {
   std::string text = std::to_string(seen.consumed) + " taken by the lead";
   if (const long long longest = seen.longest_ms; longest != 0)
@@ -121,7 +121,7 @@ std::string seen_text(const operations::Seen& seen) {
   return text;
 }
 
-/// Lines for what is not as it usually is.
+/// Adds rows for unusual states.
 void add_oddities(const Console& console, const operations::Team& team, std::vector<Row>& rows) {
   if (const std::string fault = printable(team.ledger_fault); !fault.empty())
     rows.push_back(
@@ -172,7 +172,7 @@ std::string team_text(const Console& console, const operations::Team& team, bool
                                 (role_reason.empty() ? "" : ": " + role_reason)});
   if (team.hosts)
     for (Row& row : host_rows(console, *team.hosts)) rows.push_back(std::move(row));
-  const bool is_elsewhere = !is_long && (role == "satellite" || role == "standby");  // the lead, its mail and what is heard of workers
+  const bool is_elsewhere = !is_long && (role == "satellite" || role == "standby");  // lead, mail, workers' state
   if (!is_elsewhere) {
     rows.push_back({"lead", lead_sentence(team.lead)});
     for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));

@@ -1,6 +1,6 @@
-// What lies on the disk of a team, for a person: teams below a root, their inboxes and locks, whose each inbox is.
-// Nothing is changed, and nothing but inboxes and rosters is opened. What it is not: the daemon's view, which knows
-// what was decided and owed. Source: docs/reference/wire.md W1, W2, W9.
+// A survey of teams on the disk, for a person: teams below a root, their inboxes, locks, and the owner of each inbox.
+// It changes nothing and opens only inboxes and rosters. It is not the daemon's view, which knows decisions and unsent
+// replies. Source: docs/reference/wire.md W1, W2, W9.
 #pragma once
 
 #include <chrono>
@@ -21,30 +21,30 @@
 namespace inbox_poller::poller::cli {
 
 using Wait = std::function<void(std::chrono::milliseconds)>;
-/// Waits, blocking this thread: for commands, which do one thing.
+/// Blocks this thread; only for commands, which do one thing.
 void wait_here(std::chrono::milliseconds);
 
-/// A team's folder and the settings that hold for it.
+/// A team's folder and its settings.
 struct TeamPlace {
   std::string name;
-  config::TeamConfig config;  // `source` is empty when no team file speaks about it
+  config::TeamConfig config;  // `source` is empty when no team file covers it
   [[nodiscard]] std::string folder() const { return config.team.root + "/" + name; }
 };
 
-/// Every team below `root` (empty: the default one), as a file would have it that says nothing else.
+/// Returns the settings of a team file that names all teams below `root` and nothing else. Empty `root`: the default.
 config::TeamConfig any_team(std::string root, const config::Environment&);
 
-/// The folders that the name or glob of `config` claims and that hold a roster or inboxes, by name. An error when the
-/// root cannot be listed.
+/// Finds the folders that match the name or glob of `config` and hold a roster or inboxes, sorted by name. Error: the
+/// root of a glob cannot be listed.
 Result<std::vector<TeamPlace>> find_teams(FileSystem&, const config::TeamConfig& config);
 
 enum class Whose {
   lead,
   member,
   alias,    // another name of the lead (team.aliases)
-  sender,   // outside the roster, and welcome (delivery.senders)
-  nobody,   // a phantom: a misspelt name, most of the time
-  unknown,  // there is no readable roster to tell by
+  sender,   // outside of the roster, and allowed (delivery.senders)
+  nobody,   // a phantom, usually a misspelled name
+  unknown,  // no readable roster exists
 };
 consteval auto words_of(Whose) {
   return std::to_array<std::string_view>({"lead", "member", "alias", "sender", "phantom", "unknown"});
@@ -53,25 +53,25 @@ inline std::string_view to_string(Whose whose) { return schema::name_of(whose); 
 Whose whose_inbox(const std::string& inbox, const config::TeamConfig&, const std::string& lead,
                   const Result<schema::Roster>&);
 
-/// Something at a lock's path.
+/// An object at a lock's path.
 struct LockSight {
   std::string path;
   FileStat stat;
-  bool empty = true;  // a folder with nothing in it
+  bool empty = true;  // false: a directory with entries
 };
 
 struct InboxSight {
   std::string name;
   std::string path;
   Whose whose = Whose::unknown;
-  std::optional<FileStat> stat;  // empty: it vanished while we looked
+  std::optional<FileStat> stat;  // empty: it vanished during the survey
   ReadOutcome outcome = ReadOutcome::missing;
   std::string detail;
   std::size_t entries = 0;
   std::size_t unread = 0;
-  std::size_t bad = 0;           // entries of wrong types
-  bool bom = false;              // it begins with a byte order mark
-  EpochMs oldest_unread_ms = 0;  // by its own time stamp; 0: none, or none that can be read
+  std::size_t bad = 0;           // unreadable entries
+  bool bom = false;              // begins with a byte order mark
+  EpochMs oldest_unread_ms = 0;  // Unix epoch, from its own time stamp; 0: none, or none readable
 };
 
 struct TeamSight {
@@ -79,27 +79,27 @@ struct TeamSight {
   std::string lead;
   std::vector<InboxSight> inboxes;  // by name
   std::vector<LockSight> locks;     // of inboxes and of the roster, by path
-  std::optional<Error> problem;     // the folder of inboxes is there and cannot be looked into
+  std::optional<Error> problem;     // the inbox folder exists and cannot be read
 };
 TeamSight look_at_team(FileSystem&, const Clock&, const TeamPlace&, const Wait&);
 
-/// Whether a worker takes answers of ours, as far as that is to be seen without a daemon.
+/// A worker and whether answers from this machine count for it, as far as visible without a daemon.
 struct WorkerAnswers {
   std::string name;
   handlers::AnswerAuthority worth;
 };
 std::vector<WorkerAnswers> workers_of(const schema::Roster&, const config::TeamConfig&, WorkerProcesses&);
 
-/// What is at this lock's path, if anything.
+/// Returns the object at this lock's path; empty when there is none.
 std::optional<LockSight> look_at_lock(FileSystem&, const Directory& at, const std::string& name);
 
-/// The lead's name: as configured, from the roster, or the client's own.
+/// Returns the lead's name: as configured, from the roster, or the client's default.
 std::string lead_of(const config::TeamConfig&, const Result<schema::Roster>&);
 
-/// Reads without a lock. A file in the middle of being written is read again for a quarter of a second.
+/// Reads without a lock. A file that is being written is read up to five times within a quarter of a second.
 ReadResult read_calmly(ArrayInboxes&, const std::string& inbox, const Wait&);
 
-/// The instant of an ISO 8601 time stamp, as JavaScript and Python write them; without a zone it counts as UTC.
+/// Parses an ISO 8601 time stamp as JavaScript and Python write it; one without a zone is in UTC. Empty if malformed.
 std::optional<EpochMs> parse_timestamp(std::string_view);
 
 }  // namespace inbox_poller::poller::cli

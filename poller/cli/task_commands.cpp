@@ -1,4 +1,4 @@
-// `tasks`: the task queue of a folder that agents share, for people: what stands where, and the dead letters.
+// `tasks`: the task queue of a shared folder or Redis, for people: the state of each task, and the dead letters.
 #include <boost/json.hpp>
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t short_id = 12;
-constexpr std::size_t most_done = 20;  // of a list for people
+constexpr std::size_t most_done = 20;  // rows of a list for people
 
 struct TaskOptions {
   BoxPlace place;

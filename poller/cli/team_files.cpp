@@ -25,7 +25,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// As TOML and JSON both write a text.
+/// Quotes a text as both TOML and JSON do.
 std::string quoted(const std::string& text) { return boost::json::serialize(boost::json::value(text)); }
 
 std::string line_of(const SeenTeam& team) {

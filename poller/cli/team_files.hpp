@@ -1,5 +1,4 @@
-// Teams as somebody meets them who has configured nothing: which there are, what there is to say of each, and the team
-// file to begin with.
+// Teams for a person who has configured nothing: which teams exist, a description of each, and a first team file.
 #pragma once
 
 #include <string>
@@ -9,37 +8,37 @@
 
 namespace inbox_poller::poller::cli {
 
-/// A team that lies below the root, and what a person recognizes it by.
+/// A team below the root, with the data by which a person recognizes it.
 struct SeenTeam {
   TeamPlace place;
   TeamSight sight;
-  bool has_lead_process = false;  // the roster names a lead that lives
+  bool has_lead_process = false;  // the roster names a living lead process
   [[nodiscard]] std::vector<std::string> workers() const;
 };
 
-/// By name; none where there is no root. An error when that cannot be listed.
+/// Surveys all teams below the root, by name; an empty list if the root is missing. Error: the root cannot be listed.
 Result<std::vector<SeenTeam>> look_around(FileSystem&, const Clock&, const config::TeamConfig& any);
 std::vector<std::string> team_names(const std::vector<SeenTeam>&);
 
-/// A line each; made printable.
+/// Describes the teams, a printable line each; at most 20.
 std::string seen_text(const std::vector<SeenTeam>&);
 
-/// What `run` says first when no team file is there: what it watches, and what leads on.
+/// Returns what `run` prints first without a team file: what it watches, and how to continue.
 std::string unconfigured_text(const config::TeamConfig& any, const Result<std::vector<SeenTeam>>&,
                               const std::string& folder);
 
-/// The answers that make a team file.
+/// A person's choices for a new team file.
 struct TeamChoice {
   std::string team;
-  std::string shared = {};     // the folder or the Redis whose mail agents share; empty: a team of inboxes below the root
-  std::string lead = {};       // then: whose mail it is
-  std::string role = {};       // leader, front, observer; empty: as by default
-  std::string allow = {};      // the preset of rules for what workers may do unasked: looking, working; empty: none
-  std::string way = {};        // of delivery.via; empty: all of them
+  std::string shared = {};     // folder or Redis of the team's mail; empty: a team of inboxes below the root
+  std::string lead = {};       // with `shared`: whose mail is delivered
+  std::string role = {};       // leader, front, observer; empty: the default
+  std::string allow = {};      // rule preset for what workers may do without a person: looking, working; empty: none
+  std::string way = {};        // of delivery.via; empty: all methods
 };
 std::string team_file_text(const TeamChoice&);
 
-/// The name of its file in the folder of team files: "demo.toml"; of a glob what is left of it.
+/// Returns a name for the team's file, such as "demo.toml"; of a glob its literal characters remain.
 std::string team_file_name(const std::string& team);
 
 }  // namespace inbox_poller::poller::cli

@@ -1,4 +1,4 @@
-// `trace` and `quarantine`: what happened, and what was not obeyed.
+// `trace` and `quarantine`: the history of an id, and rejected messages.
 #include <boost/json.hpp>
 #include <memory>
 
@@ -21,7 +21,7 @@ std::string effects_text(const std::vector<operations::Effect>& effects) {
   return text;
 }
 
-/// What `status` says now of the team of a message that waits; empty when there is none, or no answer.
+/// Returns the team of the first queued message from `status`; empty without such a message or an answer.
 std::optional<operations::Team> waiting_team(const Context& context, const operations::Trace& answer) {
   for (const auto& message : answer.messages) {
     if (message.delivery != "queued") continue;

@@ -1,4 +1,4 @@
-// `wait`: until a team has come to a point, for hooks and scripts.
+// `wait`: waits until a team reaches a state, for hooks and scripts.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
@@ -19,17 +19,17 @@ namespace {
 using std::chrono::milliseconds;
 using WaitClock = std::chrono::steady_clock;
 
-constexpr milliseconds one_request = std::chrono::minutes(5);  // then the same again: a daemon that hangs is noticed
+constexpr milliseconds one_request = std::chrono::minutes(5);  // then repeated, so that a hanging daemon is noticed
 constexpr milliseconds answer_patience = std::chrono::seconds(30);
 
 struct WaitOptions {
   bool idle = false, closed = false, mail = false, answered = false;
   bool all = false;
   bool quiet = false;
-  std::optional<config::Duration> limit;  // none: for ever
+  std::optional<config::Duration> limit;  // empty: no limit
 };
 
-/// The points that are named.
+/// Lists the states that the options name.
 decltype(requests::Wait::until) points_of(const WaitOptions& options) {
   decltype(requests::Wait::until) points;
   for (const auto& [wanted, name] : {std::pair{options.idle, "idle"}, std::pair{options.closed, "closed"},
@@ -46,14 +46,14 @@ std::string sentence_of(const operations::Text& point, const operations::Waited&
   return std::to_string(mail) + (mail == 1 ? " message waits" : " messages wait") + " for the lead";
 }
 
-/// What was waited for and has come.
+/// Describes the states reached.
 std::string met_text(const operations::Waited& answer) {
   std::string text;
   for (const auto& point : answer.met) text += (text.empty() ? "" : ", ") + sentence_of(point, answer);
   return text;
 }
 
-/// How it stands when the time is over.
+/// Describes what is still open when the time is over.
 std::string open_text(const operations::Waited& answer) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -66,11 +66,11 @@ std::string open_text(const operations::Waited& answer) {
   return text;
 }
 
-/// The last answer: the point is reached, or the time is over.
+/// Returns the last answer: the state is reached, or the time is over.
 Result<json::object> answer_of(const Context& context, const WaitOptions& options) {
   const auto begun = WaitClock::now();
   TRY(auto client, context.connect());
-  TeamAwaited awaited(context, {!options.closed, options.limit});  // a team that has gone is closed, and does not come
+  TeamAwaited awaited(context, {!options.closed, options.limit});  // a closed team is not waited for
   for (;;) {
     milliseconds span = one_request;
     if (options.limit) {

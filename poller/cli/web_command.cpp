@@ -1,4 +1,4 @@
-// `web`: the page in a browser. A client of the control socket like any other; the daemon has no network.
+// `web`: the page for a browser. This process is a client of the control socket; the daemon itself has no network.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ std::optional<ListenAt> place_of(std::string_view text) {
   return place;
 }
 
-/// The file from which `--link` reads, only ours to read; it goes when we leave.
+/// The file that `--link` reads, readable only for the user. The destructor removes it.
 class LinkFile {
  public:
   LinkFile(std::string folder, unsigned short port)
@@ -84,13 +84,13 @@ class LinkFile {
   bool written_ = false;
 };
 
-/// Where only we look: the user's own runtime folder, else beside the socket.
+/// Returns a folder that only the user can read: the runtime folder, or else that of the socket.
 std::string private_folder(const std::string& socket) {
   if (const char* folder = std::getenv("XDG_RUNTIME_DIR"); folder != nullptr && *folder == '/') return folder;
   return std::filesystem::path(socket).parent_path().string();
 }
 
-/// The listening socket that a service manager opened for us (sd_listen_fds(3)); -1: none.
+/// Returns the listening socket from a service manager (sd_listen_fds(3)); -1: none.
 int handed_over() {
   constexpr int first = 3;
   const char* whose = std::getenv("LISTEN_PID");
@@ -100,8 +100,8 @@ int handed_over() {
   return first;
 }
 
-/// Waits until the page of that place answers anything at all: a service manager that holds its socket starts it for
-/// that, and then its link is there.
+/// Waits until the page at that place answers any request. A service manager starts the page at the first connection,
+/// and the page then writes its link.
 Status knock(const ListenAt& place) {
   namespace asio = boost::asio;
   constexpr std::chrono::seconds patience{10};
@@ -130,7 +130,7 @@ Status knock(const ListenAt& place) {
                                                  "says how one fares that a service manager starts"};
 }
 
-/// One for each name under which it is served.
+/// Returns a link for each name of the page, a line each.
 std::string links(unsigned short port, const std::vector<std::string>& names, const std::string& token) {
   std::string text = "http://127.0.0.1:" + std::to_string(port) + "/#token=" + token + '\n';
   for (const std::string& name : names) text += "https://" + name + "/#token=" + token + '\n';

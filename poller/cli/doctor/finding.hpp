@@ -1,4 +1,4 @@
-// What `doctor` says about one thing: how bad, what, where, and the command that mends it.
+// A finding of `doctor`: its severity, a sentence, a place, and the command that fixes it.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace inbox_poller::poller::cli {
 
 enum class Severity {
   ok,
-  note,     // worth knowing; nothing to do
-  warning,  // somebody may wait, or lose something
+  note,     // worth knowing; no action needed
+  warning,  // something may wait or be lost
   error,    // does not work as it is
 };
 BOOST_DESCRIBE_ENUM(Severity, ok, note, warning, error)
@@ -22,15 +22,15 @@ inline std::string_view to_string(Severity severity) { return schema::name_of(se
 
 struct Finding {
   Severity severity = Severity::note;
-  std::string check;  // stable, for programs: "lock.abandoned"
+  std::string check;  // stable, for programs, such as "lock.abandoned"
   std::string what;   // a sentence
-  std::string where;  // the path, or file:line
-  std::string mend;   // a command, or what to write where; empty when there is nothing to do
+  std::string where;  // a path, or file:line
+  std::string mend;   // a command, or a line to write; empty when no action is needed
 };
 using Findings = std::vector<Finding>;
 inline void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
 
-/// What was found in one place: the installation itself, or one team.
+/// The findings about one place: the installation or a team.
 struct Section {
   std::string title;
   std::string team;  // empty: the installation

@@ -1,4 +1,4 @@
-// What the daemon says of the other hosts of a team, and of the engine between them.
+// Checks of a team's other nodes and of the engine between them, from the daemon's status.
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/hosts_text.hpp"
@@ -7,7 +7,7 @@
 namespace inbox_poller::poller::cli {
 
 namespace {
-constexpr EpochMs silent_ms = 30'000;  // ten times what hosts take to tell of themselves
+constexpr EpochMs silent_ms = 30'000;  // ten times the interval of their heartbeats
 constexpr EpochMs mail_too_long_ms = 2 * 60'000;
 }  // namespace
 

@@ -12,8 +12,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t scarce_bytes = 256 * mebibyte;  // four inboxes of the largest size
-constexpr std::uint64_t no_bytes = 16 * mebibyte;       // SQLite's log alone may grow so far
+constexpr std::uint64_t scarce_bytes = 256 * mebibyte;  // room for four inboxes of the largest size
+constexpr std::uint64_t no_bytes = 16 * mebibyte;       // the SQLite log alone may grow to this size
 constexpr std::uint64_t scarce_inodes = 1000;
 constexpr EpochMs future_tolerance_ms = 60'000;  // clocks of network file systems differ
 

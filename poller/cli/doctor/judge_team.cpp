@@ -21,13 +21,13 @@ std::string in_team(const TeamPlace& team, const std::string& command, const std
   return "inbox-poller " + command + (member.empty() ? "" : ' ' + shell_word(member)) + " --team " + shell_word(team.name);
 }
 
-/// Where a line of [team] goes, for a person.
+/// Says where to write a line of [team].
 std::string about_team(const TeamPlace& team, const std::string& line) {
   return "write `" + line + "` under [team] in " +
          (team.config.source.empty() ? "a team file" : printable(team.config.source));
 }
 
-/// "process 42", where that is why we gave way: a lead that lives.
+/// Returns "process 42" if the role was given up because of a living lead; empty otherwise.
 std::string lead_in(const std::string& reason) {
   const std::string begin = "process ";
   if (!reason.starts_with(begin)) return {};
@@ -40,7 +40,7 @@ std::string lead_in(const std::string& reason) {
 
 EpochMs age_ms(const FileStat& stat, EpochMs now) { return now - stat.mtime_ns / 1'000'000; }
 
-/// Why nobody can read the file, if so.
+/// Explains why no client can read the file; empty when clients can.
 Findings judge_shape(const TeamPlace& team, const InboxSight& inbox, EpochMs now) {
   const bool young = inbox.stat && age_ms(*inbox.stat, now) < being_written_ms;
   const std::string path = shell_word(inbox.path);
@@ -94,7 +94,7 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                               std::to_string(unread) + " unread entries)",
                           team.folder(), "look inside, then: rm -r " + shell_word(team.folder())});
     } else {
-      // What is said of it further on holds for whoever looked at it, and only the daemon saw what it was.
+      // The rest of this message applies to its observer; only the daemon saw the earlier roster.
       const std::string what =
           error.code == "roster.empty" || error.code == "roster.lost" ? error.message.substr(0, error.message.find("; ")) : error.message;
       findings.push_back({Severity::error, "roster.unreadable", what, path,
@@ -185,7 +185,7 @@ Findings judge_lock(const LockSight& lock, EpochMs now) {
 Findings judge_members(const TeamPlace& team, const std::vector<MemberSight>& members) {
   Findings findings;
   const std::string path = team.folder() + "/config.json";
-  std::map<std::string, std::string> owners;  // by pane
+  std::map<std::string, std::string> owners;  // name by pane
   for (const MemberSight& member : members) {
     const auto add = [&](Severity severity, const char* check, const std::string& what, const std::string& mend) {
       findings.push_back({severity, check, what, path, mend});
@@ -286,7 +286,7 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
   if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_hosts
   const bool stopped = role == "stopped";
   const std::string& reason = served->role_reason.bytes;
-  if (reason.empty())  // nobody made it so: it is what an older file said, or none
+  if (reason.empty())  // no reason: the daemon has an older or no file
     return {{Severity::warning, "daemon.role",
              "the daemon is " + role + " here, and the file says " + std::string(config::to_string(team.config.team.role)) +
                  ": the file is newer",

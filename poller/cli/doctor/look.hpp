@@ -1,5 +1,5 @@
-// Goes through an installation and its teams, and has what it sees judged (judge.hpp). Reads only: no file, lock, pane,
-// process or ledger is touched, and a daemon that runs is only asked for its status.
+// The survey of `doctor`: reads an installation and its teams, and passes the data to the checks (judge.hpp). It
+// changes no file, lock, pane, process or ledger. A running daemon gets only a request for its status.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -19,7 +19,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// What the doctor looks through.
+/// The dependencies of the survey.
 struct World {
   FileSystem& files;
   const Clock& clock;
@@ -32,37 +32,37 @@ struct World {
 
 struct Installation {
   config::Environment environment;
-  config::Sources sources;  // what was read: as named, or as the daemon told
+  config::Sources sources;  // files read: as named, or as the daemon reported
   config::Loaded loaded;
-  bool asked = false;  // the daemon told
+  bool asked = false;  // the daemon reported the files
   bool unconfigured = false;
   std::string socket;
   Result<operations::Status> status;  // of the daemon
 };
 
-/// One JSONL team.
+/// Examines a JSONL team.
 Section examine_jsonl(const World& world, const config::TeamConfig& config);
-/// One folder that agents share.
+/// Examines a folder that agents share.
 Section examine_maildir(const World& world, const config::TeamConfig& config);
 
-/// One team whose mail is in a Redis; `status`: of the daemon, empty where none was asked.
+/// Examines a team whose mail is in a Redis; `status`: the daemon's answer, empty without one.
 Section examine_redis(const config::TeamConfig& config, const operations::Status& status = {});
 
-/// Whether the engine between the hosts of a team is reached from here, and lets this host in; nothing where it is.
+/// Checks that the engine between a team's nodes is reachable and accepts this node; empty if so.
 Findings examine_engine(const config::TeamConfig& config);
 
-/// The installation first, then each team that is there.
+/// Examines the installation first, then each present team.
 std::vector<Section> examine(const World&, const Installation&);
 
-/// The hooks in the settings files that the clients here read, those below `folders` too: whether each client reads
-/// them as they stand. A step of examine(). No client is asked where no file has a hook.
+/// Checks the hooks in settings files, including those below `folders`: whether each client reads them. Does not run
+/// the clients if no file has a hook. A step of examine().
 Findings examine_settings(const World&, const std::set<std::string>& folders);
 
-/// Our servers that the settings here name, `.mcp.json` below `folders` too: whether their program is there. A step of
-/// examine().
+/// Checks this program's servers in settings, including `.mcp.json` below `folders`: whether their program exists. A
+/// step of examine().
 Findings examine_mcp_servers(const World&, const std::set<std::string>& folders);
 
-/// Findings about one team; a step of examine(). Adds the folders that its members work in.
+/// Examines one team, a step of examine(). Adds the working directories of its members to `folders`.
 Section examine_team(const World&, const Installation&, const TeamPlace&, std::set<std::string>& folders);
 
 }  // namespace inbox_poller::poller::cli

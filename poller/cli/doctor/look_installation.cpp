@@ -14,7 +14,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-/// Owner, mode and time of something that need not be there.
+/// Checks owner and mode of a path. False when it does not exist or cannot be checked.
 bool look_at_path(const World& world, const std::string& path, Closed closed, Findings& findings) {
   if (path.empty()) return false;
   const Result<FileStat> stat = world.files.stat_at(absolute, path);
@@ -29,7 +29,7 @@ bool look_at_path(const World& world, const std::string& path, Closed closed, Fi
 
 void look_at_space(const std::string& path, Findings& findings) {
   struct statvfs disk {};
-  if (::statvfs(path.c_str(), &disk) != 0) return;  // what is wrong with the path is told elsewhere
+  if (::statvfs(path.c_str(), &disk) != 0) return;  // another check reports errors of the path
   const Space space{static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize, disk.f_files, disk.f_favail};
   add(findings, judge_space(path, space));
 }
@@ -59,7 +59,7 @@ void look_at_root(const World& world, const config::TeamConfig& config, Findings
   }
 }
 
-/// A slip is no note: what the file says then never holds.
+/// A similar name makes the finding a warning, because the file's settings then never apply.
 Finding no_such_team(const World& world, const config::TeamConfig& config) {
   config::TeamConfig any = config;
   any.team.name = "*";
@@ -85,7 +85,7 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   std::vector<config::TeamConfig> configs;
   if (at.loaded.problems.empty())
     for (const config::LoadedTeam& team : at.loaded.teams) configs.push_back(team.config);
-  if (configs.empty()) configs.push_back(any_team("", at.environment));  // as if nothing were configured
+  if (configs.empty()) configs.push_back(any_team("", at.environment));  // as without a configuration
   std::set<std::string> roots;
   std::error_code problem;
   std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work

@@ -1,4 +1,4 @@
-// What doctor looks at in a JSONL team: its folder, its roster, and the lines at which every reader ends.
+// Examination of a JSONL team: its folder, its roster, and the lines that stop every reader.
 #include <algorithm>
 #include <cerrno>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view inbox_suffix = ".jsonl";
 
-/// The lines that stop whoever reads the inbox, and all who come after it.
+/// Reports the lines that stop all readers of the inbox, present and later ones.
 void look_at_lines(const std::string& path, std::string_view bytes, Findings& findings) {
   std::size_t number = 0;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -26,12 +26,12 @@ void look_at_lines(const std::string& path, std::string_view bytes, Findings& fi
   }
 }
 
-/// Who is in the roster and cannot be served.
+/// Reports roster members that cannot be served.
 void look_at_roster(const World& world, const Directory& team, Findings& findings) {
   const auto file = world.files.open_read(team, "config.json");
   const auto bytes = file ? read_all(world.files, *file) : Result<std::string>(file.error());
   const auto roster = bytes ? decode_jsonl_roster(*bytes) : Result<schema::Roster>(bytes.error());
-  if (!roster) return;  // it may be written just now
+  if (!roster) return;  // may be in the middle of a write
   for (const auto& [name, reason] : roster->unserved)
     findings.push_back({Severity::error, "roster.unserved",
                         schema::printable(name) + " cannot be answered: " + schema::printable(reason),

@@ -1,5 +1,5 @@
-// What doctor looks at in a folder that agents share: what makes a queue look empty, mail that nobody will ever read, and
-// files that no store understands.
+// Examination of a folder that agents share: causes of a seemingly empty queue, mail that nobody reads, and files that
+// no store understands.
 #include <cerrno>
 
 #include "poller/cli/doctor/look.hpp"
@@ -9,9 +9,9 @@
 namespace inbox_poller::poller::cli {
 namespace {
 
-constexpr std::size_t most_files = 20;  // named one by one, in one folder
+constexpr std::size_t most_files = 20;  // reported one by one in one folder
 
-/// Files that are no envelopes: every store passes them over.
+/// Reports files that are not envelopes; every store skips them.
 void look_at_files(const MaildirRoot& root, const std::string& below, Findings& findings) {
   const auto names = root.names(below);
   const auto folder = root.folder(below);
@@ -31,7 +31,7 @@ void look_at_files(const MaildirRoot& root, const std::string& below, Findings& 
   }
 }
 
-/// Somebody's folder: its mailbox, and whether anybody ever looked into it.
+/// Checks an actor's folder: whether it has a mailbox, and whether mail in it was ever read.
 void look_at_actor(const MaildirRoot& root, const std::string& name, Findings& findings) {
   const std::string path = root.path() + "/" + printable(name);
   const auto box = root.folder(name + "/new");

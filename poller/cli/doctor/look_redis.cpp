@@ -1,5 +1,5 @@
-// What doctor looks at where a team's mail is in a Redis: whether it is reached and fit, and mail that nobody will ever
-// read. Nothing is changed there.
+// Examination of a team whose mail is in a Redis: whether the Redis is reachable and suitable, and mail that nobody
+// reads. Changes nothing.
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
@@ -24,7 +24,7 @@ std::string mend_of(const Error& error, const config::TeamConfig& config) {
   return "";
 }
 
-/// One box, as the script says it.
+/// Checks one mailbox, as the script returns it.
 void look_at_box(const RedisReply& box, const std::string& place, Findings& findings) {
   const std::string name = box.at(0).text;
   const std::string where = place + "/" + printable(name);
@@ -45,7 +45,7 @@ Findings examine_engine(const config::TeamConfig& config) {
   const auto address = engine_of(config.hosts);
   if (!address) return {{Severity::error, address.error().code, address.error().message, "", ""}};
   RedisCaller redis(*address, redis_patience);
-  const auto leader = redis.call(RedisCommand{"GET", RedisKeys(address->team).of("leader")});  // every host may
+  const auto leader = redis.call(RedisCommand{"GET", RedisKeys(address->team).of("leader")});  // allowed for every node
   if (leader) return {};
   const bool is_denied = leader.error().code == "exchange.denied";
   return {{Severity::error, leader.error().code, printable(leader.error().message), address->shown(),

@@ -29,12 +29,12 @@ void look_at_access(const World& world, const TeamPlace& team, const TeamSight& 
 void look_at_locks(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
   for (const LockSight& lock : sight.locks) add(findings, judge_lock(lock, world.clock.wall_ms()));
   const Result<Directory> folder = world.files.open_dir(absolute, team.config.team.task_folder(team.name));
-  if (!folder) return;  // a team need not have tasks
+  if (!folder) return;  // a team without tasks
   if (const auto lock = look_at_lock(world.files, *folder, ".lock.lock"))
     add(findings, judge_lock(*lock, world.clock.wall_ms()));
 }
 
-/// Whether one of the pane's processes names this agent on its command line. What cannot be read counts as it.
+/// True if a process of the pane names this agent in its arguments; unreadable arguments count as naming it.
 bool runs_agent(Processes& processes, const Pane& pane, const std::string& agent_id) {
   if (agent_id.empty()) return true;
   const std::vector<ProcessRef> family = processes.family(pane.first);
@@ -67,7 +67,7 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
   add(findings, judge_members(team, sights));
 }
 
-/// Who was a member is no misspelt name: its inbox stays behind when it leaves. Only the daemon remembers that.
+/// True for an inbox of a former member, which is not a misspelled name. Only the daemon remembers former members.
 bool was_member(const std::string& inbox, const TeamPlace& team, const operations::Status& status) {
   const auto* served = served_in(status, team.name);
   return served != nullptr && std::ranges::any_of(served->members, [&](const auto& one) { return one.member == inbox; });
@@ -79,7 +79,7 @@ std::optional<LiveSession> lead_session(const World& world, const TeamPlace& tea
   return watch.live();
 }
 
-/// Whether whoever led the team and read its inbox has ended, as far as that can be told.
+/// True if the lead that read the inbox has ended, as far as visible.
 bool has_ended(const World& world, const TeamPlace& team, const schema::Roster& roster) {
   if (roster.lead_process)
     return handlers::state_of(look_at(*roster.lead_process, world.processes)) == handlers::LeadProcessState::gone;

@@ -1,5 +1,5 @@
-// Our servers in the clients' settings: whether the program that they name is there. A client whose server cannot be
-// started goes on without its tools, and says so where hardly anybody looks.
+// Check of this program's servers in the clients' settings: whether the named program exists. A client whose server
+// cannot start continues without its tools, and reports that in a place few people read.
 #include <algorithm>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Place {
   std::string scope;
-  std::string folder;  // to run the command in
+  std::string folder;  // where to run the command
   McpPlace place;
 };
 

@@ -1,5 +1,5 @@
-// The settings files of the clients: looked at, and judged. A client skips all of one for an event that it does not
-// know, so every update and every downgrade of a client is worth a look.
+// Examination of the clients' settings files. A client skips a whole file for one event that it does not know. Each
+// update or downgrade of a client can cause that.
 #include <algorithm>
 #include <cerrno>
 #include <set>
@@ -23,7 +23,7 @@ std::string install_again(const SettingsSight& file, HookUser user) {
          (user == HookUser::worker ? " --for workers" : "") + (file.scope == "user" ? "" : " --scope " + file.scope);
 }
 
-/// The whole file is lost to this client, our hooks with it.
+/// Reports events that make this client skip the whole file, including this program's hooks.
 Findings judge_events(const SettingsSight& file, const Client& client) {
   Findings findings;
   std::set<std::string> told;
@@ -49,7 +49,7 @@ Finding in_order(const SettingsSight& file, HookUser user, const std::vector<Cli
           file.path, ""};
 }
 
-/// Ours for one user, as they would be written now.
+/// Compares this program's hooks for one user with those that `hook install` would write now.
 Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<Client>& clients) {
   const auto has = [&](const auto& fits) {
     return std::any_of(file.hooks.begin(), file.hooks.end(),
@@ -81,7 +81,7 @@ Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<
   return {in_order(file, user, clients)};
 }
 
-/// Ours whose program is gone: moved, or removed with its package.
+/// Reports hooks of this program whose executable was moved or removed.
 Findings look_for_programs(const World& world, const SettingsSight& file) {
   std::set<std::string> told;
   Findings findings;
@@ -96,7 +96,7 @@ Findings look_for_programs(const World& world, const SettingsSight& file) {
   return findings;
 }
 
-/// What turns hooks off where clients work; ours are in none of the files: worth knowing, no more.
+/// Reports settings that disable hooks where clients work; only a note when no file has hooks of this program.
 Findings look_for_switches(const World& world, const std::set<std::string>& folders, bool has_ours) {
   Findings findings;
   std::set<std::string> told;
@@ -124,7 +124,7 @@ Findings judge_settings(const SettingsSight& file, const std::vector<Client>& cl
     std::move(events.begin(), events.end(), std::back_inserter(findings));
   }
   for (const HookUser user : {HookUser::lead, HookUser::worker}) {
-    if (skipped) break;  // whatever else there is to say: the same command mends it
+    if (skipped) break;  // the same command fixes all other findings
     Findings ours = judge_ours(file, user, clients);
     std::move(ours.begin(), ours.end(), std::back_inserter(findings));
   }
@@ -167,7 +167,7 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
                           "its version is not known, so it counts as the oldest: " + client.problem, client.path, ""});
   for (const SettingsSight& file : files) {
     Findings judged = look_for_programs(world, file);
-    if (judged.empty()) judged = judge_settings(file, clients);  // whatever else there is: the same command mends it
+    if (judged.empty()) judged = judge_settings(file, clients);  // the same command fixes all other findings
     if (are_off) std::erase_if(judged, [](const Finding& one) { return one.severity == Severity::ok; });
     std::move(judged.begin(), judged.end(), std::back_inserter(findings));
   }

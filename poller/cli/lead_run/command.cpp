@@ -8,7 +8,7 @@
 namespace inbox_poller::poller::cli {
 namespace {
 
-/// Whether the lead's prompts for tools are answered here. Not known without a daemon.
+/// True if the rules answer the lead's prompts for tools. False if no daemon answers.
 bool answers_prompts(Context& context, const std::string& socket) {
   auto client = ControlClient::connect(socket);
   if (!client) return false;
@@ -16,8 +16,8 @@ bool answers_prompts(Context& context, const std::string& socket) {
   return answer && answer->permissions;
 }
 
-/// Adds what the client's own command line lacks, and says so: without these options messages are only assumed to have
-/// arrived, and its prompts go to nobody.
+/// Adds missing options to the client's command line, and reports them. Without them arrival is only assumed, and no
+/// rule answers its prompts.
 void complete(LeadRunOptions& options, bool permissions, const Tell& tell) {
   const auto missing = schema::missing_options(options.argv, permissions);
   if (!missing.other_prompt_tool.empty())

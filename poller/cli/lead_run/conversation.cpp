@@ -15,19 +15,19 @@
 namespace inbox_poller::poller::cli {
 namespace {
 
-/// A lead that works says so this often; the daemon's busy limit is counted from the last time.
+/// Interval of reports from a working lead. The daemon counts its busy limit from the last one.
 constexpr std::chrono::seconds work_told_again{5};
 constexpr std::string_view from = "inbox-poller";
-/// The pause after a turn without an answer; twice as long after each further one.
+/// Pause after a turn without an answer; doubled after each further one.
 constexpr std::chrono::seconds first_rest{1};
 constexpr std::chrono::seconds longest_rest{60};
 constexpr int most_doublings = 6;
-/// A lead that puts several lines into one turn may name only some of them.
+/// Time limit for a skipped line: a lead that combines lines into one turn may name only some of them.
 constexpr std::chrono::seconds silence_is_loss{30};
 
 }  // namespace
 
-// --- messages ---
+// --- Messages
 
 Batch batch_of(const boost::json::object& answer) {
   Batch batch;
@@ -55,7 +55,7 @@ void Conversation::begins() {
 
 void Conversation::ends() {
   judge_.withdraw_all();
-  if (under_way_) give_back();  // it may have read them: they come again, and say so
+  if (under_way_) give_back();  // the program may have read them; the next delivery is labeled as repeated
   mail_.report("stream_closes", session_);
 }
 
@@ -86,7 +86,7 @@ void Conversation::arrived(bool assumed) {
 }
 
 void Conversation::passed_on(std::string_view line) {
-  // First answer wins: ours would be the second.
+  // The first answer wins; a decision would be the second.
   if (options_.lines) return;
   if (const auto id = schema::answered_request(line); !id.empty()) judge_.withdraw(run_ + "-" + id);
 }
@@ -134,7 +134,7 @@ void Conversation::tell_assumed() {
         (asked ? "newer clients tell" : "newer clients tell, others when they are started with --replay-user-messages"));
 }
 
-// --- what it says ---
+// --- The program's output
 
 void Conversation::heard(std::string_view line) {
   const auto decoded = schema::decode_stream_line(line);
@@ -148,12 +148,12 @@ void Conversation::heard(std::string_view line) {
 void Conversation::take(const schema::StreamInit& init) {
   if (!init.cwd.empty()) cwd_ = init.cwd;
   if (init.session_id == session_) return;
-  // It becomes an argument when the lead is started again: never one that is an option.
+  // The session becomes an argument at the next start, so it must not look like an option.
   if (!schema::is_valid_request_id(init.session_id) || init.session_id.starts_with('-') ||
       init.session_id.find('@') != std::string::npos)
     return;
   session_ = init.session_id;
-  // Not a turn yet: some clients say this when they start.
+  // Not yet a turn: some clients send this line at their start.
   mail_.report(in_turn_ || under_way_ ? "stream_works" : "stream_opens", session_);
 }
 
@@ -174,17 +174,17 @@ void Conversation::take(const schema::StreamAnswer& answer) {
 void Conversation::take(const schema::StreamReplay&) { take(schema::StreamWork{}); }
 
 void Conversation::take(const schema::StreamCommand& command) {
-  tells_ = true;  // also when it is somebody else's line
+  tells_ = true;  // also for a line of the input
   if (command.started) take(schema::StreamWork{});
 }
 
 void Conversation::take(const schema::StreamResult& result) {
-  // An error before any work was no turn: a session that cannot be resumed ends like this, whatever it was given.
+  // An error before any work ends no turn. A session that cannot be resumed ends like this with any input.
   ended_turn_ = std::exchange(in_turn_, false) || !result.failed;
   turn_ended_ = turn_ended_ || ended_turn_;
 }
 
-// --- its tools ---
+// --- Tools
 
 void Conversation::take(const schema::ToolAsk& ask) {
   take(schema::StreamWork{});

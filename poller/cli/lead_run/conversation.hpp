@@ -1,7 +1,7 @@
-// What the lines of a stream-json program mean, and what it is owed: one batch of messages at a time, the turns it takes,
-// the tools it asks for. Nothing is read or written here. Invariants: a message counts as delivered only when the lead's
-// model answered it (or, where the lead names no lines, when a turn with an answer ended); a tool is never allowed but by
-// the daemon's word.
+// The conversation with a stream-json program: one batch of messages at a time, its turns, and its requests to use
+// tools. It does no input or output. Invariants:
+// A message counts as delivered only when the lead's model answered it, or (without acknowledged lines) when a turn
+// with an answer ended. A tool is allowed only by a decision of the daemon.
 #pragma once
 
 #include <chrono>
@@ -21,59 +21,59 @@ namespace inbox_poller::poller::cli {
 
 struct LeadRunOptions {
   std::vector<std::string> argv;
-  bool prompts = true;  // it asks on its stream whether it may use a tool, as far as can be told
-  bool lines = false;   // the program reads plain lines and says nothing of its turns
-  int restarts = 0;     // in a row
+  bool prompts = true;  // as far as known the program asks on its stream before it uses a tool
+  bool lines = false;   // the program reads plain lines and does not report its turns
+  int restarts = 0;     // at most, in a row
   bool resume = true;
 };
 
-/// What a person should know.
+/// Reports a line to the person.
 using Tell = std::function<void(const std::string& line)>;
 
-/// Messages for the lead that go together.
+/// Messages for the lead, delivered together.
 struct Batch {
   std::vector<std::string> keys;
-  std::string block;               // as a lead session reads them
-  std::vector<std::string> lines;  // each as a JSON object
-  std::string uuid;                // of these messages at this attempt
+  std::string block;               // text for a lead session
+  std::vector<std::string> lines;  // the messages as JSON objects
+  std::string uuid;                // from the messages and their attempts
 };
-/// Of an answer to `recv` that has messages.
+/// Builds a batch from an answer to `recv`.
 Batch batch_of(const boost::json::object& answer);
 
 class Conversation {
  public:
-  /// Takes a line, with its newline, that is to be written to the program.
+  /// Queues a line, with its newline, for the program.
   using WriteStatus = std::function<void(std::string line)>;
 
   Conversation(const LeadRunOptions& options, MailStream& mail, ToolJudge& judge, WriteStatus put, Tell tell)
       : options_(options), mail_(mail), judge_(judge), put_(std::move(put)), tell_(std::move(tell)) {}
 
-  /// A program has been started, or has ended.
+  /// Must be called when a program was started, and when it has ended.
   void begins();
   void ends();
   void deliver(Batch batch);
   [[nodiscard]] bool under_way() const { return under_way_.has_value(); }
-  /// True while messages wait because the last turn ended without an answer: the next attempt would fail at once as well.
+  /// True while messages wait after a turn without an answer, because an immediate retry would fail in the same way.
   [[nodiscard]] bool rests(SteadyTime now) const { return rests_until_ && now < *rests_until_; }
-  /// When look() or rests() will say something else; nothing to wait for: empty.
+  /// Returns the next moment at which look() or rests() may act differently; empty if there is none.
   [[nodiscard]] std::optional<SteadyTime> wakes_at() const;
-  /// Gives up a batch that the lead passed over and stays silent about.
+  /// Requeues a batch that the lead skipped without a report.
   void look(SteadyTime now);
-  /// Nothing waits to be written.
+  /// Must be called when all queued lines were written.
   void all_written();
-  /// What it has of us will not be taken up: it comes again.
+  /// Requeues the messages that the program was given.
   void give_back();
   void heard(std::string_view line);
-  /// Somebody else's line goes to it.
+  /// Must be called for each line of the input that is passed to the program.
   void passed_on(std::string_view line);
   void answer(const Judgement&);
 
   [[nodiscard]] const std::string& session() const { return session_; }
-  /// True once after a turn that ended.
+  /// True once after the end of a turn.
   bool take_turn_ended() { return std::exchange(turn_ended_, false); }
 
  private:
-  /// The batch that was given to the program, until it is known whether its model has it.
+  /// The batch given to the program, until it is known whether its model received it.
   struct UnderWay {
     std::vector<std::string> keys;
     handlers::GivenLine line;
@@ -83,7 +83,7 @@ class Conversation {
   void arrived(bool assumed);
   void judge(const schema::StreamLine&);
   void tell_assumed();
-  /// Its turn ended without an answer: it comes again after a pause.
+  /// Requeues the batch and starts a pause, after a turn without an answer.
   void unanswered();
   void take(const schema::StreamOther&) {}
   void take(const schema::StreamInit&);
@@ -101,13 +101,13 @@ class Conversation {
   const WriteStatus put_;
   const Tell tell_;
 
-  std::string run_;  // of this program: keeps apart the ids that each begins anew
+  std::string run_;  // id of this start of the program; its request ids repeat after a restart
   std::optional<UnderWay> under_way_;
   bool in_turn_ = false;
   bool turn_ended_ = false;
-  bool ended_turn_ = false;  // the last result did
+  bool ended_turn_ = false;  // the last result ended a turn
   std::chrono::steady_clock::time_point worked_at_{};
-  bool tells_ = false;  // of every line, when it takes it up
+  bool tells_ = false;  // the program reports each line that it takes up
   std::string last_answer_;
   std::optional<SteadyTime> rests_until_;
   int unanswered_ = 0;  // turns in a row

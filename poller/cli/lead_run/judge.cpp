@@ -17,10 +17,10 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t most_at_once = 16;  // connections; the daemon has 64
+constexpr std::size_t most_at_once = 16;  // connections; the daemon accepts 64
 constexpr std::chrono::milliseconds between_attempts{1000};
 
-/// Refusals that another moment may not repeat.
+/// True for errors that a retry may avoid.
 bool may_be_judged_later(std::string_view code) {
   return code.starts_with("control.") || code.starts_with("ledger.") || code.starts_with("team.") ||
          code.starts_with("io.");
@@ -97,7 +97,7 @@ void ToolJudge::judged(Judging& judging, const Result<json::object>& answer) {
   const JudgedCall& call = judging.call;
   if (!answer) {
     const Error& why = answer.error();
-    if (may_be_judged_later(why.code)) return;  // it is asked again when the daemon is there
+    if (may_be_judged_later(why.code)) return;  // retried when a daemon serves again
     const bool sent = why.code != code::request_too_long;
     return end(judging, {call.id, false, {}, (sent ? "The call could not be judged: " : "The call could not be put before the rules: ") + why.message});
   }
@@ -106,7 +106,7 @@ void ToolJudge::judged(Judging& judging, const Result<json::object>& answer) {
   const auto updated = raw_text_of(*answer, "updated_input");
   if (decision == "deny") return end(judging, {call.id, false, {}, reason.empty() ? "Denied" : reason});
   if (decision == "allow") return end(judging, {call.id, true, updated.empty() ? call.input : updated, {}});
-  withdraw(std::string(call.id));  // "ask": not ours to answer
+  withdraw(std::string(call.id));  // "ask": others answer
 }
 
 void ToolJudge::end(Judging& judging, const Judgement& judgement) {

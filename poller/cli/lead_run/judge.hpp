@@ -1,5 +1,5 @@
-// The tool calls of a headless lead, put before the rules: each over a connection of its own, which closes when nobody
-// waits for the answer any more. Everything that is not plainly a yes is not one.
+// Tool calls of a headless lead, decided by the daemon's rules. Each call has a connection of its own, which closes
+// when the call is withdrawn. Only an explicit "allow" allows a call.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,7 +15,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// A tool call of the lead's that is to be judged.
+/// A tool call of the lead that needs a decision.
 struct JudgedCall {
   std::string id;
   std::string tool;
@@ -26,8 +26,8 @@ struct JudgedCall {
 struct Judgement {
   std::string id;
   bool allowed = false;
-  std::string input;   // when allowed: what is to run
-  std::string reason;  // when not
+  std::string input;   // if allowed: the input to run
+  std::string reason;  // if not allowed
 };
 
 class ToolJudge {
@@ -36,12 +36,12 @@ class ToolJudge {
 
   ToolJudge(boost::asio::io_context& loop, std::string socket, Tell tell);
 
-  /// The judgement comes when there is one; never, when the lead's prompts are not ours to answer.
+  /// Requests a decision, which goes to `tell`. No decision arrives if others answer the lead's prompts.
   void judge(JudgedCall call);
-  /// Nobody waits for it any more.
+  /// Withdraws a call that no longer needs a decision.
   void withdraw(const std::string& id);
   void withdraw_all();
-  /// A daemon answers for this team. Without `permissions` the calls are somebody else's to answer.
+  /// Must be called when a daemon serves this team. Without `permissions` others answer the calls.
   void served(const std::string& team, bool permissions);
   void lost() { serves_ = false; }
 
@@ -53,7 +53,7 @@ class ToolJudge {
   };
 
   boost::asio::awaitable<void> see_to(std::shared_ptr<Judging> judging);
-  /// Empty: nothing to be told, or nothing yet.
+  /// Handles the answer. Does nothing after an error that a retry may avoid.
   void judged(Judging& judging, const Result<boost::json::object>& answer);
   void end(Judging& judging, const Judgement& judgement);
   boost::asio::awaitable<void> change();

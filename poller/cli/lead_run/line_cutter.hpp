@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into lines. A line over the limit is left out, and counted.
+// Splits a byte stream into lines. Lines over the limit are skipped and counted.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class LineCutter {
  public:
   explicit LineCutter(std::size_t most) : most_(most) {}
 
-  /// Calls `take(std::string_view line)`, without its newline, for each line that is complete now.
+  /// Calls `take(std::string_view line)` for each complete line, without its newline.
   template <class Take>
   void feed(std::string_view bytes, Take take) {
     while (!bytes.empty()) {
@@ -33,7 +33,7 @@ class LineCutter {
     }
   }
 
-  /// What came behind the last newline.
+  /// Returns the bytes after the last newline.
   [[nodiscard]] std::string take_rest() {
     if (std::exchange(skipping_, false)) ++left_out_;
     return std::exchange(rest_, {});
@@ -42,7 +42,7 @@ class LineCutter {
     rest_.clear();
     skipping_ = false;
   }
-  /// How many lines were left out since the last call.
+  /// Number of lines skipped since the last call.
   std::size_t take_left_out() { return std::exchange(left_out_, 0); }
 
  private:

@@ -16,13 +16,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t longest_line = std::size_t{16} << 20;
-constexpr std::size_t most_buffered = std::size_t{1} << 20;  // then its writer waits
-constexpr std::size_t one_write = 4096;                      // what a pipe that can be written takes without blocking
-constexpr std::size_t most_messages = 20;                    // at a time
+constexpr std::size_t most_buffered = std::size_t{1} << 20;  // bytes; then the writer waits
+constexpr std::size_t one_write = 4096;                      // bytes that a writable pipe takes without blocking
+constexpr std::size_t most_messages = 20;                    // a batch
 constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{1000};
 constexpr milliseconds last_words{2000};
-/// A daemon that restarts is no news, and neither is our own connection that it has not seen closing yet.
+/// Losses shorter than this are not reported: a restart, or a connection that the daemon has not seen closing yet.
 constexpr milliseconds unremarkable{500};
 constexpr int could_not_start = 1;  // as at the first start
 
@@ -77,7 +77,7 @@ void LeadSupervisor::go_on() {
     wait();
 }
 
-/// True when the program has ended for good and everything is said.
+/// True when the program has ended for good and all is sent. Late reports are dropped; late output only while leaving.
 bool LeadSupervisor::done() {
   if (!life_.exit_code) return false;
   if (!life_.leave_at) life_.leave_at = now() + last_words;
@@ -99,7 +99,7 @@ void LeadSupervisor::wait() {
   });
 }
 
-// --- the daemon ---
+// --- The daemon
 
 bool LeadSupervisor::takes_batches() const {
   return child_ && child_->process.input.get() >= 0 && !life_.leaving && !talk_.under_way() &&
@@ -126,18 +126,18 @@ void LeadSupervisor::received(const boost::json::object& answer) {
 
 bool LeadSupervisor::lost(const Error& why, milliseconds since) {
   judge_.lost();
-  batch_.reset();  // it comes again
+  batch_.reset();  // the daemon delivers it again
   if (!life_.said_lost && !why.message.empty() && since >= unremarkable) {
     life_.said_lost = true;
     tell_(why.message + "; the lead goes on, and gets its messages when that has changed");
   }
-  go_on();  // nobody is left to be told
+  go_on();  // done() may be true now
   return true;
 }
 
 void LeadSupervisor::told(bool) { go_on(); }
 
-// --- the program's life ---
+// --- The program's life
 
 Status LeadSupervisor::start() {
   TRY(auto started, start_companion(life_.command));
@@ -146,7 +146,7 @@ Status LeadSupervisor::start() {
   child_.reset(new Child{std::move(started),
                          {loop_, output, Descriptor::Kind::wait_read, [this] { read_child(false); }},
                          {loop_, input, Descriptor::Kind::wait_write, [this] { go_on(); }}});
-  if (std::exchange(output_.mid_line, false)) output_.bytes += '\n';  // what the last one left must not spoil its first line
+  if (std::exchange(output_.mid_line, false)) output_.bytes += '\n';  // ends an incomplete line of the last program
   talk_.begins();
   return Done{};
 }
@@ -160,7 +160,7 @@ void LeadSupervisor::start_again() {
   if (life_.exit_code) tell_(started.error().message);
 }
 
-/// One that lives on without its input is told of; one that is ending closes it too.
+/// Reports a program that lives on without its input. The delay excludes a program that is just ending.
 void LeadSupervisor::tell_deaf() {
   if (!life_.deaf_at || *life_.deaf_at > now()) return;
   life_.deaf_at.reset();
@@ -175,11 +175,11 @@ void LeadSupervisor::obey(int signal) {
   go_on();
 }
 
-/// Passes the signal on; the program is to end, and gets nothing more from us.
+/// Passes the signal on. The program gets no more messages.
 void LeadSupervisor::stop(int signal) {
   life_.leaving = true;
   if (child_ && ::kill(-child_->process.pid, signal) != 0) ::kill(child_->process.pid, signal);
-  if (life_.start_at) {  // it would have been started again
+  if (life_.start_at) {  // a restart was scheduled
     life_.start_at.reset();
     life_.exit_code = 128 + signal;
   }
@@ -190,7 +190,7 @@ void LeadSupervisor::reap() {
   if (!child_) return;
   int status = 0;
   if (::waitpid(child_->process.pid, &status, WNOHANG) != child_->process.pid) return;
-  read_child(true);  // its last words may say that it took a message
+  read_child(true);  // its last output may prove that it received a message
   ended(status);
 }
 
@@ -209,7 +209,7 @@ void LeadSupervisor::ended(int status) {
     life_.exit_code = code;
 }
 
-/// Arranges for another start, or lets this be the end.
+/// Schedules a restart, or ends the run.
 void LeadSupervisor::fail(int code, const std::string& why) {
   if (life_.leaving || life_.failures >= options_.restarts) {
     life_.exit_code = code;
@@ -226,12 +226,12 @@ void LeadSupervisor::fail(int code, const std::string& why) {
   }
 }
 
-// --- bytes ---
+// --- Bytes
 
 void LeadSupervisor::read_child(bool at_its_end) {
   if (!child_ || child_->process.output.get() < 0) return;
   std::array<char, 65536> buffer;
-  // Not for ever: what it left running may go on writing. More than a pipe holds, so that nothing of its own is missed.
+  // Bounded, because a descendant may go on writing; 64 reads are more than a pipe holds.
   for (int reads = 0; reads < (at_its_end ? 64 : 1); ++reads) {
     if (!at_its_end && output_.bytes.size() >= most_buffered) break;
     const auto count = ::read(child_->process.output.get(), buffer.data(), buffer.size());
@@ -279,7 +279,7 @@ void LeadSupervisor::write_child() {
       if (talk_.take_turn_ended()) life_.failures = 0;
       if (life_.leaving) child_->close_input();
       return;
-    case Feed::Outcome::refused:  // it reads no more, so nothing can reach it
+    case Feed::Outcome::refused:  // it has closed its input
       child_->close_input();
       life_.deaf_at = now() + last_words;
       if (talk_.under_way()) talk_.give_back();
@@ -291,7 +291,7 @@ void LeadSupervisor::write_output() {
   const auto count = ::write(STDOUT_FILENO, output_.bytes.data(), std::min(output_.bytes.size(), one_write));
   if (count >= 0) {
     output_.bytes.erase(0, static_cast<std::size_t>(count));
-  } else if (errno != EAGAIN && errno != EINTR) {  // nobody reads it: the program itself would have got SIGPIPE
+  } else if (errno != EAGAIN && errno != EINTR) {  // no reader; the program itself would have got SIGPIPE
     output_.open = false;
     output_.bytes.clear();
     tell_("the output was closed; ending the lead");

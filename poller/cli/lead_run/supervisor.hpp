@@ -1,6 +1,6 @@
-// Runs the lead as a child and owns its standard input: its output goes through byte for byte, messages go in as lines
-// of their own between the lines that come in from our own input, and what its stream tells (turns, taken lines, asks
-// to use a tool) goes to the daemon. One loop, one thread.
+// Runs the lead as a child process and owns its standard input. The lead's output passes through unchanged. Messages go
+// in as whole lines between the lines of this program's input. Turns, accepted lines and tool requests are reported to
+// the daemon. One loop, one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -20,16 +20,16 @@
 
 namespace inbox_poller::poller::cli {
 
-/// What waits to be written to the child; whole lines.
+/// Whole lines that wait to be written to the child.
 class Feed {
  public:
   void put(std::string line, bool ours);
-  /// Takes back what it has not begun to get from us; true when there was something.
+  /// Removes this program's lines that are not partly written. True if there were any.
   bool drop_ours();
-  /// The next one gets a line of somebody else's whole.
+  /// Makes the next child get a partly written line again, from its beginning.
   void begin_again() { front_written_ = 0; }
   enum class Outcome { written, full, refused };
-  /// All of it, or as much as is taken now.
+  /// Writes all lines, or as much as the descriptor accepts now.
   Outcome write(int descriptor);
 
   [[nodiscard]] bool empty() const { return lines_.empty(); }
@@ -49,8 +49,8 @@ class Feed {
 class LeadSupervisor : private MailReader {
  public:
   LeadSupervisor(LeadRunOptions options, const std::string& socket, std::string team, Tell tell);
-  /// Returns the exit code: the program's, or 128 and the number of the signal that ended it. Error ("child.start"): it
-  /// could not be started at all.
+  /// Runs the loop until the program ends for good. Returns its exit code, or 128 plus the number of the signal that
+  /// ended it. Error "child.start": the first start failed.
   Result<int> run();
 
  private:
@@ -63,16 +63,16 @@ class LeadSupervisor : private MailReader {
       fed.close();
     }
   };
-  /// Of the program: its starts and its end.
+  /// State of the program's starts and its end.
   struct Life {
     std::vector<std::string> command;
     int failures = 0;  // in a row
     std::optional<SteadyTime> start_at;
-    std::optional<SteadyTime> deaf_at;  // when it is worth saying that it closed its input
-    std::optional<int> exit_code;       // set when it has ended for good
+    std::optional<SteadyTime> deaf_at;  // when to report that it closed its input
+    std::optional<int> exit_code;       // set once it has ended for good
     std::optional<SteadyTime> leave_at;
     bool leaving = false;
-    bool said_lost = false;  // that the daemon does not serve us
+    bool said_lost = false;  // reported: the daemon does not serve this lead
     bool said_no_prompts = false;
   };
   struct Input {
@@ -82,9 +82,9 @@ class LeadSupervisor : private MailReader {
   };
   struct Output {
     Descriptor ready;
-    std::string bytes;  // from the child, not yet written to ours
+    std::string bytes;  // from the child, not yet written
     bool open = true;
-    bool mid_line = false;  // it does not end with a newline
+    bool mid_line = false;  // the last byte was not a newline
   };
 
   [[nodiscard]] std::size_t room() const override;
@@ -94,7 +94,7 @@ class LeadSupervisor : private MailReader {
   void told(bool all) override;
 
   Status start();
-  /// After whatever has happened: does what can be done now, and waits for the rest.
+  /// Runs after each event: does what is possible now, then waits.
   void go_on();
   void wait();
   [[nodiscard]] bool done();
@@ -126,7 +126,7 @@ class LeadSupervisor : private MailReader {
   Feed to_child_;
   Input input_;
   Output output_;
-  std::optional<Batch> batch_;  // for the next moment that it takes one
+  std::optional<Batch> batch_;  // delivered as soon as the program can take it
 };
 
 }  // namespace inbox_poller::poller::cli

@@ -19,8 +19,8 @@ std::optional<std::string> given_text(const json::object& arguments, std::string
   return text_in(arguments, name);
 }
 
-/// What another program wrote is passed on as it is, but for what our own schemas promise: a client that finds that
-/// broken passes over the whole answer.
+/// Passes on what another program wrote, but fits it to the published schemas. A client drops a whole answer that
+/// breaks them.
 json::object fitting(json::object object) {
   if (json::value* const id = object.if_contains("id"); id == nullptr || !id->is_string())
     object["id"] = id == nullptr ? "" : json::serialize(*id);

@@ -1,4 +1,4 @@
-// What the tools act on: the mailbox of an actor, or the daemon that serves a team for its lead.
+// The target of the tools: the mailbox of an actor, or the daemon that serves a team for its lead.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,8 +10,8 @@
 
 namespace inbox_poller::poller::cli::mcp {
 
-/// What a tool gives. With a ticket there is a message in it that is only offered: whoever writes the answer out has to
-/// acknowledge it, or to give it back.
+/// The result of a tool. A ticket stands for a leased message in the answer. The writer of the answer must acknowledge
+/// it or give it back.
 struct Given {
   boost::json::object answer;
   std::string ticket;
@@ -21,21 +21,21 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// A list of tools is asked for: whatever has to be found out for it.
+  /// Called before each list of tools, to find out what shows() needs.
   virtual void before_list() {}
-  /// Whether a client is shown this tool.
+  /// True if a client sees this tool.
   virtual bool shows(const Tool&) = 0;
-  /// What a model is told about all of them.
+  /// Text for the model about all tools.
   [[nodiscard]] virtual std::string instructions() const = 0;
-  /// An error is for the model. Cancelling it takes nothing along.
+  /// Runs a tool. An error's message is for the model. A canceled call takes no message.
   virtual boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) = 0;
   virtual Status acknowledge(const std::string& ticket) = 0;
   virtual void give_back(const std::string& ticket) = 0;
-  /// Where the rest is of an answer that had to be cut.
+  /// Names the place of the rest of an answer that was cut.
   [[nodiscard]] virtual std::string whole(const Tool&) const = 0;
 };
 
-/// The tools of everybody and of an actor, over its operations.
+/// Backend for an actor's own and common tools, over its mailbox.
 class ActorBackend : public Backend {
  public:
   /// `tasks` is null for an actor without tasks.

@@ -26,7 +26,7 @@ Channel::Channel(asio::io_context& loop, MailStream::Settings settings, Push pus
 
 void Channel::start() {
   if (std::exchange(stands_, true)) return streams_.back().poke();
-  streams_.emplace_back(loop_, settings_, *this);  // an old one is over, but what waits in it still knows it
+  streams_.emplace_back(loop_, settings_, *this);  // coroutines of an ended stream still refer to it
   streams_.back().start();
 }
 
@@ -44,7 +44,7 @@ void Channel::received(const json::object& answer) {
   watch();
 }
 
-/// What nobody acknowledged in time counts as delivered, as far as we know.
+/// Acknowledges events as assumed when their time is over.
 void Channel::watch() {
   if (out_.empty()) return;
   auto next = out_.begin()->second;
@@ -77,12 +77,12 @@ bool Channel::acknowledge(const std::string& key) {
   return known;
 }
 
-/// With nothing left to say we do not stand in the way any more.
+/// Gives up the delivery method during a pause, once nothing is left to send.
 void Channel::told(bool) {
   if (silent() && out_.empty() && streams_.back().unacknowledged() == 0) streams_.back().give_back();
 }
 
-/// Looked for again and again; what is out may come once more, by another way.
+/// Retries unless the channel pauses. Events that were pushed may come again through another delivery method.
 bool Channel::lost(const Error& why, milliseconds) {
   out_.clear();
   if (silent()) stands_ = false;

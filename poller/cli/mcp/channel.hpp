@@ -1,6 +1,6 @@
-// Pushing messages into a session, for clients that have such a thing ("claude/channel"). Nothing acknowledges an event:
-// it counts as delivered by assumption after a minute, unless the session calls `ack` with the key that it carries.
-// After three such in a row nothing more goes this way until somebody calls it. Source: docs/reference/mcp.md.
+// Pushes messages into a session, for clients that support it ("claude/channel"). Nothing acknowledges an event itself.
+// It counts as delivered, assumed, after a minute, unless the session calls `ack` with its key before. After three
+// unacknowledged events in a row the channel pauses until `ack` is called. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,9 +24,9 @@ class Channel : public MailReader {
   Channel(boost::asio::io_context& loop, MailStream::Settings settings, Push push,
           std::function<void(const std::string&)> complain, std::chrono::milliseconds patience = std::chrono::minutes(1));
 
-  /// The client has said that it is ready.
+  /// Starts receiving; to be called when the client is ready.
   void start();
-  /// The session says that it has this one; false when it is none of ours, or late.
+  /// Acknowledges an event for the session and ends a pause. False if the key is unknown or late.
   bool acknowledge(const std::string& key);
 
  private:
@@ -43,9 +43,9 @@ class Channel : public MailReader {
   Push push_;
   std::function<void(const std::string&)> complain_;
   const std::chrono::milliseconds patience_;
-  std::list<MailStream> streams_;  // the last one is the one that stands, if any does
+  std::list<MailStream> streams_;  // the last one is the present one, if any
   bool stands_ = false;
-  std::map<std::string, std::chrono::steady_clock::time_point> out_;  // by key: until when
+  std::map<std::string, std::chrono::steady_clock::time_point> out_;  // by key: when the event counts as delivered
   int unanswered_ = 0;                                                // in a row
   std::string told_;
   boost::asio::steady_timer timer_;

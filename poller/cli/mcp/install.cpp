@@ -1,4 +1,4 @@
-// `mcp install` and `mcp uninstall`: our server in the settings of a client.
+// `mcp install` and `mcp uninstall`: this program's server in the settings of a client.
 #include <filesystem>
 #include <memory>
 
@@ -23,7 +23,7 @@ struct McpInstallOptions {
   bool yes = false;
 };
 
-/// What a client may not hand on is written down: who it is, where, and which daemon.
+/// Builds the server's arguments: actor, place and daemon, because a client may not pass the environment on.
 Result<std::vector<std::string>> arguments_of(const Context& context, const McpInstallOptions& options) {
   std::vector<std::string> words{"mcp"};
   const auto whom = mcp_whom(options.place, context.team, options.channel);
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> arguments_of(const Context& context, const McpI
   return words;
 }
 
-/// Whatever a client calls a server may stand in the names of its tools.
+/// Checks a server's name, which a client may make part of the names of its tools.
 void check_name(const std::string& name) {
   const bool fits = !name.empty() && name.size() <= 64 &&
                     name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos;

@@ -23,10 +23,10 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t most_quoted = 80;  // bytes of a message that is answered
+constexpr std::size_t most_quoted = 80;  // bytes of a quoted message
 constexpr milliseconds connecting{1000};
-constexpr milliseconds answering_a_list{1000};  // the client waits for it before it does anything
-constexpr milliseconds late{2000};              // behind the end of a wait: the daemon hangs
+constexpr milliseconds answering_a_list{1000};  // the client waits for the list before anything else
+constexpr milliseconds late{2000};              // after the end of a wait: the daemon hangs
 constexpr milliseconds before_another_try{200};
 
 template <class Request>
@@ -35,7 +35,7 @@ json::object of_place(const LeadPlace& place, Request request) {
   return requests::on_wire(request);
 }
 
-/// One request over a connection of its own, waited for here, `most` for the answer; a refusal comes as an error.
+/// Sends one request on a connection of its own; blocks at most `most`. An error of the daemon keeps its code.
 template <class Request>
 Result<typename Request::Answer> ask_daemon(const LeadPlace& place, Request request,
                                             milliseconds most = std::chrono::seconds(10)) {
@@ -45,7 +45,7 @@ Result<typename Request::Answer> ask_daemon(const LeadPlace& place, Request requ
   return operations::decode<typename Request::Answer>(answer);
 }
 
-/// What a tool of the lead's asks the daemon, which decides whether, and in whose name.
+/// Builds the daemon's request for a lead's tool. The daemon decides whether it is allowed, and in whose name.
 json::object asked_by(const Tool& tool, const json::object& arguments, const LeadPlace& place) {
   const auto text = [&](std::string_view name) { return text_in(arguments, name); };
   const auto of_ask = [&](auto answer) {
@@ -71,13 +71,13 @@ json::object asked_by(const Tool& tool, const json::object& arguments, const Lea
   return request;
 }
 
-/// A worker's client obeys some texts: what they do has commands and tools of its own, with rules and a record.
+/// True for texts that a worker's client obeys. Other commands and tools send those, with rules and a record.
 bool is_obeyed(const std::string& text) {
   const auto payload = schema::decode_payload(text);
   return !std::holds_alternative<schema::PlainText>(payload);
 }
 
-/// The daemon is being started anew: worth waiting for, for who waits anyway.
+/// True for errors of a starting daemon, which a waiting call retries.
 bool may_pass(const Error& error) {
   return error.code.starts_with("control.") || error.code == "team.unknown" || error.code == "team.absent";
 }
@@ -123,7 +123,7 @@ void LeadBox::remember(const operations::LeadMessage& message) {
   if (text.size() > most_quoted) {
     text.resize(most_quoted);
     while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
-    if (!text.empty()) text.pop_back();  // the first byte of that character
+    if (!text.empty()) text.pop_back();  // the first byte of an incomplete character
     text += "…";
   }
   if (heard_.insert_or_assign(key, Heard{message.from.bytes, schema::printable(text)}).second)
@@ -133,7 +133,7 @@ void LeadBox::remember(const operations::LeadMessage& message) {
   remembered_.pop_front();
 }
 
-/// What a worker wrote is made as safe as in a block: a model reads it.
+/// Formats a message. A worker's text is neutralized as in a block, because a model reads it.
 json::object LeadBox::shown(const operations::LeadMessage& message) const {
   json::object object{{"id", message.message_key.bytes},
                       {"from", message.from.bytes},
@@ -227,7 +227,7 @@ bool LeadBackend::shows(const Tool& tool) {
 
 void LeadBackend::before_list() {
   const auto lead = ask_daemon(place_, requests::Lead(), answering_a_list);
-  has_lead_tools_ = !lead || lead->mcp_tools;  // without a daemon: it will say so when it is called
+  has_lead_tools_ = !lead || lead->mcp_tools;  // without a daemon each call fails with a reason
 }
 
 std::string LeadBackend::instructions() const {

@@ -1,6 +1,6 @@
-// The lead of a team that a daemon serves, over its control socket: the gate, the ledger and the acknowledgement are
-// the daemon's. Each recv that waits has a connection of its own, which is the lease of what it was given. What such a
-// team does not have (tasks here, types to choose from) is refused in words.
+// The mailbox of a team's lead, over the daemon's control socket. The daemon has the gate, the ledger and the leases.
+// Each waiting recv has a connection of its own, which holds the lease of its message. Tasks and filters by type do not
+// exist there; such calls fail with a sentence.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,7 +17,7 @@
 
 namespace inbox_poller::poller::cli::mcp {
 
-/// Where the daemon is, and which of its teams is meant; empty: the only one.
+/// The daemon's socket and the team; an empty team: the only one.
 struct LeadPlace {
   std::string socket;
   std::string team;
@@ -25,7 +25,7 @@ struct LeadPlace {
 
 class LeadBox : public ActorMail {
  public:
-  /// The loop has to outlive it.
+  /// Binds the mailbox to a loop, which must outlive it.
   LeadBox(boost::asio::io_context& loop, LeadPlace place)
       : ActorMail("lead"), loop_(loop), place_(std::move(place)) {}
 
@@ -36,10 +36,10 @@ class LeadBox : public ActorMail {
   Result<boost::json::object> inbox() override;
 
  private:
-  /// The line that says to a worker, in whose inbox there is no field for it, which message of his is answered.
+  /// Returns the line that tells a worker which of its messages is answered; an inbox has no field for that.
   Result<std::string> answered_line(const Letter&) const;
   void remember(const operations::LeadMessage&);
-  /// Until there is a message, the time is over, or the daemon does not serve us.
+  /// Waits until a message arrives, the time is over, or the daemon refuses.
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_over(ControlClient client,
                                                                  std::chrono::milliseconds within);
@@ -49,21 +49,21 @@ class LeadBox : public ActorMail {
   LeadPlace place_;
   struct Heard {
     std::string from;
-    std::string beginning;  // what its sender recognizes it by
+    std::string beginning;  // by which the sender recognizes its message
   };
   static constexpr std::size_t most_remembered = 1000;
-  std::map<std::string, Heard> heard_;  // by message key: what was handed out
-  std::deque<std::string> remembered_;  // those keys, the oldest first
-  std::map<std::string, ControlClient> lent_;  // by message key: the connection that has it
+  std::map<std::string, Heard> heard_;  // by message key: messages received
+  std::deque<std::string> remembered_;  // the keys of heard_, oldest first
+  std::map<std::string, ControlClient> lent_;  // by message key: the connection that holds the lease
 };
 
-/// As an actor's, and the lead's own tools where `[lead] mcp_tools` allows them: the daemon knows.
+/// Backend for a lead: the common tools, and the lead's own if the daemon's `[lead] mcp_tools` allows them.
 class LeadBackend : public ActorBackend {
  public:
   LeadBackend(boost::asio::io_context& loop, LeadBox& box, LeadPlace place)
       : ActorBackend(box, nullptr, ""), loop_(loop), place_(std::move(place)) {}
 
-  /// Events go to the session too; it has a tool to acknowledge them.
+  /// Adds a channel, and the tool that acknowledges its events.
   void push_over(Channel& channel) { channel_ = &channel; }
 
   void before_list() override;

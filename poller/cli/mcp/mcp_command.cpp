@@ -49,10 +49,10 @@ ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
   });
 }
 
-// What is asked meanwhile is not answered; a model asks again.
+// The server answers nothing during this wait; a model repeats its call.
 constexpr milliseconds engine_patience_of_a_server{2000};
 
-/// The mailbox of one actor: no daemon.
+/// Serves the mailbox of one actor; needs no daemon.
 ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::Settings& settings) {
   PosixFileSystem files;
   const SystemClock clock;
@@ -62,7 +62,7 @@ ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::S
   const auto known = BoxPlace{whom.root, whom.actor, whom.known_actors}.known();
   if (!known) return context.fail(known.error());
   (*box)->set_known_actors(*known);
-  if (Status made = (*box)->make(); !made.ok()) return context.fail(made.error());  // others write to it before it reads
+  if (Status made = (*box)->make(); !made.ok()) return context.fail(made.error());  // others write to it before
   for (const std::string& worry : (*box)->worries()) context.console.complain(worry);
   mcp::ActorBackend backend(**box, box->get(), whom.root);
   return mcp::serve(context, loop, backend, settings);

@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds most_to_connect{1000};
 constexpr std::size_t longest_tool = 200;
 
-/// Five letters, and none of them l.
+/// True for five lower-case letters without l.
 bool is_id_of_channel(const std::string& id) {
   return id.size() == 5 && std::all_of(id.begin(), id.end(), [](char c) { return c >= 'a' && c <= 'z' && c != 'l'; });
 }

@@ -1,7 +1,8 @@
-// The permission prompts of the session that a channel pushes into ("claude/channel/permission"). The client shows us
-// only the beginning of what is to run, so no rule judges it: it is put before a person, as an open ask of the lead's.
-// The dialog stays open meanwhile, and the first answer wins. Invariant: nothing but a person's word goes back; a
-// deadline, a fault, and an approval of another input leave the dialog as it is. Source: docs/reference/mcp.md.
+// Permission prompts of a session with a channel ("claude/channel/permission"). The client sends only the beginning of
+// the input, so no rule decides. A person gets the prompt as an open request of the lead. The client's dialog stays
+// open; the first answer wins.
+// Invariant: only a person's decision goes back. After a deadline, a fault or an approval of another input the
+// dialog stays open. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,10 +21,10 @@ class Relay {
   using Complain = std::function<void(const std::string&)>;
   static constexpr int most_open = 32;
 
-  /// The loop has to outlive it.
+  /// Binds the relay to a loop, which must outlive it.
   Relay(boost::asio::io_context& loop, LeadPlace place, Answer answer, Complain complain);
 
-  /// What the client says: `request_id`, `tool_name`, `description`, `input_preview`.
+  /// Handles a prompt of the client: `request_id`, `tool_name`, `description`, `input_preview`.
   void asked(const boost::json::object& params);
 
  private:
@@ -34,7 +35,7 @@ class Relay {
   const LeadPlace place_;
   Answer answer_;
   Complain complain_;
-  const std::string session_;  // the client's ids are short, and come again
+  const std::string session_;  // the client's short ids repeat
   int count_ = 0;
   int open_ = 0;
   std::string told_;

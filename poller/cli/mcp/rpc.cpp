@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// Texts that a client cut in the middle of a character are met in public, and who sent one waits for an answer.
+/// Parses a line, also one with broken UTF-8: some clients cut texts within a character, and wait for an answer.
 json::value parse(std::string_view line, boost::system::error_code& problem) {
   json::parse_options options;
   options.max_depth = deepest;

@@ -1,6 +1,5 @@
-// The lines of the protocol: what one means, and how ours are written. Pure. One JSON-RPC message a line; batches are
-// not part of it. Source: the public specification, revisions 2025-06-18, 2025-11-25 and 2026-07-28;
-// docs/reference/mcp.md.
+// Lines of the protocol: parsing and formatting, pure functions. Each line is one JSON-RPC message; batches are not
+// supported. Source: the public specification, revisions 2025-06-18, 2025-11-25 and 2026-07-28; docs/reference/mcp.md.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,47 +13,47 @@ namespace inbox_poller::poller::cli::mcp {
 
 inline constexpr std::size_t longest_line = std::size_t{4} << 20;
 inline constexpr std::size_t longest_id = 256;
-inline constexpr std::size_t deepest = 128;  // brackets within each other
+inline constexpr std::size_t deepest = 128;  // nested brackets
 
-/// The codes of errors; those of ours are JSON-RPC's, but for one.
+/// Error codes. All but `version` are those of JSON-RPC.
 enum class Code {
   not_json = -32700,
   no_request = -32600,
   no_method = -32601,
   bad_params = -32602,
   internal = -32603,
-  version = -32022,  // of the modern revisions: not one that we speak
+  version = -32022,  // of the modern revisions: an unsupported revision
 };
 
 struct Request {
-  boost::json::value id;  // a text or a whole number
+  boost::json::value id;  // a text or an integer
   std::string method;
   boost::json::object params;
 };
-/// Never answered, whatever is wrong with it.
+/// A notification; never answered, even if it is wrong.
 struct Notification {
   std::string method;
   boost::json::object params;
 };
-/// What has to be answered with an error.
+/// A line that must be answered with an error.
 struct Faulty {
-  boost::json::value id;  // null where it cannot be told
+  boost::json::value id;  // null if unknown
   Code code = Code::no_request;
   std::string message;
 };
-/// An empty line, or an answer to something that nobody asked.
+/// An empty line, or an answer to no request.
 struct Nothing {};
 using Incoming = std::variant<Nothing, Request, Notification, Faulty>;
 
-/// A whole number or a text of at most `longest_id`: an id, or a token of progress.
+/// True for an integer or a text of at most `longest_id` bytes: an id, or a progress token.
 bool is_id(const boost::json::value&);
 
-/// Total. `line` without its newline.
+/// Parses any line, without its newline.
 Incoming read_line(std::string_view line);
-/// For a line that was left out because of its length.
+/// Returns the error for a line that was skipped because of its length.
 Faulty too_long();
 
-// Ours, each with its newline: ASCII where anything else could cut a line.
+// Lines of the server, each with its newline; ASCII, because other line separators could split a line.
 std::string result_line(const boost::json::value& id, boost::json::object result);
 std::string error_line(const Faulty&, boost::json::object data = {});
 std::string notification_line(std::string_view method, boost::json::object params);

@@ -26,14 +26,14 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t one_write = PIPE_BUF;  // what takes anything takes so much without blocking
+constexpr std::size_t one_write = PIPE_BUF;  // bytes that a writable pipe takes without blocking
 constexpr std::size_t one_read = std::size_t{64} << 10;
-constexpr std::size_t most_unwritten = std::size_t{1} << 20;  // then nothing more is read until the client reads
-constexpr milliseconds last_calls{1000};                      // for what still works when the input has ended
-constexpr milliseconds death_shows{250};                      // files close a little before a parent is gone
+constexpr std::size_t most_unwritten = std::size_t{1} << 20;  // bytes; then reading pauses until the client reads
+constexpr milliseconds last_calls{1000};                      // for calls that still run at the end of the input
+constexpr milliseconds death_shows{250};                      // files close shortly before a dying parent is gone
 constexpr milliseconds look{10};
 
-/// What was written to this pipe or socket and not read at its other end yet; 0 where that is not known.
+/// Bytes written to this pipe or socket and not yet read at its other end; 0 if unknown.
 std::size_t unread_behind(int descriptor) {
   int count = 0;
 #ifdef __linux__
@@ -41,14 +41,14 @@ std::size_t unread_behind(int descriptor) {
   if (::fstat(descriptor, &file) != 0) return 0;
   const unsigned long question = S_ISSOCK(file.st_mode) ? SIOCOUTQ : FIONREAD;
   if (::ioctl(descriptor, question, &count) != 0 || count < 0) return 0;
-  if (count > 0 && S_ISSOCK(file.st_mode)) return most_unwritten;  // counted with what the kernel needs for it
+  if (count > 0 && S_ISSOCK(file.st_mode)) return most_unwritten;  // the count includes the kernel's overhead
 #else
   static_cast<void>(descriptor);
 #endif
   return static_cast<std::size_t>(count);
 }
 
-/// The other end of this socket went away and left something unread; never of a pipe.
+/// True if the other end of this socket closed with unread bytes; never for a pipe.
 bool broke_off(int descriptor) {
   int problem = 0;
   socklen_t size = sizeof problem;
@@ -75,7 +75,7 @@ class Process : private Wire {
     input_.await();
     loop_.run();
     loop_.restart();
-    while (!server_.idle() && loop_.poll() > 0) {  // what was cancelled still knows the mailbox: it ends before it
+    while (!server_.idle() && loop_.poll() > 0) {  // canceled calls still use the mailbox, so they must end before it
     }
     return exit_code_;
   }
@@ -151,7 +151,7 @@ class Process : private Wire {
     for (std::size_t count = lines_.take_left_out(); count > 0; --count) server_.hear_too_long();
   }
 
-  /// It is not read while the client reads nothing, and its end is worth knowing all the same.
+  /// Handles the end of the input while reading is paused.
   void input_is_gone() {
     watches_input_ = false;
     if (rests_) input_ended();
@@ -164,9 +164,9 @@ class Process : private Wire {
     finish();
   }
 
-  /// What works is finished and what is said is written out, for a second. A client that dies looks like one that ends
-  /// the conversation, but it is our parent, and not there any more a moment later; behind a wrapper that outlives it, at
-  /// least nobody is at the other end of our output.
+  /// Waits up to a second for running calls and unwritten output. A dying client looks like one that ends the
+  /// conversation, but a moment later the parent is gone. With a wrapper that outlives the client, at least the output
+  /// has no reader.
   void finish() {
     const auto passed = steady_clock::now() - ended_at_;
     const bool all_said = server_.idle() && out_.empty();
@@ -178,7 +178,7 @@ class Process : private Wire {
     });
   }
 
-  /// Nobody is at the other end of our output.
+  /// Handles an output without a reader.
   void reader_is_gone() {
     broken_ = broken_ || !out_.empty();
     if (ending_) return end(ExitCode::done, false);
@@ -200,13 +200,13 @@ class Process : private Wire {
   Descriptor input_, input_gone_, reader_gone_, writable_;
   asio::steady_timer timer_;
   LineCutter lines_{longest_line};
-  std::string out_;            // not written yet
-  std::size_t out_sent_ = 0;   // of it
-  std::uint64_t sent_ = 0;     // of all
+  std::string out_;            // not yet written
+  std::size_t out_sent_ = 0;   // of out_
+  std::uint64_t sent_ = 0;     // in total
   bool writes_ = false;
-  bool rests_ = false;         // reads nothing
+  bool rests_ = false;         // reading is paused
   bool watches_input_ = false;
-  bool broken_ = false;        // what was written may not have been read
+  bool broken_ = false;        // written bytes may be unread
   bool ending_ = false;
   steady_clock::time_point ended_at_{};
   ExitCode exit_code_ = ExitCode::failed;

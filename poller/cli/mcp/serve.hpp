@@ -1,4 +1,4 @@
-// The server as a process: lines on the standard input, lines on the standard output and nothing else there ever.
+// The server as a process: lines on standard input and output, and nothing else on standard output.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,7 +9,7 @@
 
 namespace inbox_poller::poller::cli::mcp {
 
-/// Until the input ends (within two seconds of it), or somebody ends us. `began` gets the server before its first line.
+/// Serves until the input ends, at most two seconds longer, or until a signal. `began`: called before the first line.
 ExitCode serve(Context&, boost::asio::io_context& loop, Backend&, Server::Settings,
                const std::function<void(Server&)>& began = {});
 

@@ -79,7 +79,7 @@ void Server::answer(const json::value& id, Era era, json::object result) {
   write(result_line(id, std::move(result)));
 }
 
-/// A refusal that the model can mend is a result.
+/// Answers with an error that the model can correct; the protocol makes that a result.
 void Server::answer_error(const json::value& id, Era era, const std::string& sentence) {
   answer(id, era, {{"content", json::array{json::object{{"type", "text"}, {"text", sentence}}}}, {"isError", true}});
 }
@@ -210,7 +210,7 @@ void Server::over(const CallPtr& call, Result<Given> given) {
   open_.erase(id);
   if (!given) return answer_error(call->id, call->era, given.error().message);
   clip(given->answer, call->tool->answer, backend_.whole(*call->tool));
-  // Some clients show a model the text only, others the structured content only: the note stands in both.
+  // Some clients show a model only the text, others only the structured content, so the note is in both.
   json::array content{json::object{{"type", "text"}, {"text", schema::strict_json(given->answer)}}};
   if (const json::value* const note = given->answer.if_contains("note"))
     content.push_back(json::object{{"type", "text"}, {"text", *note}});
@@ -223,12 +223,12 @@ void Server::over(const CallPtr& call, Result<Given> given) {
   if (handed_.size() == 1) watch_handed();
 }
 
-/// Clients that end a call after a time of silence begin to count anew.
+/// Sends progress, which restarts the timeout of some clients.
 void Server::progress(const CallPtr& call, int beats) {
   call->timer.expires_at(call->begun + beats * settings_.progress_every);
   call->timer.async_wait([this, call, beats](const boost::system::error_code& problem) {
     if (problem || call->cancelled) return;
-    if (wire_.is_full()) return progress(call, beats + 1);  // it reads nothing: this would only heap up
+    if (wire_.is_full()) return progress(call, beats + 1);  // the client reads nothing
     const std::chrono::duration<double> passed = beats * settings_.progress_every;
     notify("notifications/progress", {{"progressToken", call->progress_token},
                                       {"progress", passed.count()},
@@ -238,7 +238,7 @@ void Server::progress(const CallPtr& call, int beats) {
   });
 }
 
-/// Also of a call whose answer crossed this on its way: its client passes over that answer.
+/// Cancels a call. If its answer is already written, the client ignores that answer, and its message is requeued.
 void Server::cancel(const std::string& id) {
   if (const auto found = open_.find(id); found != open_.end()) {
     const CallPtr call = found->second;
@@ -246,7 +246,7 @@ void Server::cancel(const std::string& id) {
     call->cancelled = true;
     call->timer.cancel();
     call->cancel.emit(asio::cancellation_type::terminal);
-    asio::post(loop_, [call] {});  // outside of the loop that only asks for it, of a signal that lives in the call
+    asio::post(loop_, [call] {});  // destroys the call, which owns the signal, after this cancellation
     return;
   }
   for (auto one = handed_.begin(); one != handed_.end(); ++one) {
@@ -257,7 +257,7 @@ void Server::cancel(const std::string& id) {
   }
 }
 
-/// It asks for something else: it has what it has read.
+/// Acknowledges messages whose answers the client has read; called at each further request.
 void Server::take_what_was_read() {
   if (handed_.empty()) return;
   const std::uint64_t read = wire_.read_by_client();

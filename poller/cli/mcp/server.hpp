@@ -1,7 +1,7 @@
-// One client's conversation: requests in, answers out, calls side by side. It has no process around it (serve.hpp
-// has). A message that was handed out is only offered. It is taken when the client has read the answer out of the pipe
-// and then asks for something else, or ends its side of the conversation while it lives; it is given back when the call
-// was cancelled, when the client died, and after `ack_within`. Source: docs/reference/mcp.md.
+// One client's conversation: requests, answers, concurrent calls; serve.hpp provides the process.
+// A received message is only leased. It is acknowledged when the client has read the answer and then sends another
+// request, or ends the conversation alive. It is requeued when its call is canceled, the client dies, or `ack_within`
+// passes. Source: docs/reference/mcp.md.
 #pragma once
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -21,13 +21,13 @@
 
 namespace inbox_poller::poller::cli::mcp {
 
-/// The way to the client.
+/// The output to the client.
 class Wire {
  public:
   virtual void write(std::string line) = 0;
-  /// How many bytes of all that was written the client has read, as far as that can be known.
+  /// Number of written bytes that the client has read, as far as known.
   [[nodiscard]] virtual std::uint64_t read_by_client() = 0;
-  /// So much waits to be written that only answers should be added.
+  /// True while so much is unwritten that only answers should be added.
   [[nodiscard]] virtual bool is_full() const = 0;
 
  protected:
@@ -42,28 +42,28 @@ class Server {
     bool channel = false;
     std::function<void(const std::string&)> complain = [](const std::string&) {};
   };
-  static constexpr std::size_t most_open = 256;  // calls
+  static constexpr std::size_t most_open = 256;  // open calls
 
   Server(boost::asio::io_context& loop, Backend& backend, Wire& wire, Settings settings);
   ~Server();
 
-  /// One line of the client's, without its newline.
+  /// Handles one line of the client, without its newline.
   void hear(std::string_view line);
   void hear_too_long() { refuse(too_long()); }
-  /// Says something unasked.
+  /// Sends a notification.
   void notify(std::string_view method, boost::json::object params);
-  /// Called once the client has said that it is ready to hear such things.
+  /// Called once the client is ready for notifications.
   std::function<void()> client_is_ready = [] {};
-  /// Called with what the client says of a permission prompt of its own, where there is a channel.
+  /// Called for each permission prompt of the client, if there is a channel.
   std::function<void(const boost::json::object&)> client_asks = [](const boost::json::object&) {};
 
-  /// The client says nothing more: who waits is ended, what works goes on.
+  /// Must be called at the end of the input: cancels waiting calls; all others continue.
   void input_ended();
-  /// Nothing works any more.
+  /// True while no call runs.
   [[nodiscard]] bool idle() const { return running_ == 0; }
-  /// Something was handed out, and is not acknowledged.
+  /// True while a received message is not acknowledged.
   [[nodiscard]] bool holds() const { return !handed_.empty(); }
-  /// The end. `lives`: the client has ended it, and was not killed; then what it has read is taken.
+  /// Ends the conversation. `lives`: the client has ended it and was not killed, so what it has read is acknowledged.
   void leave(bool lives);
 
  private:
@@ -73,7 +73,7 @@ class Server {
   struct Handed {
     std::string id;  // of the call, as JSON
     std::string ticket;
-    std::uint64_t end = 0;  // of the answer, in all that was written
+    std::uint64_t end = 0;  // of the answer, as an offset in all bytes written
     std::chrono::steady_clock::time_point until;
   };
 
@@ -98,8 +98,8 @@ class Server {
   Backend& backend_;
   Wire& wire_;
   Settings settings_;
-  std::map<std::string, CallPtr> open_;  // by their ids, as JSON
-  std::size_t running_ = 0;              // those that were cancelled and are not over included
+  std::map<std::string, CallPtr> open_;  // by id, as JSON
+  std::size_t running_ = 0;              // includes canceled calls that have not ended
   std::deque<Handed> handed_;
   std::uint64_t written_ = 0;
   boost::asio::steady_timer unacknowledged_;

@@ -1,4 +1,4 @@
-// Where the clients here keep the servers that they start. Source: the clients' public settings reference.
+// Settings that hold the clients' MCP servers. Source: the clients' public settings reference.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@ struct McpPlace {
   schema::ServersPlace keys;
 };
 
-/// A variable of the environment; empty when it is not set.
+/// Returns a variable of the environment; empty when it is not set.
 std::string environment_text(const char* name);
 
-/// Whose server it is: of one actor below a folder, or (both empty) of the lead of a daemon's team.
+/// The owner of a server: an actor below a folder, or (all empty) the lead of a daemon's team.
 struct McpWhom {
-  std::string root;  // absolute
+  std::string root;  // absolute path, or an engine's address
   std::string actor;
   std::string known_actors;  // as given; checked
 };
 
-/// From what was given and, where that says nothing, the environment; by the same rules for the server itself and for
-/// what is written into settings. "box.usage" and "name.invalid" in words.
+/// Decides the owner from options, or else the environment. The server and the installer share these rules. Errors:
+/// "box.usage", "name.invalid".
 Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool channel);
 
-/// Of a scope: "user" and "local" are in .claude.json in CLAUDE_CONFIG_DIR or HOME, "project" is .mcp.json in the
-/// working directory.
+/// Returns the place of a scope: .claude.json in CLAUDE_CONFIG_DIR or HOME ("user", "local"), or .mcp.json in the
+/// working directory ("project"). Error "control.bad_path".
 Result<McpPlace> mcp_place(const std::string& scope);
 
 }  // namespace inbox_poller::poller::cli

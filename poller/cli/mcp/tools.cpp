@@ -58,7 +58,7 @@ constexpr Argument shutdown_arguments[] = {
     {"reason", Kind::text, false, "Why, for the worker"},
 };
 
-// Those of tasks are what an actor has; a team's lead has a task board of its own.
+// Task tools are for actors only; a team's lead has the team's own task list.
 constexpr Tool table[] = {
     {.name = requests::Send::verb, .title = "Send a message",
      .about = "Sends a message to another actor. It is on the disk when this returns. \"new_mailbox\" says that nobody of "
@@ -136,7 +136,7 @@ json::object of_type(std::string_view type, std::string_view about) {
   return {{"type", type}, {"description", about}};
 }
 
-/// What other programs write is passed on as it is: only what it is called by is promised.
+/// Schema of a message or a task. Only `id` is promised, because other programs write the rest.
 json::object envelope_schema(bool is_task, bool or_none) {
   json::object properties{{"id", of_type("string", "By which it is known")}};
   if (is_task) {
@@ -209,7 +209,7 @@ std::string wanted(Kind kind) {
 
 std::size_t size_of(const json::value& value) { return json::serialize(value).size(); }
 
-/// A text that fits into so many bytes of JSON.
+/// Returns the beginning of a text, as long as its JSON fits into `most` bytes.
 std::string beginning(const json::value& value, std::size_t most) {
   std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
   while (size_of(json::value(text)) > most) {
@@ -220,7 +220,7 @@ std::string beginning(const json::value& value, std::size_t most) {
   return text;
 }
 
-/// What an answer says already, before more is added to it.
+/// Returns the present note with a separator, or an empty text.
 std::string note_before(const json::object& answer) {
   const std::string note = text_in(answer, "note");
   return note.empty() ? note : note + "; ";
@@ -234,7 +234,7 @@ void clip_list(json::object& answer, std::string_view name, const std::string& w
   json::array kept;
   for (json::value& one : *list) {
     const std::size_t size = size_of(one) + 1;
-    if (size > room) continue;  // what is short enough behind it is worth more than nothing
+    if (size > room) continue;  // later, shorter entries may still fit
     room -= size;
     kept.push_back(std::move(one));
   }

@@ -1,5 +1,5 @@
-// The tools: one table of names, words, arguments and answers, from which come what a client is shown (JSON Schema
-// 2020-12), and what is said of a call that does not fit. Pure.
+// The table of tools: names, texts, arguments and answers. It is the source of the JSON Schema 2020-12 for clients, and
+// of the errors for wrong arguments. Pure.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -15,8 +15,8 @@ namespace inbox_poller::poller::cli::mcp {
 enum class Kind {
   text,      // not empty
   any,       // any JSON
-  seconds,   // how long to wait: 0 or more
-  lease,     // how long to hold: over 0
+  seconds,   // time to wait, 0 or more
+  lease,     // time to hold, over 0
 };
 
 struct Argument {
@@ -26,10 +26,10 @@ struct Argument {
   std::string_view about;
 };
 
-/// What an answer looks like: one member, or several.
+/// The member or members of an answer.
 enum class Shape { message, message_or_none, task, task_or_none, tasks, inbox, asks, decision, shutdowns, teams, count };
 
-/// Who has it: an actor of a mailbox, the lead of a team that a daemon serves, a session with a channel.
+/// The users of a tool: all, an actor of a mailbox, the lead of a team that a daemon serves, a session with a channel.
 enum class Who { everybody, actor, lead, channel };
 
 struct Tool {
@@ -39,31 +39,31 @@ struct Tool {
   Who who = Who::everybody;
   bool read_only = false;
   bool destructive = false;
-  bool waits = false;  // it may take long, and says so meanwhile
+  bool waits = false;  // may take long, and reports progress meanwhile
 };
 
 inline constexpr double default_wait_s = 120;
 inline constexpr double longest_wait_s = 24 * 3600;
 
-/// All of them, in the order in which they are shown.
+/// Lists all tools, in the order of `tools/list`.
 std::span<const Tool> tools();
 const Tool* find_tool(std::string_view name);
 
-/// As `tools/list` shows it.
+/// Describes a tool for `tools/list`.
 boost::json::object described(const Tool&);
 
-/// Why these arguments do not fit, in a sentence that says what to give instead; nothing when they do.
+/// Explains why arguments do not fit, with what to give instead; empty when they fit.
 std::optional<std::string> problem_of(const Tool&, const boost::json::object& arguments);
 
-// --- arguments that fit
+// --- Arguments that fit
 
 std::string text_in(const boost::json::object& arguments, std::string_view name);
 double seconds_in(const boost::json::object& arguments, std::string_view name, double otherwise);
 
-/// At most this many bytes of JSON go into one answer.
+/// Limit for the JSON of one answer, in bytes.
 inline constexpr std::size_t longest_answer = std::size_t{64} << 10;
-/// Cuts what makes the answer too long: the end of its list, or the payload or result of its message or task. `note`
-/// then says how much, and where the rest is.
+/// Shortens an answer that is too long: the end of its list, or the payload or result of its message or task. `note`
+/// then states how much, and where the rest is.
 void clip(boost::json::object& answer, Shape, std::string_view where);
 
 }  // namespace inbox_poller::poller::cli::mcp

@@ -111,7 +111,7 @@ class Curses final : public CursesScreen {
     wint_t value = 0;
     for (int got = ::wget_wch(stdscr, &value); got != ERR; got = ::wget_wch(stdscr, &value)) {
       const bool escapes = got != KEY_CODE_YES && value == 27 && !pastes_;
-      // A key together with Alt must not pass for Escape and that key.
+      // A key with Alt must not count as Escape followed by that key.
       if (escapes && ::wget_wch(stdscr, &value) != ERR && value != 27) continue;
       take(got == KEY_CODE_YES, escapes ? 27 : value, keys);
     }
@@ -135,7 +135,7 @@ class Curses final : public CursesScreen {
   }
 
  private:
-  /// Pasted text comes marked as such.
+  /// Makes the terminal mark pasted text.
   static void brackets(bool on) {
     std::fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", stdout);
     std::fflush(stdout);
@@ -210,7 +210,7 @@ class Curses final : public CursesScreen {
 }  // namespace
 
 Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool colours) {
-  // What we print is UTF-8; the environment of a unit or a test may name no locale.
+  // Output is UTF-8; a unit's or a test's environment may have no locale.
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX < 4)
     if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) std::setlocale(LC_CTYPE, "en_US.UTF-8");
   SCREEN* screen = ::newterm(nullptr, stdout, stdin);

@@ -1,5 +1,5 @@
-// The terminal of `top`: drawn with curses, which sends only what has changed, and read through it. The only file that
-// knows the library; a build without it says so.
+// The terminal of `top`: output through curses, which sends only changes, and input. No other file uses the library. A
+// build without the library reports that.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@ namespace inbox_poller::poller::cli {
 
 class CursesScreen {
  public:
-  /// On standard input and output. Errors: no library in this build, or a terminal (TERM) that it does not know.
+  /// Opens standard input and output. Errors: "curses.missing" (not in this build), "terminal.unknown" (TERM).
   static Result<std::unique_ptr<CursesScreen>> open(bool colours);
   virtual ~CursesScreen() = default;
 
   [[nodiscard]] virtual ScreenSize size() const = 0;
   virtual void draw(const std::vector<Top::Line>& lines) = 0;
-  /// What was typed until now. Never waits, but for the rest of a sequence that has begun (25 ms).
+  /// Returns the keys typed until now. Waits at most 25 ms, for the rest of an incomplete sequence.
   virtual std::vector<TopKey> keys() = 0;
-  /// Throws away what was typed and not read yet.
+  /// Discards typed and unread input.
   virtual void drop_typed() = 0;
-  /// The terminal has another size now.
+  /// Must be called when the terminal's size has changed.
   virtual void resized() = 0;
-  /// The terminal as it was, until the next draw(); what was typed and not read is nothing for who comes next.
+  /// Restores the terminal until the next draw(). Discards unread input, which is not for the next program.
   virtual void leave() = 0;
 };
 

@@ -19,7 +19,7 @@ void ListView::set(std::vector<ListRow> rows, bool newest_first) {
   const auto same = std::find_if(fits_.begin(), fits_.end(), [&](std::size_t i) { return rows_[i].id == was; });
   const bool stays_first = newest_first && at_ == 0;
   if (same != fits_.end() && !stays_first) at_ = static_cast<std::size_t>(same - fits_.begin());
-  select(at_);  // of a row that has gone: its place
+  select(at_);  // the place of a row that is gone
   top_ = at_ - std::min(line, at_);
   std::set<std::string> marks;
   for (const auto& row : rows_)

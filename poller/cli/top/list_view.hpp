@@ -1,6 +1,6 @@
-// A list on the screen without its drawing: which row is selected, what is in view, what is marked, what a filter
-// leaves. Pure; time is a parameter. Invariants: the selection follows its row, wherever that goes, and stays on its line
-// of the screen when rows come in above it; a row counts as looked at only while it was selected and drawn.
+// A list on the screen without its drawing: selection, view, marks and filter. Pure; time is a parameter. Invariants:
+// The selection follows its row, and stays on its screen line when rows are added above. A row counts as seen only
+// while it is selected and drawn.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,24 @@ struct WorkerShown {
   operations::Member member;
 };
 
-/// What a row stands for: on the pages of asks, teams, workers, chat and the log.
+/// The record of a row, on the pages of requests, teams, workers, chat and the log.
 using Shown =
     std::variant<operations::OpenAsk, operations::Team, WorkerShown, operations::SaidMessage, operations::Ask>;
 
-/// Keys that decide something count only for what has been in view for so long: what was typed before was not for it.
+/// Time that a row must be in view before a deciding key counts; earlier keys were meant for something else.
 inline constexpr long long arming_ms = 400;
 
 struct ListRow {
-  std::string id;     // what makes it this row and no other
-  std::string words;  // what a filter looks in, in lower case
+  std::string id;     // identifies the row
+  std::string words;  // texts for the filter, in lower case
   Shown shown;
 };
 
 class ListView {
  public:
-  /// `newest_first`: whoever stands on the first row looks at what is new, and stays there.
+  /// Replaces the rows. `newest_first`: while the first row is selected, the selection stays at the first place.
   void set(std::vector<ListRow> rows, bool newest_first = false);
-  /// Only rows with this text in them, in whatever case.
+  /// Keeps only rows with this text, case-insensitive.
   void filter(const std::string& text);
   [[nodiscard]] const std::string& filter_text() const { return filter_; }
 
@@ -49,16 +49,16 @@ class ListView {
   [[nodiscard]] std::size_t total() const { return rows_.size(); }
 
   void toggle_mark();
-  /// Marks these too, where there are such rows; so many there are.
+  /// Marks the rows with these ids, and returns how many exist.
   std::size_t mark(const std::set<std::string>& ids);
   void clear_marks() { marks_.clear(); }
   [[nodiscard]] bool is_marked(const ListRow& row) const { return marks_.contains(row.id); }
-  /// Also those that the filter hides.
+  /// Marked rows, including those that the filter hides.
   [[nodiscard]] std::vector<const ListRow*> marked() const;
 
-  /// The rows for so many lines, the selected one among them, which is drawn from now on.
+  /// Returns the rows for this many lines, with the selected one, and records that it is drawn.
   std::vector<const ListRow*> draw(std::size_t lines, long long now);
-  /// Something else is on the screen.
+  /// Must be called when something else is on the screen.
   void hidden() { drawn_.clear(); }
   [[nodiscard]] bool is_drawn() const { return selected() != nullptr && drawn_ == selected()->id; }
   [[nodiscard]] bool is_armed(long long now) const;
@@ -68,17 +68,17 @@ class ListView {
   void fit();
 
   std::vector<ListRow> rows_;
-  std::vector<std::size_t> fits_;  // of rows_, those that the filter leaves
+  std::vector<std::size_t> fits_;  // indexes in rows_ of those that pass the filter
   std::string filter_;
-  std::size_t at_ = 0;   // of fits_
-  std::size_t top_ = 0;  // of fits_, the first line
+  std::size_t at_ = 0;   // index in fits_
+  std::size_t top_ = 0;  // index in fits_ of the first line
   std::size_t lines_ = 1;
   std::set<std::string> marks_;
-  std::string drawn_;  // the selected row, as it was drawn last
+  std::string drawn_;  // id of the selected row when it was last drawn
   long long drawn_ms_ = 0;
 };
 
-/// Letters of ASCII in lower case.
+/// Converts ASCII letters to lower case.
 std::string folded(std::string text);
 
 }  // namespace inbox_poller::poller::cli

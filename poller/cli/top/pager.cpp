@@ -10,7 +10,7 @@ namespace inbox_poller::poller::cli {
 
 std::vector<std::string> Pager::draw(int columns, std::size_t lines, long long now) {
   if (!std::exchange(is_drawn_, true)) since_ms_ = now;
-  if (columns != columns_) {  // other lines now
+  if (columns != columns_) {  // the lines change
     columns_ = columns;
     lines_ = wrapped(text_, columns, goes_on);
     top_ = seen_ = 0;

@@ -1,4 +1,4 @@
-// A text on the screen that may be longer than it: what is in view, and whether all of it was. Pure.
+// A text that may be longer than the screen: the part in view, and whether all of it was shown. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ class Pager {
   Pager() = default;
   explicit Pager(std::string text) : text_(std::move(text)) {}
 
-  /// The lines in view on a screen of this size; they are drawn from now on.
+  /// Returns the lines in view on a screen of this size, and records that they are drawn.
   std::vector<std::string> draw(int columns, std::size_t lines, long long now);
   void scroll(long by);
-  /// Something else is on the screen.
+  /// Must be called when something else is on the screen.
   void hidden() { is_drawn_ = false; }
   void to_end() { scroll(static_cast<long>(lines_.size())); }
   [[nodiscard]] std::size_t page() const { return page_; }
-  /// Each line was on the screen at this width, one after the other.
+  /// True when each line was on the screen at this width, without a gap.
   [[nodiscard]] bool whole() const { return columns_ > 0 && seen_ >= lines_.size(); }
-  /// On the screen for long enough to be what a key was meant for.
+  /// True when the text was on the screen long enough to be what a key was meant for.
   [[nodiscard]] bool is_armed(long long now) const;
-  /// "lines 1 to 20 of 60"; empty when all of it is in view.
+  /// Returns text such as "lines 1 to 20 of 60"; empty when all of it fits.
   [[nodiscard]] std::string place() const;
 
  private:
@@ -32,7 +32,7 @@ class Pager {
   int columns_ = 0;
   std::size_t top_ = 0;
   std::size_t page_ = 1;
-  std::size_t seen_ = 0;  // from the first on, have been on the screen
+  std::size_t seen_ = 0;  // number of lines from the first that were shown
   bool is_drawn_ = false;
   long long since_ms_ = 0;
 };

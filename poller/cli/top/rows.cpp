@@ -18,7 +18,7 @@ namespace {
 struct PageText {
   std::string_view name;
   Part part;
-  std::initializer_list<const char*> words;  // what a filter looks in
+  std::initializer_list<const char*> words;  // fields for the filter
 };
 const PageText page_texts[] = {
     {"asks", Part::asks, {"request_id", "team", "member", "kind", "subject", "message_key"}},
@@ -56,7 +56,7 @@ std::string row_id(const operations::Ask& ask) {
          ask.message_key.bytes;
 }
 
-/// `fields`: of what is shown.
+/// Builds a row. `fields`: the encoded record.
 ListRow row_of(TopPage page, const json::object& fields, Shown shown) {
   ListRow row;
   for (const char* name : text_on(page).words) row.words += folded(text_of(fields, name)) + '\n';
@@ -70,7 +70,7 @@ void add_rows(std::vector<ListRow>& rows, TopPage page, const std::vector<Record
   for (const auto& record : records) rows.push_back(row_of(page, operations::encode(record), record));
 }
 
-/// Whatever a record holds, a line a field.
+/// Formats all fields of a record, a line each.
 std::string fields_text(const json::object& object) {
   std::string text;
   for (const auto& [name, value] : object) {
@@ -108,7 +108,7 @@ std::vector<ListRow> rows_of(TopPage page, const Known& known) {
       }
   if (page == TopPage::chat) {
     auto messages = known.chat.messages;
-    std::ranges::reverse(messages);  // the last first
+    std::ranges::reverse(messages);  // newest first
     add_rows(rows, page, messages);
   }
   if (page == TopPage::log) add_rows(rows, page, known.decisions.decisions);

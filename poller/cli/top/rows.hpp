@@ -1,5 +1,4 @@
-// What the daemon answers, as rows of the console's lists and as the text behind a row. Pure; everything that an agent
-// wrote is made printable here.
+// Answers of the daemon as list rows of `top`, and a row's full text. All texts of agents are made printable here.
 #pragma once
 
 #include <string>
@@ -16,12 +15,12 @@ enum class TopPage { asks, teams, workers, chat, log };
 inline constexpr std::size_t top_pages = 5;
 std::string_view name_of(TopPage);
 
-/// What a page shows of what is known.
+/// The part of the model that a page shows.
 Part part_on(TopPage);
 std::vector<ListRow> rows_of(TopPage, const Known&);
 Row heads_of(TopPage);
 Row cells_of(const Shown&, long long now);
-/// All of it, as lines.
+/// Returns the whole record as lines.
 std::string text_behind(const Shown&);
 
 }  // namespace inbox_poller::poller::cli

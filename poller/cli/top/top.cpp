@@ -50,7 +50,7 @@ bool same_place(const operations::Ask& a, const operations::Ask& b) {
   return a.team == b.team && a.kind == b.kind && a.request_id == b.request_id && a.member == b.member;
 }
 
-/// Of a row on the page of asks.
+/// Returns the request of a row on the page of requests.
 const operations::OpenAsk& ask_on(const ListRow& row) { return std::get<operations::OpenAsk>(row.shown); }
 
 }  // namespace
@@ -82,7 +82,7 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
     mode_ = before_;
     note_ = undone;
   } else if (mode_ == Mode::reason && std::any_of(denied_.begin(), denied_.end(), has_left)) {
-    denied_.clear();  // what is typed goes on to its end: its letters must not become keys in the middle
+    denied_.clear();  // typing continues to Enter or Escape, so that letters do not become keys
     note_ = unsent;
   } else if (mode_ == Mode::list && page_ == TopPage::asks && list().is_drawn() && !ours_.contains(selected->id)) {
     has_left(ask_on(*selected));
@@ -109,7 +109,7 @@ void Top::tell_what_became(const operations::Trace& traced) {
     note_ = fate + "; the reason will not be sent: Enter or Escape";
   else if (note_ == undone)
     note_ = told_ = fate + ": nothing was done";
-  else if ((note_.empty() || note_ == told_) && !detail_)  // what became of our own answer is not written over
+  else if ((note_.empty() || note_ == told_) && !detail_)  // keeps a note about a decision made here
     note_ = told_ = fate;
 }
 
@@ -234,7 +234,7 @@ void Top::press(const TopKey& key, long long now) {
     help_.scroll(-1);
 }
 
-/// True where the key was one that moves the selection.
+/// Moves the selection if the key is for that; true if it was.
 bool Top::moves(const TopKey& key) {
   constexpr long page = 10;
   const char letter = letter_of(key);
@@ -310,7 +310,7 @@ void Top::press_in_detail(const TopKey& key, long long now) {
     show_help();
   } else if (letter == 'n' || letter == 'p') {
     const bool is_there = list().selected() != nullptr && list().selected()->id == detail_id_;
-    if (is_there || letter == 'p') list().move(letter == 'n' ? 1 : -1);  // of one that has gone, the next stands in its place
+    if (is_there || letter == 'p') list().move(letter == 'n' ? 1 : -1);  // after a row is gone, the next has its place
     if (list().selected() == nullptr || list().selected()->id == detail_id_)
       note_ = letter == 'n' ? "there is none behind it" : "there is none before it";
     else
@@ -347,9 +347,9 @@ std::vector<operations::OpenAsk> Top::meant(char key, long long now) {
   return asks;
 }
 
-/// Which rule would cover this ask, and which open asks besides: to be marked, or to be told before it is added.
+/// Asks the daemon which rule would cover a request, and which open ones, to mark them or to show the rule.
 void Top::ask_which(const operations::OpenAsk& ask, bool marks) {
-  const std::string& key = ask.message_key.bytes;  // the id may be that of another worker's ask, too
+  const std::string& key = ask.message_key.bytes;  // another worker's request may have the same id
   note_ = "asking which rule that would be";
   requests_.push_back({requests::Which{.like = key.empty() ? ask.request_id.bytes : key, .team = ask.team.bytes, .kind = ask.kind},
                        key, marks});

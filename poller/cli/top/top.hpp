@@ -1,7 +1,7 @@
-// `inbox-poller top` without its terminal: what is on the screen, what each key does, and what the daemon is to be asked.
-// Pure; time is a parameter. Invariants: a key that answers counts only for a row that was selected and drawn for
-// 400 ms, or for a question that was; what was not drawn to its end is not approved; what is sent names the ask that was
-// shown (`message_key`), so that the daemon refuses any other.
+// The command `top` without its terminal: the screen's contents, the keys, and the requests to the daemon. It does no
+// input or output; keys and frames get the time as a parameter. Invariants:
+// A deciding key counts only for a row or a question that was in view for 400 ms. Nothing is approved that was not
+// drawn to its end. A decision names the request shown (`message_key`), so that the daemon rejects any other.
 #pragma once
 
 #include <array>
@@ -30,20 +30,20 @@ struct ScreenSize {
 struct TopKey {
   enum class Kind { text, up, down, page_up, page_down, home, end, left, right, tab, enter, escape, backspace, erase_line, paste };
   Kind kind = Kind::text;
-  std::string text;  // text: one character, UTF-8; paste: what was pasted
+  std::string text;  // text: one UTF-8 character; paste: the pasted text
 };
 
 class Top {
  public:
   struct Options {
-    std::string by;       // who answers, for the record
-    bool confirm = true;  // ask back also where all of the ask is on the screen
-    std::function<bool(const operations::OpenAsk&)> wants{};  // which asks are listed; empty: all
+    std::string by;       // who decides, for the record
+    bool confirm = true;  // ask for confirmation even if the whole request was shown
+    std::function<bool(const operations::OpenAsk&)> wants{};  // filter for the page of requests; empty: all
   };
   struct Request {
     std::variant<requests::Trace, requests::Which, requests::Approve, requests::Deny> asked;
-    std::string shown_key = {};  // of a `which`: of the ask that is shown
-    bool marks = false;          // of a `which`: what it answers is to be marked
+    std::string shown_key = {};  // of a `which`: key of the request shown
+    bool marks = false;          // of a `which`: mark the requests that it returns
   };
   enum class Look { plain, title, head, selected, marked, loud, quiet };
   struct Line {
@@ -54,19 +54,19 @@ class Top {
   explicit Top(Options options) : options_(std::move(options)) {}
 
   [[nodiscard]] TopPage page() const { return page_; }
-  /// What that page shows is like this now.
+  /// Takes the present state for a page.
   void got(TopPage page, const Known&);
-  /// The daemon does not answer.
+  /// Records that the daemon does not answer.
   void lost(const Error& why);
-  /// What the daemon is to be asked now, one after the other; each answer comes back through answered().
+  /// Takes the next request for the daemon; empty when there is none. Its answer must go to answered().
   std::optional<Request> take_request();
   [[nodiscard]] bool waits() const { return !requests_.empty(); }
   void answered(const Request&, const Result<boost::json::object>& answer);
 
   void press(const TopKey&, long long now);
-  /// At most as many lines, and none wider, than the screen; keys act on what the last frame showed.
+  /// Draws at most as many lines as the screen has, none wider. Keys act on what the last frame showed.
   std::vector<Line> frame(ScreenSize, long long now);
-  /// The screen was somebody else's: keys count only for what is drawn from now on.
+  /// Must be called when another program used the screen. Keys then count only for what is drawn later.
   void hidden();
   [[nodiscard]] bool over() const { return over_; }
 
@@ -77,23 +77,22 @@ class Top {
     bool approves = true;
     bool always = false;
     std::vector<operations::OpenAsk> asks;
-    std::string rule;    // always: what holds from now on
-    std::string reason;  // deny
+    std::string rule;    // with `always`: the new rule
+    std::string reason;  // of a denial
     Pager shown;
   };
 
-  /// The ask that is shown whole; null on another page.
+  /// Returns the request shown in full; null on other pages.
   [[nodiscard]] const operations::OpenAsk* shown_ask() const {
     return detail_ ? std::get_if<operations::OpenAsk>(&*detail_) : nullptr;
   }
   ListView& list() { return lists_[static_cast<std::size_t>(page_)]; }
   void go_to(TopPage page);
   void to_list();
-  /// Where an ask that somebody has before the eyes is open no more: it takes no answer, and what became of it is
-  /// asked for.
+  /// Notices that a request in view is not open any more: it takes no decision, and its outcome is requested.
   void notice_what_left(const std::vector<ListRow>& rows);
   void tell_what_became(const operations::Trace& traced);
-  /// All of the selected row.
+  /// Shows all of the selected row.
   void show_selected();
   void show_help();
   void answered_which(const Request&, const Object& answer);
@@ -102,15 +101,15 @@ class Top {
   void press_in_detail(const TopKey&, long long now);
   void press_in_question(const TopKey&, long long now);
   void press_in_text(const TopKey&, long long now);
-  /// a, A, d or D was pressed.
+  /// Handles the keys a, A, d and D.
   void answer(char key, long long now);
-  /// The asks that an answer is for, or none and a note why not.
+  /// Returns the requests that a decision is for; none after a note that says why.
   std::vector<operations::OpenAsk> meant(char key, long long now);
   void ask_back(Question question);
   void ask_which(const operations::OpenAsk& ask, bool marks);
   void send(const Question&);
   [[nodiscard]] std::string title() const;
-  /// Where in a text, and until when an ask waits.
+  /// Describes the position in a text, and a request's deadline.
   [[nodiscard]] std::string place_text(long long now);
   [[nodiscard]] Pager* pager();
   [[nodiscard]] std::string question_text() const;
@@ -122,24 +121,24 @@ class Top {
   std::array<ListView, top_pages> lists_;
   TopPage page_ = TopPage::asks;
   Mode mode_ = Mode::list;
-  std::string away_;  // why the daemon does not answer
+  std::string away_;  // reason why the daemon does not answer; empty: it does
 
   std::optional<Shown> detail_;
-  std::string detail_id_;  // of its row
-  std::string fate_;       // of the ask that is shown: what became of it meanwhile
-  std::optional<operations::OpenAsk> left_;  // what became of it is asked for
-  std::string told_;            // the last note about such a one
-  std::set<std::string> ours_;  // rows that we have answered
+  std::string detail_id_;  // id of its row
+  std::string fate_;       // outcome of the request shown, if decided meanwhile
+  std::optional<operations::OpenAsk> left_;  // a request whose outcome is requested
+  std::string told_;            // the last note about such an outcome
+  std::set<std::string> ours_;  // ids of rows decided here
   Pager detail_text_;
   Pager help_;
   std::optional<Question> question_;
-  std::vector<operations::OpenAsk> denied_;  // while the reason is typed
-  Mode before_ = Mode::list;    // where a question, a text or the help goes back to
+  std::vector<operations::OpenAsk> denied_;  // requests for a reason that is being typed
+  Mode before_ = Mode::list;    // mode to return to from a question, a text or the help
   std::string typed_;
 
   std::string note_;
   std::deque<Request> requests_;
-  std::size_t waits_for_ = 0;  // answers under way
+  std::size_t waits_for_ = 0;  // decisions without an answer yet
   std::size_t done_ = 0;
   bool over_ = false;
 };

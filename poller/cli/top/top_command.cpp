@@ -1,4 +1,4 @@
-// `top` on its terminal: one loop for keys, signals and the daemon. What all that means is top.cpp's business.
+// The command `top`: one loop for keys, signals and the daemon. top.cpp decides what they do.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds draw_again{1000};   // ages
+constexpr milliseconds draw_again{1000};   // for ages
 
 class TopLoop {
  public:
@@ -54,7 +54,7 @@ class TopLoop {
       loop_.run_one_until(draw_at);
       while (loop_.poll_one() > 0) {
       }
-      // After the signals: what was typed while we were stopped was for somebody else.
+      // After the signals, because input typed while this process was stopped was for another program.
       if (!left_ && std::exchange(typed_, false)) read_keys();
     }
     screen_->leave();
@@ -62,7 +62,7 @@ class TopLoop {
   }
 
  private:
-  /// What the model has of the pages on the screen.
+  /// Passes fresh parts of the model to the pages on the screen.
   asio::awaitable<void> changed(const std::vector<Part>& fresh) {
     if (const auto& away = model_.away()) top_.lost(*away);
     for (const TopPage page : {TopPage::asks, top_.page()})
@@ -71,7 +71,7 @@ class TopLoop {
     co_return;
   }
 
-  /// Sends what was decided, one after the other.
+  /// Sends requests one after the other.
   asio::awaitable<void> talk() {
     for (;;) {
       const auto seen = wake_.count();
@@ -107,7 +107,7 @@ class TopLoop {
       left_ = ExitCode::done;
       return;
     }
-    if (number != SIGWINCH) {  // the terminal was somebody else's
+    if (number != SIGWINCH) {  // another program used the terminal
       screen_->drop_typed();
       top_.hidden();
     }
@@ -115,7 +115,7 @@ class TopLoop {
   }
 
   Context& context_;
-  Signal wake_;  // outlives the loop, which ends who waits for it
+  Signal wake_;  // outlives the loop, whose end destroys the waiting coroutine
   asio::io_context loop_{1};
   std::unique_ptr<CursesScreen> screen_;
   Top top_;

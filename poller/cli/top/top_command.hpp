@@ -1,4 +1,4 @@
-// The console on its terminal, for the commands that open it: `top`, and `pending --watch`.
+// The console on its terminal, for `top` and `pending --watch`.
 #pragma once
 
 #include "poller/cli/command.hpp"
@@ -6,7 +6,7 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Until its person leaves, who is `by`. Without a terminal, or with --json: refused, and said what a program uses.
+/// Runs the console until the person leaves. Fails without a terminal or with --json, and names the other command.
 ExitCode stay_at_terminal(Context&, Top::Options);
 
 }  // namespace inbox_poller::poller::cli

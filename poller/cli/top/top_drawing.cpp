@@ -1,4 +1,4 @@
-// What of `top` is on the screen: the lists, the texts, and what stands below them.
+// Drawing of `top`: the lists, the texts, and the lines below them.
 #include <boost/json.hpp>
 
 #include "poller/cli/ask_card.hpp"
@@ -121,7 +121,7 @@ std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
     below.push_back({std::string(fitting_end(keys_text(), columns)), Look::loud});
   else
     add(keys_text(), mode_ == Mode::question ? Look::loud : Look::quiet, mode_ == Mode::question ? 3 : 2);
-  const auto most = static_cast<std::size_t>(size.rows) - 3;  // a line for the title, two for what it is about
+  const auto most = static_cast<std::size_t>(size.rows) - 3;  // one line for the title, two for the contents
   if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
   const std::size_t rows = static_cast<std::size_t>(size.rows) - 1 - below.size();
   if (Pager* text = pager(); text != nullptr)

@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds longest_wait{10'000};  // then what only the time tells is looked at
+constexpr milliseconds longest_wait{10'000};  // after it, parts that depend on time are fetched again
 constexpr std::size_t most_samples = 8640;  // a day
 constexpr long long sample_every_ms = 10'000;
 constexpr int decisions_asked = 200;
 
-/// Lines stay lines; everything else that nobody sees becomes an escape.
+/// Keeps line breaks; all other invisible characters become escapes.
 std::string visible(std::string_view text) {
   std::string shown = printable_block(text, "");
   if (!text.ends_with('\n') && shown.ends_with('\n')) shown.pop_back();

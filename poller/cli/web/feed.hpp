@@ -1,6 +1,6 @@
-// What the page knows of the daemon, and tells to every browser that has it open: rows of asks and teams as they are
-// now, then only what changed. One look serves all of them. Invariant: every text in a row is made visible before it
-// leaves (schema/printable.hpp), so that a page shows what would be carried out.
+// The page's data, sent to every open browser: first all rows of requests and teams, then only changes. One model
+// serves all browsers. Invariant: every text in a row is made visible before it is sent (schema/printable.hpp), so that
+// a page shows what would run.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -26,16 +26,16 @@ class Feed {
  public:
   using Object = boost::json::object;
 
-  /// `where`: the daemon's socket, as it is found now.
+  /// Creates a feed. `where`: finds the daemon's socket at each call.
   Feed(boost::asio::io_context& loop, std::function<Result<std::string>()> where);
 
   void start() { model_.start(); }
-  /// For one more page: everything there is, then every change.
+  /// Adds a page, which gets all rows, then every change.
   std::shared_ptr<Stream> join();
   [[nodiscard]] const DaemonModel& model() const { return model_; }
 
  private:
-  /// Rows by key, as they were told last.
+  /// Rows by key, as last sent.
   using Rows = std::map<std::string, std::string>;
   struct Sample {
     long long at_ms = 0;
@@ -46,25 +46,25 @@ class Feed {
   boost::asio::awaitable<void> tell_asks(const operations::Pending&);
   void tell_teams(const operations::Status& status);
   void take_sample(const operations::Status& status, double answer_ms);
-  /// Tells what is new, other or gone of a kind; `fates`: what became of a row that is gone.
+  /// Sends the new, changed and removed rows of a kind. `fates`: the outcomes of removed rows.
   void tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& fates);
   void broadcast(std::string_view name, const std::string& json);
 
   boost::asio::io_context& loop_;
   DaemonModel model_;
   Rows asks_, teams_;
-  std::map<std::string, double> age_of_;  // of asks that were open: since when, in milliseconds
+  std::map<std::string, double> age_of_;  // arrival of open requests by key, Unix epoch in milliseconds
   std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";
   std::deque<Sample> samples_;
-  double longest_wait_s_ = 0;  // of those that were decided since the last sample
+  double longest_wait_s_ = 0;  // of requests decided since the last sample
   std::vector<std::weak_ptr<Stream>> pages_;
 };
 
-/// An ask as the page shows it; `key` is what an answer names.
+/// Formats a request for the page; a decision names its `key`.
 boost::json::object ask_row(const operations::OpenAsk& ask);
-/// These fields of a record as the page shows them.
+/// Returns these fields of a record for the page; an absent one as an empty text.
 boost::json::object fields_of(const boost::json::object& record, std::initializer_list<std::string_view> names);
-/// The same value with every text made visible.
+/// Makes every text in a value visible.
 boost::json::value shown(const boost::json::value&);
 
 }  // namespace inbox_poller::poller::cli::web

@@ -1,4 +1,4 @@
-// The page's own files and the libraries of others that it loads, as they were put into the program when it was built.
+// The page's files and the libraries that it loads, embedded in the program at build time.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@ struct File {
   std::string_view type;
   std::string_view text;
 };
-/// Empty when the page was left out.
+/// Lists the files; empty when the build left the page out.
 std::span<const File> files();
-/// Why it was left out; empty when it was not.
+/// Explains why the page was left out; empty when it was not.
 std::string_view left_out();
 
 }  // namespace inbox_poller::poller::cli::web

@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-/// A person follows a link to the page itself, from anywhere; nothing is told or done by that.
+/// True for a person who follows a link to the page from anywhere; the page itself shows and changes nothing.
 bool is_arrival(const Visit& visit) {
   return visit.method == "GET" && visit.path == "/" && visit.fetch_mode == "navigate" &&
          (visit.fetch_dest.empty() || visit.fetch_dest == "document");
@@ -51,7 +51,7 @@ std::optional<Refusal> Gate::refuse(const Visit& visit) const {
   const bool own_site = visit.fetch_site.empty() || visit.fetch_site == "same-origin" || visit.fetch_site == "none";
   if (!own_site && !is_arrival(visit)) return Refusal{403, "asked for by another site"};
   if (visit.method == "POST") {
-    // A proxy in front of us may speak TLS; its name was allowed by the operator.
+    // A proxy in front may use TLS; the operator has allowed its name.
     const std::string host = lower(visit.host);
     if (visit.origin != "http://" + host && visit.origin != "https://" + host)
       return Refusal{403, "sent by another page, or by none"};

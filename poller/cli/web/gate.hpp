@@ -1,6 +1,7 @@
-// Who may ask the page for what: what a browser says of where a request comes from, judged before anything is done.
-// Pure: no socket, no clock. Invariants: a name that is not ours is answered nothing (rebinding makes a foreign page
-// same-origin, GETs too); what changes something comes from our own page only; only a session sees or answers asks.
+// Access to the page, by what a browser sends about a request's origin, before any other work. Pure: no socket, no
+// clock. Invariants:
+// An unknown host name gets only a refusal, because rebinding makes a foreign page same-origin, also for GET.
+// Changes are accepted only from the page itself. Only a session sees or decides requests.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace inbox_poller::poller::cli::web {
 
-/// What a request says of itself; a header that is absent is empty.
+/// The data of a request that access depends on; an absent header is empty.
 struct Visit {
   std::string_view method = {};
   std::string_view path = {};  // without the query
@@ -24,16 +25,16 @@ struct Visit {
 };
 
 struct Refusal {
-  unsigned status = 0;  // of HTTP
+  unsigned status = 0;  // HTTP status
   std::string why;      // a sentence for a person
 };
 
 class Gate {
  public:
-  /// Served on this port of the loopback, and as `names` by a proxy in front of it: "name" or "name:port".
+  /// Accepts this port of the loopback, and the `names` of a proxy in front: "name" or "name:port".
   Gate(unsigned short port, std::vector<std::string> names);
 
-  /// Why this is not answered; none when it is.
+  /// Explains why a request is refused; empty when it is not.
   [[nodiscard]] std::optional<Refusal> refuse(const Visit&) const;
 
  private:
@@ -42,31 +43,31 @@ class Gate {
   std::vector<std::string> hosts_;
 };
 
-/// Who has been let in. A token opens one session; then there is another one.
+/// Browsers with access. A token opens one session; then it is replaced.
 class Sessions {
  public:
   using Secret = std::string (*)();
 
-  /// `secret` makes one that nobody guesses.
+  /// Creates the first token. `secret`: returns an unguessable text.
   Sessions(unsigned short port, Secret secret) : cookie_("inbox-poller-" + std::to_string(port)), secret_(secret) {}
 
-  /// To be given to the person, in the address' fragment.
+  /// The token for a person, in the fragment of a link.
   [[nodiscard]] const std::string& token() const { return token_; }
-  /// The Set-Cookie of a new session; none when the token is wrong or was used before.
+  /// Opens a session and returns its Set-Cookie header; empty when the token is wrong or used.
   std::optional<std::string> open(std::string_view token);
-  /// By the Cookie header.
+  /// True when a Cookie header has an open session.
   [[nodiscard]] bool knows(std::string_view cookies) const;
 
  private:
-  std::string cookie_;  // named by the port: cookies are for all ports of a host
+  std::string cookie_;  // name with the port, because cookies are shared by all ports of a host
   Secret secret_;
   std::string token_ = secret_();
   std::vector<std::string> open_;
 };
 
-/// As long for every pair of the same length.
+/// Compares in a time that depends only on the length.
 bool is_same_secret(std::string_view, std::string_view);
-/// 256 bits from the system, as hexadecimal digits.
+/// Returns 256 bits from the system in hexadecimal. Throws when the system has no random bytes.
 std::string new_secret();
 
 }  // namespace inbox_poller::poller::cli::web

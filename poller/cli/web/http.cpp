@@ -28,12 +28,12 @@ constexpr std::uint32_t most_header = 16 << 10;
 constexpr std::uint64_t most_body = 64 << 10;
 constexpr std::size_t most_strangers = 64;  // connections without a session
 constexpr std::size_t most_known = 128;     // with one
-constexpr std::size_t most_leaving = 64;    // that were closed while their answer is worked out
-constexpr std::size_t most_waiting = std::size_t{32} << 20;  // bytes of events that a page has not taken
+constexpr std::size_t most_leaving = 64;    // closed, and their answer still under way
+constexpr std::size_t most_waiting = std::size_t{32} << 20;  // bytes of events that a page has not read
 
 using Parser = http::request_parser<http::string_body>;
 
-/// What every answer carries: nothing of another site runs or is loaded here, nothing is kept, and nobody frames it.
+/// Sets headers for every response: no foreign scripts or resources, no caching, no framing.
 void add_safety(http::fields& to) {
   to.set("Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -49,7 +49,7 @@ void add_safety(http::fields& to) {
 Request read(Parser& parser) {
   auto& message = parser.get();
   const auto field = [&](std::string_view name) {
-    // Twice the same header: which of them counts is anybody's guess, so none does.
+    // A repeated header counts as absent, because its valid value is unclear.
     return message.count(name) == 1 ? std::string(message[name]) : std::string();
   };
   Request request;
@@ -70,7 +70,7 @@ Request read(Parser& parser) {
   return request;
 }
 
-/// What to say of a request that cannot be read; 0: nothing, it is over.
+/// Returns the HTTP status for an unreadable request; 0: the connection has ended.
 unsigned status_of(const error_code& problem) {
   if (problem == http::error::body_limit) return 413;
   if (problem == http::error::header_limit || problem == http::error::buffer_overflow) return 431;
@@ -111,15 +111,15 @@ asio::awaitable<Text> Stream::next() {
   co_return text;
 }
 
-/// Shared with every connection: a coroutine that is destroyed with the loop still has it.
+/// The server's state, shared with every connection, because the loop may destroy a coroutine after the server.
 struct HttpServer::Core : std::enable_shared_from_this<Core> {
   Core(asio::io_context& its_loop, Answer its_answer, HasSession judge)
       : loop(its_loop), acceptor(its_loop), pause(its_loop), answer(std::move(its_answer)), has_session(std::move(judge)) {}
 
-  /// A connection, for as long as it is served.
+  /// A connection while it is served.
   struct Place {
     beast::tcp_stream* stream = nullptr;
-    bool is_known = false;  // somebody with a session has asked over it
+    bool is_known = false;  // a request with a session came over it
     bool leaves = false;
   };
 
@@ -129,7 +129,7 @@ struct HttpServer::Core : std::enable_shared_from_this<Core> {
     }));
   }
 
-  /// Closes the oldest of this kind where there is no room for one more.
+  /// Closes the oldest connection of this kind if there are too many.
   void make_room(bool is_known, std::size_t most) {
     if (count(is_known) < most) return;
     const auto oldest = std::find_if(places.begin(), places.end(), [&](const Place& one) {
@@ -228,7 +228,7 @@ struct HttpServer::Core : std::enable_shared_from_this<Core> {
   asio::steady_timer pause;
   Answer answer;
   HasSession has_session;
-  std::list<Place> places;  // the oldest first
+  std::list<Place> places;  // oldest first
 };
 
 HttpServer::HttpServer(asio::io_context& loop, Answer answer, HasSession has_session)

@@ -1,7 +1,7 @@
-// HTTP for one page: takes requests, hands each to whoever answers, and keeps a stream open where the answer is one.
-// Knows no route and no ask. Bounds: header 16 KiB, body 64 KiB, 64 connections without a session, 128 with one, 30 s for a
-// request. The oldest connection of its kind leaves when another one comes. Beast is compiled in http.cpp only: it takes
-// longer than the rest of the command line together.
+// HTTP for one page: reads requests, calls a handler, and keeps a connection open for a stream. It knows no route.
+// Limits: header 16 KiB, body 64 KiB, 64 connections without a session, 128 with one, 30 s for a request.
+// A new connection closes the oldest of its kind at the limit. Only http.cpp includes Beast, which compiles longer
+// than the rest of the command line.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,15 +19,15 @@ namespace inbox_poller::poller::cli::web {
 
 using Text = std::shared_ptr<const std::string>;
 
-/// What is told to one open page: server-sent events, in order. Whoever does not take them loses the stream, and gets
-/// everything when it comes back.
+/// Server-sent events for one open page, in order. A page that does not read them loses the stream, and gets everything
+/// again when it reconnects.
 class Stream {
  public:
   explicit Stream(boost::asio::io_context& loop) : wake_(loop) {}
 
   void push(Text event);
   void close();
-  /// The next ones; a comment when there was nothing for a while; null when it is over.
+  /// Waits for the next event. Returns a comment after a quiet time, and null at the end.
   boost::asio::awaitable<Text> next();
 
  private:
@@ -37,11 +37,11 @@ class Stream {
   bool closed_ = false;
 };
 
-/// A header that is absent is empty.
+/// A request; an absent header is empty.
 struct Request {
   std::string method;
   std::string path;
-  std::string query;  // behind the "?"
+  std::string query;  // after the "?"
   std::string host, origin, fetch_site, fetch_mode, fetch_dest, content_type, cookie, token;
   std::string body;
 };
@@ -55,7 +55,7 @@ struct Reply {
 };
 
 using Answer = std::function<boost::asio::awaitable<Reply>(Request)>;
-/// Whether a request is of somebody who was let in.
+/// True for a request with an open session.
 using HasSession = std::function<bool(const Request&)>;
 
 class HttpServer {
@@ -63,9 +63,9 @@ class HttpServer {
   HttpServer(boost::asio::io_context& loop, Answer answer, HasSession has_session);
   ~HttpServer();
 
-  /// Listens on an address such as 127.0.0.1 or ::1; port 0 is any that is free.
+  /// Listens on an address such as 127.0.0.1 or ::1; port 0: any free one. Errors: "web.address", "web.listen".
   Status listen(const std::string& address, unsigned short port);
-  /// Listens on a socket that somebody opened for us.
+  /// Listens on an open socket of a service manager. Error "web.listen".
   Status adopt(int socket);
   [[nodiscard]] unsigned short port() const;
   void start();
@@ -75,7 +75,7 @@ class HttpServer {
   std::shared_ptr<Core> core_;
 };
 
-/// The value of a name in a query, percent signs resolved; empty when absent.
+/// Returns the value of a name in a query, percent signs decoded; empty when absent.
 std::string from_query(std::string_view query, std::string_view name);
 
 }  // namespace inbox_poller::poller::cli::web

@@ -40,7 +40,7 @@ Reply refusal(unsigned status, std::string_view code, std::string_view why) {
   return reply(status, {{"ok", false}, {"code", code}, {"message", printable(why)}});
 }
 
-/// 409: somebody else was faster, or it is another ask by now. 503: the daemon is away. Otherwise it is refused.
+/// Converts an error. 409: already decided, or another request by now; 503: no daemon answers; 422: all else.
 Reply refusal(const Error& error) {
   static constexpr std::string_view conflicts[] = {"request.already_decided", "request.changed", "request.unknown",
                                                    "request.not_applicable", "request.ambiguous"};
@@ -55,7 +55,7 @@ const File* file_of(std::string_view path) {
   return nullptr;
 }
 
-/// One ask of one team, as it was shown. `given` is what the page says.
+/// Names one request of one team, as the page showed it. `given`: the page's JSON.
 void name_ask(requests::Verdict& answer, const json::object& given) {
   const std::string key = raw_text_of(given, "key");
   answer.ids = {key};
@@ -89,7 +89,7 @@ Reply rows_of(const Rows& found, Row row) {
 
 }  // namespace
 
-// Every address but those of the files.
+// All addresses except those of the files.
 constexpr Site::Route Site::routes[] = {
     {"POST", "/api/session", &Site::open_session},
     {"POST", "/api/answer", &Site::decide},

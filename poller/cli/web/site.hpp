@@ -1,5 +1,5 @@
-// What the page answers: its files, the stream of rows, answers to asks, and what a person looks up. The daemon decides;
-// nothing is kept here but who was let in.
+// The page's routes: files, the stream of rows, decisions, and queries. The daemon decides; only sessions are kept
+// here.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace inbox_poller::poller::cli::web {
 
 class Site {
  public:
-  /// `by`: who answers here, for the record. `let_in`: somebody was, and the next token is another one.
+  /// Builds the site. `by`: who decides here, for the record. `let_in`: called after a token opened a session.
   Site(Feed& feed, Gate gate, Sessions& sessions, std::string by, std::function<void()> let_in)
       : feed_(feed), gate_(std::move(gate)), sessions_(sessions), by_(std::move(by)), let_in_(std::move(let_in)) {}
 
   boost::asio::awaitable<Reply> answer(Request);
-  /// Whether somebody who was let in asks.
+  /// True for a request with an open session.
   [[nodiscard]] bool has_session(const Request& request) const { return sessions_.knows(request.cookie); }
 
  private:
