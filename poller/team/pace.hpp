@@ -1,5 +1,5 @@
 // Decides when a team's next poll starts and how much it covers. The interval alone finds every change; hints only find
-// it earlier. Source: docs/adr/0016-a-watch-is-a-hint.md.
+// it earlier. Source: docs/adr/0016-inotify-only-polls-earlier.md.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
