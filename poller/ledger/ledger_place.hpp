@@ -22,9 +22,9 @@ class LedgerPlace {
   /// Error: "ledger.gone", if `lstat` of one of the files fails.
   static Result<LedgerPlace> remember(const std::string& path);
 
-  /// Compares device and inode of the four files with the recorded ones, by four `lstat`. The ledger must not be smaller
-  /// than before, and its log must have at least `log_bytes`. Errors: "ledger.gone" (names the file and its change),
-  /// "ledger.io" (a file could not be examined).
+  /// Compares device and inode of the four files with the recorded ones, by `lstat`. The ledger must not shrink, and
+  /// its log must have at least `log_bytes`. Errors: "ledger.gone" (names the file and its change), "ledger.io" (a file
+  /// could not be examined).
   Status examine(off_t log_bytes);
 
   /// Returns true if the ledger itself, without its companions, is still the file at its path and was not cut.
