@@ -58,7 +58,7 @@ Result<Directory> JsonlMailbox::open_boxes() {
   TRY(auto team, open_team());
   const auto has_folder = [&](const char* name) -> Result<bool> {
     const auto found = files_.stat_at(team, name);
-    if (!found && !is_missing(found.error())) return found.error();  // `false` would select another folder, where mail is new
+    if (!found && !is_missing(found.error())) return found.error();  // `false` would select another folder
     return found && found->kind == FileKind::directory;
   };
   TRY(const auto inbox, has_folder(inbox_folder));
