@@ -15,11 +15,11 @@
 
 namespace inbox_poller::poller {
 
-/// Interfaces of one open team, which may belong to one object.
+/// One team, open. What is behind the two may be one object.
 struct OpenTeam {
   std::shared_ptr<Mailbox> mailbox;
   std::shared_ptr<RosterStore> members;
-  std::shared_ptr<TaskEvents> tasks = {};  // null: the daemon sweeps no tasks of this team
+  std::shared_ptr<TaskEvents> tasks = {};  // null: nobody needs to keep them in order
 };
 
 /// A mailbox system, without state. One object of each system lives until the process ends.
