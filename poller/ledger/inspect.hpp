@@ -8,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-/// Result of inspect_ledger().
+/// Format and first defect of an inspected ledger.
 struct LedgerReport {
   bool exists = false;
   int format = 0;       // of the tables

@@ -17,7 +17,7 @@ class MessageTable {
   Result<std::optional<MessageRow>> find(const schema::MessageKey&);
   /// Lists messages whose key begins with `prefix`, for `trace`.
   Result<std::vector<MessageRow>> like(std::string_view prefix, int limit);
-  /// Filter of latest().
+  /// Conditions that the rows of latest() fulfill.
   struct Wanted {
     std::string team, sender, type;  // empty: any
     EpochMs since_ms = 0;

@@ -16,7 +16,7 @@ namespace inbox_poller::poller {
 
 class Database;  // sqlite.hpp
 
-/// Classification of one inbox entry.
+/// Kind of an inbox entry, as the intake classified it.
 BOOST_DEFINE_ENUM_CLASS(Disposition, chat, control, status, refused, duplicate, bad)
 inline std::string_view to_string(Disposition disposition) { return schema::name_of(disposition); }
 
@@ -117,7 +117,7 @@ struct OrderRow {
   EpochMs state_ms = 0;
 };
 
-/// State of a team's lead.
+/// State of a team's lead, from its last report.
 struct LeadRow {
   std::string state;  // "idle", "busy", "gone"
   EpochMs since_ms = 0;

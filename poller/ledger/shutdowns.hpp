@@ -6,7 +6,7 @@
 
 namespace inbox_poller::poller {
 
-/// Shutdowns of workers. Errors: "ledger.*".
+/// Shutdowns of workers, with their state and processes. Errors: "ledger.*".
 class ShutdownTable {
  public:
   explicit ShutdownTable(Database& database) : database_(database) {}

@@ -121,7 +121,7 @@ Status TaskQueue::begin(const std::string& holder, const std::string& name) {
   TRY(const auto folder, root_.folder(claimed_folder(holder)));
   const std::string where = holder + '/' + name;
   const Result<Letterfile> file = root_.read(folder, name);
-  if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left to a person
+  if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left as it is
   if (!is_over(where, *file)) return Done{};
   TRY(const auto swept, root_.made_folder(swept_folder(holder)));
   const Status moved = root_.files().move(folder, name, swept, name, Onto::nothing);
