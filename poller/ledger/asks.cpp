@@ -1,4 +1,4 @@
-// The open states stand in the SQL as they are in handlers::is_open; a test holds the two together.
+// The SQL of this file repeats the open states of handlers::is_open; a test compares both.
 #include "poller/ledger/asks.hpp"
 
 #include "poller/ledger/tables.hpp"
@@ -49,8 +49,8 @@ Result<Named> read_named(const Database& database, const Statement& from) {
   return Named(std::move(row.team), std::move(row.request));
 }
 
-// Open asks may be written again as they are (a deadline is set); otherwise some event must lead from one state to the
-// other.
+// An open request may be rewritten in its state, for example to set a deadline. Any other change needs an event that
+// leads from one state to the other.
 bool may_follow(AskState before, AskState after) {
   if (before == after) return handlers::is_open(before);
   for (const auto event : {AskEvent::rule_allows, AskEvent::rule_denies, AskEvent::rule_asks,
@@ -94,7 +94,7 @@ Status AskTable::put(std::string_view team, const Ask& row) {
 }
 
 Result<std::vector<Named>> AskTable::decisions(std::string_view team, EpochMs since_ms, int limit) {
-  // The plus keeps the index on the time of decision in use: it gives the order.
+  // The unary plus makes SQLite use the index on the time of decision, which gives the order.
   const std::string sql = asks_table().select() + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE +team = ?1 AND") +
                           " decided_ms > 0 AND decided_ms >= ?2 ORDER BY decided_ms DESC, id DESC LIMIT ?3";
   return all_rows<Named>(database_.query(sql, team, since_ms, limit), read_named, database_);

@@ -1,4 +1,4 @@
-// Asks: each (team, kind, asker, request id) once, moving forward only.
+// Approval requests: one row for each (team, kind, worker, request id). A state only moves forward.
 #pragma once
 
 #include "handlers/handler.hpp"
@@ -6,18 +6,18 @@
 
 namespace inbox_poller::poller {
 
-/// What workers asked, and what became of it.
+/// Approval requests of workers, with their decisions. Errors of all functions: "ledger.*".
 class AskTable {
  public:
   explicit AskTable(Database& database) : database_(database) {}
 
   Result<std::optional<handlers::Ask>> find(std::string_view team, const handlers::AskName&);
-  /// Of any kind and worker: a person names only the id. More than one: all are returned.
+  /// Lists the requests with this id, of all teams, kinds and workers, because a person names only the id.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> by_id(std::string_view id);
-  /// Inserts, or moves the ask on. "ledger.final" when handlers::transition knows no way from the recorded state to the
-  /// new one, or when the content is not the one recorded: a decision is made once.
+  /// Inserts the request, or updates the recorded one. Error "ledger.final": no handlers::transition leads from the
+  /// recorded state to the new one, or the content differs.
   Status put(std::string_view team, const handlers::Ask&);
-  /// Decided asks, the last decision first; of all teams with an empty name.
+  /// Lists requests decided at or after `since_ms`, the last decision first. An empty `team` means all teams.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> decisions(std::string_view team, EpochMs since_ms,
                                                                            int limit);
   Result<std::vector<handlers::Ask>> open(std::string_view team);

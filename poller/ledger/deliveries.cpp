@@ -4,7 +4,7 @@
 
 namespace inbox_poller::poller {
 
-/// A number, so that what is higher goes first.
+/// Stored as a number, so that SQL can order messages by priority.
 template <>
 struct Cell<Priority> : Cell<int> {
   static std::string declared(std::string_view name) {
@@ -20,8 +20,8 @@ struct Cell<Priority> : Cell<int> {
   static void add(RowHash& hash, Priority value) { hash.add(static_cast<long long>(value)); }
 };
 
-// Narrow, and without a sum: each step of many messages is one statement that reads none of them. What decides is in
-// the index as well, so that a changed bit is found at the next start.
+// Narrow and without a sum, so that one statement can move many rows without reading them. The index repeats the
+// columns that decide, so that the integrity check of the next start finds a changed bit.
 const Table<MessageRow>& deliveries_table() {
   using M = MessageRow;
   static const Table<M> table(
@@ -36,16 +36,16 @@ const Table<MessageRow>& deliveries_table() {
 
 namespace {
 
-/// Deliveries first: their index gives the order, and a message is read only when it is wanted.
+/// Joins deliveries first, because their index gives the order. SQLite then reads only the messages that it needs.
 const std::string with_message = " FROM deliveries AS d CROSS JOIN messages AS m ON m.id = d.message WHERE ";
 
 std::string delivery_where(std::string_view condition) {
   return "SELECT " + mail_columns() + with_message + std::string(condition);
 }
 
-/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
-/// to come from the future was recorded before the clock was put back while we were down: it is old. `of_any_age` is
-/// the parameter that says that all are to be taken for young.
+/// Condition that the batch is older than the first batch with a young pending reply. A reply created more than 60 s
+/// after ?2 counts as old, because the clock was set back while the daemon was down. `of_any_age` names the parameter
+/// that makes every pending reply count as young.
 std::string may_go(const std::string& of_any_age) {
   return " AND m.batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND (" +
          of_any_age + " OR created_ms > ?2 AND created_ms <= ?2 + 60000)), 9223372036854775807) ";
@@ -58,13 +58,13 @@ Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, 
   const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
   TRY(const auto urgent, database_.value<bool>(
       "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team));
-  if (!urgent && !overdue) {  // the usual case, in the order of the index
+  if (!urgent && !overdue) {  // the usual case; the index gives the order
     static const std::string usual =
         delivery_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
                    "ORDER BY d.message LIMIT ?3");
     return all_rows<MessageRow>(database_.query(usual, team, grace_before_ms, limit, of_any_age), read_mail, database_);
   }
-  // A message ranks as high as the highest that its sender wrote after it: it has to go first.
+  // A message gets the rank of its sender's most urgent later message, because it must go before that one.
   static const std::string ranked =
       "SELECT " + mail_columns() +
       " FROM (SELECT m.id AS ranked, max(d.priority) OVER later AS rank, max(CASE WHEN m.received_ms > ?2 + 60000 THEN "
@@ -96,7 +96,7 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
   return all_rows<MessageRow>(database_.query(sql, team), read_mail, database_);
 }
 
-// The unary plus below keeps SQLite from going through all that is in that state: the few ids lead to their rows.
+// The unary plus below makes SQLite find the rows by their few ids, and not by the index on the state.
 
 Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
   const auto before = database_.chat_changes();
@@ -110,7 +110,7 @@ Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::strin
 
 Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
                                                              Confirmation confirmed) {
-  // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
+  // `queued` too: an acknowledgement that arrives after the lease has ended is still true.
   struct Delivered {
     long long id = 0;
     std::string team, sender;
@@ -126,7 +126,7 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
   };
   TRY(const auto delivered, all_rows<Delivered>(database_.query(which, list), read, database_));
   const auto before = database_.chat_changes();
-  TRY(database_.run(  // twice as fast as with RETURNING, which keeps its rows in a table of its own
+  TRY(database_.run(  // twice as fast as RETURNING, which collects its rows in a temporary table
       "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
       list, now, to_string(confirmed)));
@@ -235,7 +235,7 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
 
 Status DeliveryTable::add(long long id, const MessageRow& message, long long before) {
   if (message.delivery != DeliveryState::none) {
-    MessageRow delivery;  // what the table has of it; a message's text may be long
+    MessageRow delivery;  // only the columns of this table, because a message's text may be long
     delivery.id = id;
     delivery.team = message.team;
     delivery.delivery = message.delivery;
@@ -259,7 +259,7 @@ void DeliveryTable::keep_count(long long before) {
 
 void DeliveryTable::count(std::string_view team, std::string_view sender, long long more) {
   const auto known = waiting_.find(team);
-  if (counted_at_ != database_.chat_changes() || known == waiting_.end()) return;  // counted when it is asked for
+  if (counted_at_ != database_.chat_changes() || known == waiting_.end()) return;  // waiting() counts then
   known->second.all += more;
   const auto of = known->second.by_sender.try_emplace(std::string(sender)).first;
   of->second += more;

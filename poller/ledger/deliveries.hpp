@@ -1,4 +1,4 @@
-// Chat on its way to the lead: queued, offered, delivered, or given up.
+// Deliveries of messages to the lead: queued, offered, delivered or expired.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-/// Chat for the lead that is queued or offered (digest material is not).
+/// Number of queued and offered messages for the lead, without status messages that wait for the digest.
 struct WaitingChat {
   long long all = 0;
   std::map<std::string, long long, std::less<>> by_sender;
@@ -19,67 +19,69 @@ struct WaitingChat {
   }
 };
 
-/// Where messages for the lead are on their way. A message that was never meant for the lead has no delivery.
+/// Delivery states of messages for the lead. A message for another reader has no delivery. Errors: "ledger.*".
 class DeliveryTable {
  public:
   explicit DeliveryTable(Database& database) : database_(database) {}
 
-  /// Queues a message that was just inserted as row `id`, unless it was never meant for the lead. `before` is
-  /// Database::chat_changes() before that.
+  /// Inserts the delivery of a message that was just inserted as row `id`, unless its state is `none`. `before` is the
+  /// value of Database::chat_changes() before the message was inserted.
   Status add(long long id, const MessageRow& message, long long before);
-  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms` (or
-  /// none at all, with Owed::of_any_age), in the order in which they go: urgent ones first, each with all that its
-  /// sender wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead,
-  /// and what their senders wrote before them.
+  /// Pending replies that hold back the chat of their batch and of later ones: those of late, or all.
   enum class Owed { of_late, of_any_age };
+  /// Limits of the time that messages wait for an idle lead.
   struct Overdue {
     EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
-    EpochMs urgent_before_ms = 0;  // likewise, urgent messages
+    EpochMs urgent_before_ms = 0;  // the same for urgent messages
   };
+  /// Lists queued messages, without status messages for the digest, in the order of delivery. Urgent ones come first,
+  /// each after its sender's earlier messages; the others follow by arrival. A pending reply created after
+  /// `grace_before_ms` holds back its batch and later ones. With `overdue`, lists only overdue messages and those that
+  /// their senders wrote before.
   Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
                                             std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
-  /// What is queued is lent to a sink. Here and below: ids that are not in the state a step starts from stay as they are.
+  /// Moves queued messages to offered and counts the attempt. This and the next functions skip ids in other states.
   Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
-  /// Returns those that were not delivered before, in no order.
+  /// Moves queued and offered messages to delivered. Returns the ids of the moved messages, in no order.
   Result<std::vector<long long>> mark_delivered(const std::vector<long long>& ids, EpochMs now,
                                                 Confirmation confirmed = Confirmation::acknowledged);
-  /// Given up: what is queued (or offered) becomes expired.
+  /// Moves queued and offered messages to expired.
   Status mark_expired(const std::vector<long long>& ids, EpochMs now);
-  /// Queued messages of any priority that were received at or before this moment, in no order.
+  /// Lists queued messages of any priority that were received at or before this moment, in no order.
   Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
-  /// Everything that waits to be summed up, oldest first.
+  /// Lists the status messages that wait for the digest, oldest first.
   Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
-  /// Everything that is offered, of one team, or of all with an empty name; oldest first.
+  /// Lists offered messages, oldest first. An empty `team` means all teams.
   Result<std::vector<MessageRow>> offered(std::string_view team);
-  /// Back to queued: the sink went away or refused.
+  /// Requeues offered messages, because their receiver went away or rejected them.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
-  /// Back to queued, and the offer does not count: nobody was shown it.
+  /// Requeues offered messages and decrements their attempts, because no reader saw them.
   Status unoffer(const std::vector<long long>& ids);
-  /// Given up here, because the host that leads gets it from where it was written: what is queued becomes expired.
+  /// Moves queued messages to expired, because the leader node gets them from their sender's node.
   Status hand_over(const std::vector<long long>& ids, EpochMs now);
-  /// One of this sender that was handed over and not settled there: queued again.
+  /// Requeues the message with this key and sender, if hand_over() expired it.
   Status take_up(const schema::MessageKey&, std::string_view sender);
-  /// A chat message that was left to another lead becomes ours: queued.
+  /// Queues a chat message without a delivery, because it was left to another lead before.
   Status take_over(const MessageRow& message);
-  /// Everything offered, of all teams: used at start.
+  /// Requeues the offered messages of all teams; the daemon calls this at its start.
   Status requeue_all_offered();
   Result<ChatCounts> counts(std::string_view team);
-  /// ChatCounts::queued alone: the others grow with all that was ever delivered.
+  /// Returns ChatCounts::queued alone, because the time of counts() grows with all past deliveries.
   Result<long long> queued_count(std::string_view team);
-  /// Chat or digest material waits to be offered.
+  /// Returns true if a message or a status message for the digest waits to be offered.
   Result<bool> anything_queued(std::string_view team);
-  /// What waits of this team. To count it reads all of it, so what comes and what is delivered is counted on. Good until
-  /// the next call of anything here.
+  /// Counts the waiting chat of a team. Counting reads all its rows, so arrivals and deliveries only adjust the count.
+  /// The result is valid until the next call of any function here.
   Result<const WaitingChat*> waiting(std::string_view team);
 
  private:
-  /// What was just written, since `before`, leaves all counts as they are.
+  /// Declares that the writes since `before` do not change the counts, or that count() adds them.
   void keep_count(long long before);
   void count(std::string_view team, std::string_view sender, long long more);
 
   Database& database_;
-  std::map<std::string, WaitingChat, std::less<>> waiting_;  // by team; as of
-  long long counted_at_ = -1;                                // so many changes of chat
+  std::map<std::string, WaitingChat, std::less<>> waiting_;  // by team
+  long long counted_at_ = -1;                                // chat_changes() at which `waiting_` is valid
 };
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,4 @@
-// That a look into the ledger found nothing to do, until a row is written: who looks with each poll does so by way of
-// this.
+// Memory that a scan of the ledger found nothing to do, so that a poll scans only after a row was written.
 #pragma once
 
 #include <concepts>
@@ -8,9 +7,9 @@ namespace inbox_poller::poller {
 
 class FoundEmpty {
  public:
-  /// Whether nothing is there. `changes`: the ledger's counter now (Ledger::changes(), chat_changes()). `look` is only
-  /// called when that is another one than at the last look that found nothing. It may write: what is written meanwhile
-  /// is looked at the next time. True when it found nothing, now and for later.
+  /// Returns true if there is nothing to do. `changes` is the present Ledger::changes() or chat_changes(). `look` scans
+  /// and returns true if it found nothing. `look` runs only if `changes` differs from its value at the last empty scan.
+  /// `look` may write; the next call then scans again.
   template <std::predicate Look>
   bool check(long long changes, Look&& look) {
     if (at_ == changes) return true;

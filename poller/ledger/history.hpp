@@ -1,4 +1,5 @@
-// What happened to messages and asks, a line each; of a message only what its row does not tell.
+// The history of messages and approval requests, one line for each event. An event that a message's row still records
+// has no line. Source: docs/adr/0017-what-a-row-tells.md.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-/// Lines in the lives of messages and asks.
+/// History lines of messages and approval requests, oldest first.
 class HistoryTable {
  public:
   explicit HistoryTable(Database& database) : database_(database) {}

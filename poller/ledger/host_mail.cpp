@@ -8,10 +8,10 @@
 namespace inbox_poller::poller {
 namespace {
 
-const std::string host_scope = "host ";  // no inbox is called so
-constexpr std::size_t put_together = std::size_t{16} << 20;  // bytes of letters, and the one that goes beyond
+const std::string host_scope = "host ";  // not the beginning of an inbox's name
+constexpr std::size_t put_together = std::size_t{16} << 20;  // bytes; the message that exceeds the limit is included
 
-// Narrow, for a letter takes five steps and each writes its row again. Its bytes stand by themselves.
+// Narrow, because each step of a message rewrites its row. The bytes are in host_entries.
 const Table<HostMailRow>& mail_table() {
   using H = HostMailRow;
   static const Table<H> table(
@@ -60,7 +60,7 @@ const Table<HostRemovedRow>& removed_table() {
   return table;
 }
 
-/// The same condition on `host_mail AS m`, of whole letters, and of letters without their bytes.
+/// Statements with a condition on `host_mail AS m`: for messages with their bytes, and without.
 std::string where(std::string_view condition) {
   return "SELECT " + mail_table().list("m") + ", " + entries_table().list("e") +
          " FROM host_mail AS m CROSS JOIN host_entries AS e ON e.letter = m.id WHERE " + std::string(condition);
@@ -170,7 +170,7 @@ Result<std::vector<HostMailRow>> HostMailTable::of_request(std::string_view requ
   return rows(database_, sql, request_id, limit);
 }
 
-// The unary plus keeps SQLite from going through all letters of the team: the few ids lead to their rows.
+// The unary plus makes SQLite find the rows by their few ids, and not by an index on the team.
 
 Status HostMailTable::set(std::string_view team, const std::vector<long long>& ids, HostMailState state, EpochMs now,
                           std::string_view problem) {
@@ -207,7 +207,7 @@ Result<std::vector<HostMailRow>> HostMailTable::waiting(std::string_view team, s
 }
 
 Result<long long> HostMailTable::after(std::string_view team, std::string_view stream, long long number) {
-  // What a leader has and did not settle, the next one has not: nothing for the lead comes to that one before it.
+  // A new leader lacks the messages that the old leader has not settled. Later ones must wait for them.
   return database_.value<long long>(
       "SELECT max(number) FROM (SELECT max(number) AS number FROM host_mail WHERE team = ?1 AND way = 'out' AND host = ?2 "
       "AND state = 'put' AND state IN ('waiting', 'put', 'there') AND number < ?3 UNION ALL SELECT max(number) FROM "

@@ -1,6 +1,6 @@
-// Mail between hosts, as this host's ledger has it: what was accepted here and is for members of other hosts, until their
-// ledger has it; and what came from them, until it stands in the inbox here. The tables are made when the first team with
-// hosts is served: a ledger without them is whole, and programs that know nothing of hosts pass them over.
+// Messages between nodes in this node's ledger. An outgoing row follows a message until it is settled at the receiving
+// node, an incoming row until its owner has read it here. HostMailTable::prepare() makes the tables for the first team
+// on several nodes. A ledger without these tables is valid.
 #pragma once
 
 #include <set>
@@ -12,147 +12,151 @@ namespace inbox_poller::poller {
 BOOST_DEFINE_ENUM_CLASS(HostWay, out, in)
 inline std::string_view to_string(HostWay way) { return schema::name_of(way); }
 
-/// out: accepted here; put into the engine; there, in the other host's ledger; read, consumed there; refused there.
-/// in: received; there, in the inbox (the lead's: in our journal); read by its owner; refused by us.
+/// Outgoing: `waiting` here, `put` into the engine, `there` in the other node's ledger, `read` or `refused` there.
+/// Incoming: `waiting` here, `there` in the inbox (the lead's: in the journal), `read` by its owner, `refused` here.
 BOOST_DEFINE_ENUM_CLASS(HostMailState, waiting, put, there, read, refused)
 inline std::string_view to_string(HostMailState state) { return schema::name_of(state); }
 
+/// Row of one message between nodes. find(), sent(), untold() and unrecorded_ends() leave `entry` empty.
 struct HostMailRow {
   long long id = 0;  // order of acceptance
   std::string team;
   HostWay way = HostWay::out;
-  std::string host;   // out: whose stream it goes into ("@h2", "lead"); in: the host that wrote it
-  std::string inbox;  // whose it is, by member name
+  std::string host;   // out: stream of the message ("@h2", "lead"); in: sending node
+  std::string inbox;  // receiver, by member name
   schema::MessageKey key;
   std::string sender;
   std::string type;
   std::string request_id;
-  std::string entry;     // bytes, as they stood in the inbox or as it is written there
-  bool lead = false;     // out: the lead said it, under a lease; in: it is for the lead
-  bool final = false;    // the answer to an ask
-  long long number = 0;  // in the order of its stream
+  std::string entry;     // bytes, as found in the inbox or as written there
+  bool lead = false;     // out: sent by the lead, under a lease; in: for the lead
+  bool final = false;    // the answer to an approval request
+  long long number = 0;  // position in its stream
   EpochMs created_ms = 0;
   HostMailState state = HostMailState::waiting;
-  EpochMs state_ms = 0;  // since when
-  int attempts = 0;      // out: times put because nothing was heard; in: 1, for the lead, and handed over to another host
-  int told = 0;          // in: what its sender was told: 1 that it is there, 2 what became of it
-  std::string problem;   // refused: why
-  bool unproven = false;  // in, for the lead: its key is not the one that what it says gives
+  EpochMs state_ms = 0;  // start of the state
+  int attempts = 0;      // out: repeated puts; in: 1 for the lead's mail that hand_over() gave up
+  int told = 0;          // in: receipt that the sender has; 1 for the arrival, 2 for the final state
+  std::string problem;   // reason of `refused`
+  bool unproven = false;  // in, for the lead: its key does not follow from its content
 };
-/// The key under which the journal has a letter for the lead. Whoever can guess what somebody on another host is about
-/// to write must not be able to use up its key.
+/// Returns the key of a message for the lead in the journal. An unproven message gets a key that only its node can
+/// have, so that it cannot use up the key of another node's future message.
 schema::MessageKey journal_key(const HostMailRow&);
 
-/// What a host says of letters that came to it.
+/// Receipt of a node for messages that came to it.
 struct HostWord {
-  std::string stream;  // its own
-  bool leads = false;  // it leads, so what was put for the lead is with it
+  std::string stream;  // of that node
+  bool leads = false;  // the node leads, so the receipt covers the stream "lead" too
   HostMailState state = HostMailState::there;
-  std::string problem;  // refused: why
+  std::string problem;  // reason of `refused`
 };
 
-/// How much of one way and host is where.
+/// Message counts of one direction and node.
 struct HostMailCount {
   HostWay way = HostWay::out;
   std::string host;
-  long long waiting = 0;  // not put; not filed
-  long long put = 0;      // out: put, and nothing heard
+  long long waiting = 0;  // out: not put; in: not filed
+  long long put = 0;      // out: put, without a receipt
   long long there = 0;
-  EpochMs oldest_ms = 0;  // of what waits or was put; 0: none
+  EpochMs oldest_ms = 0;  // of those waiting or put, or 0
 };
 
-/// What this host knows of the engine.
+/// State of the engine, as far as this node knows it.
 struct HostPlaceRow {
   std::string team;
-  std::int64_t epoch = 0;  // the highest that we led under or heard of
-  std::string place;       // what told the engine's data from other data
-  std::string leader;      // the host that led when we last looked
+  std::int64_t epoch = 0;  // highest one that this node led under or received
+  std::string place;       // identity of the engine's data
+  std::string leader;      // leader node at the last check
 };
 
-/// A member of another host that was taken out of the team, as its host told it then: it is somebody new only when it
-/// joined later.
+/// Member of another node that was removed from the team. A later join time makes it a new member.
 struct HostRemovedRow {
   std::string team;
   std::string member;
-  long long joined_ms = 0;  // by its own host's clock
+  long long joined_ms = 0;  // by the clock of its node
 };
 
+/// Messages between nodes. Errors of all functions: "ledger.*".
 class HostMailTable {
  public:
   explicit HostMailTable(Database& database) : database_(database) {}
 
-  /// Makes the tables, if they are not there.
+  /// Makes missing tables, in a transaction of its own.
   Status prepare();
 
-  /// A new row; `out` gets its number. False when there is one of this way, host, inbox and key.
+  /// Inserts a row; an outgoing row gets the next number of its stream. Returns false if the team has a row with this
+  /// direction, node, inbox and key.
   Result<bool> add(HostMailRow);
   Result<std::optional<HostMailRow>> find(std::string_view team, HostWay, std::string_view host, std::string_view inbox,
                                           const schema::MessageKey&);
-  /// Our letter with this key to this inbox, wherever it goes; without its bytes, as find() and untold().
+  /// Finds the outgoing message with this key to this inbox, in any stream.
   Result<std::optional<HostMailRow>> sent(std::string_view team, std::string_view inbox, const schema::MessageKey&);
-  /// For `history`: the newest that fit, oldest of them first; also those that are messages of the journal.
+  /// Lists the newest matching messages, oldest first, for `history`. Includes messages that the journal has too.
   Result<std::vector<HostMailRow>> latest(const MessageTable::Wanted&, int limit);
-  /// For `trace`: whose key begins so; about this ask. Nothing where no team has hosts.
+  /// Lists messages for `trace`, by the beginning of the key or by the request. Empty before prepare().
   Result<std::vector<HostMailRow>> like(std::string_view prefix, int limit);
   Result<std::vector<HostMailRow>> of_request(std::string_view request_id, int limit);
-  /// Of these rows. What its receiver was faster to speak of than the engine was to confirm is not `put` any more.
+  /// Sets the state of these rows. Only a waiting row becomes `put`, because a receipt may come before the engine's
+  /// confirmation.
   Status set(std::string_view team, const std::vector<long long>& ids, HostMailState, EpochMs now,
              std::string_view problem = {});
 
   // --- out ---
-  /// Streams for which something waits. Without `leading`, nothing that the lead said goes.
+  /// Lists the streams with waiting messages. Without `leading`, messages of the lead do not count.
   Result<std::vector<std::string>> streams(std::string_view team, bool leading);
-  /// The first of them, as many as go together: at least one, about 16 MiB at most.
+  /// Lists the first waiting messages of a stream that are put together: at most about 16 MiB, but at least one.
   Result<std::vector<HostMailRow>> waiting(std::string_view team, std::string_view stream, bool leading, int limit);
-  /// The number of the last one before this that is put and of which nothing was heard; for the lead, also of what is
-  /// there and not settled.
+  /// Returns the number of the last message before `number` that was put without a receipt, or 0. In the stream "lead",
+  /// messages that are there and not settled count too.
   Result<long long> after(std::string_view team, std::string_view stream, long long number);
-  /// What the receiving host says of ours with these keys. Nothing goes back.
+  /// Applies a receipt to the outgoing messages with these keys. A state never goes back.
   Status heard(std::string_view team, const HostWord&, const std::vector<std::string>& keys, EpochMs now);
-  /// All of this stream that was put before and of which nothing was heard waits again, as another attempt.
+  /// Requeues the messages of this stream that were put without a receipt, and counts an attempt.
   Status put_again(std::string_view team, std::string_view stream, EpochMs now);
-  /// Streams in which something was put before then, and nothing was heard.
+  /// Lists the streams with a message that was put before then, without a receipt. Each attempt of a message prolongs
+  /// its wait by 15 s, up to 5 min.
   Result<std::vector<std::string>> unheard(std::string_view team, EpochMs before);
-  /// The engine has lost something, or may have: all that was put and is not known to be there waits again, and what the
-  /// lead was sent and has not settled, with `lead`.
+  /// Requeues the messages put without a receipt, because the engine may have lost data. With `lead`, also requeues
+  /// those that the lead has and has not settled.
   Status put_all_again(std::string_view team, bool lead, EpochMs now);
 
   // --- in ---
-  /// The number of the last one that came from this host; 0: none did.
+  /// Returns the highest number received from this node, or 0.
   Result<long long> last_number(std::string_view team, std::string_view host, bool for_lead);
-  /// Not those for these inboxes.
+  /// Lists messages to write into local inboxes, oldest first, except those for the inboxes `without`.
   Result<std::vector<HostMailRow>> to_file(std::string_view team, int limit, const std::set<std::string>& without = {});
   Result<std::vector<HostMailRow>> filed(std::string_view team);
   Result<std::vector<HostMailRow>> for_lead(std::string_view team, std::string_view host, long long behind, int limit);
   Result<std::vector<std::string>> hosts_with_mail_for_lead(std::string_view team);
-  /// The answer to this ask of this member that came first, if one did.
+  /// Finds the first received answer to this request of this member; rejected ones do not count.
   Result<std::optional<HostMailRow>> answer_to(std::string_view team, std::string_view inbox, std::string_view request_id);
-  /// What the lead has settled by now: delivered, refused, decided with an answer that the asker's host has. An answer
-  /// that did not leave this host is none: the next leader is asked.
+  /// Marks messages for the lead as read if they have no waiting delivery, open request or pending reply. A reply that
+  /// has not reached the worker's node is pending, because the next leader would get the request again.
   Status settle_of_lead(std::string_view team, EpochMs now);
-  /// Another host leads: what the lead has not settled is not ours any more, until it is heard again.
+  /// Gives up messages that the lead has not settled, because another node leads. take_up() reverses this.
   Status hand_over(std::string_view team);
-  /// Letters of this type that are not yet filed and whose request no shutdown here is about; the oldest `limit`.
+  /// Lists the oldest messages of this type that are not filed and whose request has no shutdown here.
   Result<std::vector<HostMailRow>> unrecorded_ends(std::string_view team, std::string_view type, int limit);
-  /// It was: as this from now on.
+  /// Reclaims a message that hand_over() gave up, in this state.
   Status take_up(long long id, HostMailState, EpochMs now);
-  /// Of which this host was not told.
+  /// Lists received messages of this node for which it lacks the receipt of the arrival or of the final state.
   Result<std::vector<HostMailRow>> untold(std::string_view team, std::string_view host, int limit);
   Result<std::vector<std::string>> hosts_to_tell(std::string_view team);
-  /// They were told that much.
+  /// Records which receipt of these messages was sent: 1 arrival, 2 final state.
   Status tell(const std::vector<long long>& ids, int told);
-  /// Told again: it was asked once more, or the engine lost something.
+  /// Makes the receipts be sent again, because the sender requested them or the engine lost data.
   Status tell_again(std::string_view team, const std::vector<long long>& ids);
   Status tell_all_again(std::string_view team);
 
   Result<std::vector<HostMailCount>> counts(std::string_view team);
-  /// How many rows of this way are under way: not there, and not refused. With a host, of it alone.
+  /// Counts the waiting and put messages of this direction. An empty `host` means all nodes.
   Result<long long> queued(std::string_view team, HostWay, std::string_view host = {});
   Result<HostPlaceRow> place(std::string_view team);
   Status set_place(const HostPlaceRow&);
   Result<std::vector<HostRemovedRow>> removed(std::string_view team);
   Status set_removed(const HostRemovedRow&);
-  /// What ended before then; the last one of each stream stays, for its number.
+  /// Deletes messages that ended before then. The last one of each stream stays, because it has the highest number.
   Status prune(std::string_view team, EpochMs before);
 
  private:

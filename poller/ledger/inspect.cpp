@@ -52,7 +52,7 @@ Result<LedgerReport> inspect_ledger(const std::string& given) {
   TRY(told_if_saved(path));
   TRY(const auto exists, ledger_exists(path));
   if (!exists) return LedgerReport{};
-  // A closed ledger has no log, and a reader would leave one behind; immutable says that none is needed.
+  // A closed ledger has no log. Without `immutable` SQLite would create one, and leave it there.
   std::error_code ignored;
   const bool closed = !std::filesystem::exists(path + "-wal", ignored);
   sqlite3* handle = nullptr;

@@ -1,5 +1,5 @@
-// A look at a ledger from outside, beside a daemon that may be using it: read-only, without its lock, changing nothing.
-// What it is not: the examination at start (open.cpp), which is thorough and has the ledger to itself.
+// A check of a ledger from outside, also while a daemon uses it: read-only and without the ledger's lock. It is not the
+// examination at the daemon's start (open.cpp), which is thorough and needs the lock.
 #pragma once
 
 #include <string>
@@ -8,17 +8,19 @@
 
 namespace inbox_poller::poller {
 
+/// Format and first defect of an inspected ledger.
 struct LedgerReport {
   bool exists = false;
-  int format = 0;       // of its tables
-  std::string finding;  // "ok", or the first thing that is wrong with it
+  int format = 0;       // of the tables
+  std::string finding;  // "ok", or the first defect
 };
 
-/// An error, "ledger.saved" or "ledger.unsafe", when a ledger that was taken away from its daemon waits beside the path.
+/// Fails if a ledger that was taken away from its daemon waits at saved_ledger(). Errors: "ledger.saved",
+/// "ledger.unsafe", "ledger.io".
 Status told_if_saved(const std::string& path);
 
-/// Errors are those of told_if_saved() and ledger_exists(), and "ledger.foreign", "ledger.newer", "ledger.older", "ledger.io". A missing
-/// ledger is none.
+/// Checks the format and the structure. A missing ledger is no error. Errors: those of told_if_saved() and
+/// ledger_exists(), "ledger.foreign", "ledger.newer", "ledger.older", "ledger.io".
 Result<LedgerReport> inspect_ledger(const std::string& path);
 
 }  // namespace inbox_poller::poller

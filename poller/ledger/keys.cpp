@@ -71,7 +71,7 @@ std::optional<std::pair<std::string, std::string>> key_range(std::string_view pr
   if (prefix.size() > digits) {
     const auto number = prefix.substr(digits + 1);
     if (prefix[digits] != '-' || (!number.empty() && !is_number(number))) return std::nullopt;
-    low += number.empty() ? "1" : number;  // "1" is the least of all numbers
+    low += number.empty() ? "1" : number;  // the lowest number in the order of the bytes
     high += number;
   }
   return std::pair(std::move(low), high + std::string(40, '\xff'));  // longer than any key

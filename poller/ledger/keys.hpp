@@ -1,5 +1,5 @@
-// A message's key as the tables have it: the 16 bytes of its 32 digits and, of a repetition, the digits of its number
-// behind them. Sixteen bytes instead of 32 in every row and index that names a message.
+// Message keys in the tables: the 16 bytes of the 32 digits, followed by the digits of a repetition's number. This
+// saves 16 bytes in each row and index entry with a key.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace inbox_poller::poller {
 
-/// Empty for an empty key; nothing for a text that is no key.
+/// Packs a key. An empty key gives no bytes; a text that is not a key gives nullopt.
 std::optional<std::string> key_bytes(std::string_view key);
-/// The other way; nothing for bytes that are no key.
+/// Unpacks the bytes of key_bytes(); nullopt for other bytes.
 std::optional<std::string> key_text(std::string_view bytes);
 
-/// Keys that begin with `prefix` are from the first on and before the second; nothing when no key begins so.
+/// Returns the range [first, second) of the packed keys that begin with `prefix`; nullopt if no key can begin so.
 std::optional<std::pair<std::string, std::string>> key_range(std::string_view prefix);
 
 }  // namespace inbox_poller::poller

@@ -1,11 +1,11 @@
-// What is known of each team's lead, and its roster as it was last seen whole.
+// The state of each team's lead, and the last complete roster of each team.
 #pragma once
 
 #include "poller/ledger/rows.hpp"
 
 namespace inbox_poller::poller {
 
-/// The lead of each team: idle, busy or gone.
+/// State of each team's lead: idle, busy or gone. Errors: "ledger.*".
 class LeadTable {
  public:
   explicit LeadTable(Database& database) : database_(database) {}
@@ -17,7 +17,7 @@ class LeadTable {
   Database& database_;
 };
 
-/// The last good roster of each team. Old clients may leave the file empty as they end.
+/// Last complete roster of each team, because old clients may leave the file empty at their end. Errors: "ledger.*".
 class RosterTable {
  public:
   explicit RosterTable(Database& database) : database_(database) {}

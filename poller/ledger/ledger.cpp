@@ -1,4 +1,4 @@
-// The ledger as a whole: its transactions, its format, and how it stays small.
+// The ledger as a whole: its transactions, its tables and views, and its pruning.
 #include "poller/ledger/ledger.hpp"
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// Messages that could go if no inbox has them any more: old, not on their way, and nobody waits for what they asked.
+/// Messages that may be deleted unless an inbox has them: old, without a waiting delivery, open request or reply.
 constexpr const char* prunable_messages = R"sql(
 SELECT id, key FROM messages AS m
 WHERE team = ?1 AND received_ms < ?2
@@ -22,8 +22,8 @@ WHERE team = ?1 AND received_ms < ?2
     OR EXISTS (SELECT 1 FROM outbox WHERE team = m.team AND request_id = m.request_id AND state IN ('pending', 'written'))))
 )sql";
 
-/// In this order: each statement looks at what the one before it left. An answer must be there as long as its ask can
-/// come again, and an ask can come again as long as a message with it is remembered.
+/// The order matters: each statement checks the rows that the one before left. A request can come again while the
+/// ledger has a message with it, so its answer must stay until then.
 constexpr const char* prune_asks = R"sql(
 DELETE FROM asks AS r
 WHERE team = ?1 AND asked_ms < ?2 AND decided_ms < ?2 AND state NOT IN ('received', 'pending')
@@ -55,7 +55,7 @@ WHERE team = ?1 AND state_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM members WHERE team = o.team AND name = o.member AND present = 1)
 )sql";
 
-/// For people: keys as everybody else writes them, a message with its delivery.
+/// Builds a view for people. The views show keys as text, and a message with its delivery.
 TableText view_of(std::string_view name, std::string_view columns, std::string_view from) {
   return {std::string(name), "CREATE VIEW " + std::string(name) + " AS SELECT " + std::string(columns) + "\nFROM " +
                                  std::string(from) + ";\n"};

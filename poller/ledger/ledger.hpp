@@ -1,10 +1,9 @@
-// The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting
-// responsibility for a message means that its row is committed here; nothing is marked read, answered or delivered
-// before that. This class owns the file and its transactions and gives out its tables; docs/reference/ledger.md describes those
-// for people, who may read the file with `sqlite3` at any time. Invariants: what a team takes in of one look is there as
-// a whole or not at all, also when several teams share a transaction (docs/adr/0003, 0015); request states only move
-// along handlers::transition; the words of what is owed never change; a row is read as it was written or not at all. A
-// damaged file is an error at open ("ledger.damaged"), never silently replaced.
+// The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). A message is
+// accepted when its row is committed; before that, nothing is marked read, answered or delivered. This class owns the
+// file, its transactions and its tables, which docs/reference/ledger.md describes for people. Invariants: the entries
+// that a team accepts in one poll are committed as a whole or not at all (docs/adr/0003, 0015). Request states follow
+// handlers::transition. The text of a reply never changes. A row is read as it was written, or its read fails. A
+// damaged file is an error ("ledger.damaged"), and is never replaced silently.
 #pragma once
 
 #include <functional>
@@ -28,65 +27,65 @@ namespace inbox_poller::poller {
 
 /// A ledger of an older format that was renamed when the ledger at its path was opened.
 struct SetAsideLedger {
-  std::string path;  // its name now, and the beginning of its companions' names
+  std::string path;  // new name; the names of the companions begin with it
   std::string why;   // "it has format 5, …"
 };
 
-/// Where what was committed is, after the ledger was taken away.
+/// Place of the committed rows after the ledger was taken away.
 struct SavedLedger {
   std::string path;  // the ledger's own, when only a companion was taken away; otherwise `<path>.saved`
-  std::string next;  // what a person does now
+  std::string next;  // next step of a person
 };
 
+/// An open ledger, for one thread. Only one daemon can have a file open. The tables live as long as the ledger.
 class Ledger {
  public:
   /// Opens or creates the file (0600) and checks it. A ledger of an older format is renamed to `<path>.format-N`, and a
-  /// new one begins. ":memory:" is allowed for tests. Errors: ledger.damaged, ledger.in_use (another daemon has it),
-  /// ledger.newer (written by a later program), ledger.foreign (not a ledger), ledger.unsafe (a link, another owner,
-  /// writable for others), ledger.saved (one ledger is at the path, another one was saved beside it), ledger.gone,
-  /// ledger.io, ledger.full.
+  /// new one begins. ":memory:" is for tests. Errors: "ledger.damaged", "ledger.in_use" (by another daemon),
+  /// "ledger.newer" (written by a later program), "ledger.foreign" (not a ledger), "ledger.unsafe" (a link, another
+  /// owner, writable for others), "ledger.saved" (a ledger and a saved one exist), "ledger.gone", "ledger.io",
+  /// "ledger.full".
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
-  /// True when there was none at the path, and an empty one was made.
+  /// Returns true if open() created an empty ledger.
   [[nodiscard]] bool is_new() const;
-  /// True when it was found as `<path>.saved`, where an earlier daemon had put it (save()), and was put back.
+  /// Returns true if open() restored the ledger that save() of an earlier daemon had put at `<path>.saved`.
   [[nodiscard]] bool was_saved() const;
-  /// Renames a damaged ledger and all that belongs to it to `<path>.damaged-<time>` and returns that name, or an empty
-  /// one when there was no ledger. Only ever called because a person asked for it (`run --new-ledger`).
+  /// Renames a damaged ledger and its companions to `<path>.damaged-<time>`. Returns that name; empty if there was no
+  /// ledger. Only a person requests this (`run --new-ledger`).
   static Result<std::string> set_aside(const std::string& path, EpochMs now_ms);
-  /// The ledger of an older format that was at the path before; nothing when there was none.
+  /// Returns the ledger of an older format that open() renamed, if it did.
   [[nodiscard]] const std::optional<SetAsideLedger>& older() const;
   ~Ledger();
 
-  /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
-  /// (which goes on to the caller). After an error the ledger stays usable, except after "ledger.gone". Nesting is a
-  /// mistake and is refused.
+  /// Runs `work` in one immediate transaction. Commits after a success; rolls back after an error or an exception, and
+  /// passes it on. After an error the ledger stays usable, except after "ledger.gone". A nested call fails.
   Status transaction(const std::function<Status()>& work);
 
-  /// Compares the files at the path with those that are open: the ledger, its log, its index and its lock. Every
-  /// transaction asks before it begins and after it has committed; ask also before something is done without one.
-  /// "ledger.gone": they differ, which is final; "ledger.io": that cannot be found out now, and is asked again.
+  /// Compares the files at the path with the open ones: the ledger, its log, its index and its lock. Each transaction
+  /// calls this before it begins and after its commit. Call it also before an action without a transaction. Errors:
+  /// "ledger.gone" (final), "ledger.io" (the files could not be compared now).
   Status still_there();
-  /// From now on `told` is called once, when they differ; perhaps within a transaction's end, so post what is to be done.
+  /// Registers `told`, which is called once when the files differ. The call may come from the end of a transaction, so
+  /// `told` must post its work.
   void on_gone(std::function<void()> told);
-  /// After "ledger.gone": puts what is open where a start finds it, and makes the folder for it where that is gone, too.
+  /// Stores the open ledger where the next start finds it; call after "ledger.gone". Makes the directory if it is gone.
   Result<SavedLedger> save();
 
-  /// Inside a transaction: what `work` wrote is undone when it fails, and `outcome` says so; the rest stays. Fails when
-  /// the transaction itself is lost with it.
+  /// Runs `work` in a savepoint of the open transaction and sets `outcome`. A failed `work` undoes only its own writes.
+  /// Fails if the transaction is lost.
   Status attempt(const std::function<Status()>& work, Status& outcome);
 
-  /// Another number than before once any row may have been written: while it stays, so does every answer to a question
-  /// without a moment in it.
+  /// Returns a counter that differs once any row may have been written. While the counter stays, the result of a query
+  /// that does not depend on the time stays too.
   [[nodiscard]] long long changes() const;
-  /// Likewise, for questions about messages and their deliveries only.
+  /// Returns the same kind of counter for messages and their deliveries only.
   [[nodiscard]] long long chat_changes() const;
 
-  /// From now on `told` is called behind every commit, with the areas of the rows that it wrote.
+  /// Registers `told`, which is called after each commit with the areas of the written rows.
   void tell(std::function<void(Areas)> told);
 
-  /// Moves what was committed from the write-ahead log into the database when that is due: some milliseconds, to be
-  /// spent now and then when nobody waits. Otherwise it comes in a commit, later, and whoever waits for that waits for
-  /// it.
+  /// Moves committed pages from the write-ahead log into the database when this is due. The move takes milliseconds;
+  /// call this now and then, while no caller waits. Otherwise a later commit moves them, and its caller waits.
   void checkpoint_if_due();
 
   MessageTable& messages();
@@ -100,15 +99,15 @@ class Ledger {
   LeadTable& leads();
   RosterTable& rosters();
   HistoryTable& history();
-  HostMailTable& host_mail();  // to be prepared first
+  HostMailTable& host_mail();  // call its prepare() first
 
-  /// The number of the next look that accepts something.
+  /// Returns a new batch number, for a poll that accepts something. Errors: "ledger.*".
   Result<long long> next_batch();
 
-  /// Deletes finished rows from before `cutoff`, except messages whose key is in `keep` (still in an inbox) and
-  /// anything still owed. An ask or a shutdown stays as long as a message about it, what was sent for it as long as it,
-  /// the history of each as long as they; an order as long as its member is in the team. Returns how many messages
-  /// went.
+  /// Deletes finished rows older than `cutoff`, except messages for which `keep` is true, because an inbox has them. An
+  /// approval request or a shutdown stays as long as a message about it, its replies as long as the request. History
+  /// lines stay as long as their message or request, an order while its member is in the team. Returns the number of
+  /// deleted messages. Errors: "ledger.*".
   Result<long long> prune(std::string_view team, EpochMs cutoff,
                           const std::function<bool(const schema::MessageKey&)>& keep);
 

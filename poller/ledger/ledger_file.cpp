@@ -18,7 +18,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-/// SQLite takes anything shorter than its smallest page for a database that is still to be made.
+/// SQLite treats a file shorter than its smallest page as a database that is not made yet.
 constexpr off_t smallest_database = 512;
 
 Error system_fault(const std::string& path, std::string_view doing, int number) {
@@ -32,8 +32,8 @@ bool there(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// Whoever may write to a part of a ledger decides for us. A second name is refused because SQLite keeps a log beside
-/// each name, and either would be read without the other's.
+/// A writer of any part of a ledger could decide for the daemon. A second name is rejected, because SQLite keeps a log
+/// for each name and would read the file without the other log.
 Status require_ours(const std::string& path, const struct stat& status) {
   const std::string word = schema::shell_word(path);
   const auto unsafe = [&](const std::string& why) { return Error{"ledger.unsafe", path + ": " + why}; };
@@ -71,7 +71,7 @@ Status sync_directory_of(const std::string& path) {
   return Done{};
 }
 
-// `2026-02-07T15:20:46.348Z` without what file names should not have.
+// `2026-02-07T15:20:46.348Z` as `20260207T152046348Z`, for file names.
 std::string compact_time(EpochMs now_ms) {
   std::string text;
   for (const char c : schema::iso_timestamp(now_ms)) {
@@ -103,7 +103,7 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
   if (::lstat(path.c_str(), &named) != 0 || named.st_dev != status.st_dev || named.st_ino != status.st_ino)
     return Error{"ledger.io", path + ": was replaced while it was locked; start again"};
   const std::string pid = std::to_string(::getpid()) + "\n";
-  // The pid only helps a person; a full disk must not keep us from our ledger, which reports that itself.
+  // The number only helps a person. A full disk must not prevent the lock, because the ledger reports that disk itself.
   if (::ftruncate(lock.fd_, 0) == 0) static_cast<void>(::pwrite(lock.fd_, pid.data(), pid.size(), 0) == 0);
   return lock;
 }
@@ -121,7 +121,7 @@ Result<bool> ledger_exists(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) return system_fault(path, "cannot examine the ledger", errno);
-    // SQLite would replay a log that was left behind into whatever file appears under this name.
+    // SQLite would replay a remaining log into the next file with this name.
     if (!there(path + "-wal")) return false;
     return Error{"ledger.damaged",
                  path + " is missing but " + path +
@@ -193,8 +193,7 @@ Result<std::string> rename_ledger(const std::string& path, const std::string& wa
   for (int i = 2; there(name) || there(name + "-wal") || there(name + ".saved"); ++i)
     name = wanted + "-" + std::to_string(i);
   bool moved = false;
-  // The ledger goes first: without it the rest is seen as damage again, while a ledger without its log would look
-  // sound.
+  // The ledger goes first: a rest without it is found as damage again, but a ledger without its log seems sound.
   for (const char* part : {"", "-wal", "-shm", "-journal", ".saved"}) {
     if (!there(path + part)) continue;
     TRY(rename_durably(path + part, name + part));

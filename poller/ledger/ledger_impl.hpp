@@ -1,5 +1,4 @@
-// What the ledger is made of: the lock that makes this process its only writer, the connection, a table for each
-// aggregate.
+// The parts of the ledger: the lock that makes this process the only daemon of the file, the connection, the tables.
 #pragma once
 
 #include <memory>
@@ -14,7 +13,7 @@ namespace inbox_poller::poller {
 struct Ledger::Impl {
   Impl(LedgerLock taken, std::unique_ptr<Database> opened) : lock(std::move(taken)), database(std::move(opened)) {}
 
-  LedgerLock lock;  // let go only after the connection is closed
+  LedgerLock lock;  // first, so that it is released only after the connection is closed
   std::unique_ptr<Database> database;
   std::optional<SetAsideLedger> older;
   bool is_new = false;

@@ -1,7 +1,7 @@
-// The names of an open ledger's files, and the files that had these names when it was opened. A file that is unlinked,
-// moved or replaced goes on to work for SQLite: commits succeed into something that the next start will not find.
-// This is not the lock (ledger_file.hpp) and no check of contents. Invariants: nothing is opened (closing a second
-// descriptor would end SQLite's own locks), and a doubt is never "still there". Source: docs/adr/0052.
+// The names of an open ledger's files, and the files that had these names at the opening. SQLite also commits into a
+// file that was unlinked, moved or replaced, and the next start does not find those rows. This is not the lock
+// (ledger_file.hpp) and does not check contents. Invariants: no file is opened, because closing a second descriptor
+// would end SQLite's own locks. An examination that fails never counts as success. Source: docs/adr/0052.
 #pragma once
 
 #include <sys/types.h>
@@ -13,28 +13,29 @@
 
 namespace inbox_poller::poller {
 
+/// Identity and size of an open ledger's four files.
 class LedgerPlace {
  public:
-  /// Describes a ledger that has no files (":memory:"): it is always still there.
+  /// Describes a ledger without files (":memory:"), which always passes examine().
   LedgerPlace() = default;
-  /// Remembers the ledger at `path`, its log, its index and its lock. The ledger must be open, with a write-ahead log.
-  /// Errors: "ledger.gone" when one of them is missing already, "ledger.io" when that cannot be found out.
+  /// Records the ledger at `path`, its log, its index and its lock. The ledger must be open, with a write-ahead log.
+  /// Error: "ledger.gone", if `lstat` of one of the files fails.
   static Result<LedgerPlace> remember(const std::string& path);
 
-  /// Compares what has the four names now with what had them then: device and inode, and that no file was cut: the
-  /// ledger never becomes smaller, its log has at least `log_bytes`. Four `lstat`. Errors: "ledger.gone" names the
-  /// file and what became of it; "ledger.io" when that cannot be found out.
+  /// Compares device and inode of the four files with the recorded ones, by `lstat`. The ledger must not shrink, and
+  /// its log must have at least `log_bytes`. Errors: "ledger.gone" (names the file and its change), "ledger.io" (a file
+  /// could not be examined).
   Status examine(off_t log_bytes);
 
-  /// True when the ledger itself, without its companions, is still the file at its path, and uncut.
+  /// Returns true if the ledger itself, without its companions, is still the file at its path and was not cut.
   [[nodiscard]] bool has_main_file();
-  /// True when the ledger and its log have at least that many bytes.
+  /// Returns true if the ledger and its log have at least these sizes.
   [[nodiscard]] bool has_bytes(off_t ledger_bytes, off_t log_bytes) const;
-  /// From now on the files may be as short as they are: whoever shortened them was allowed to.
+  /// Accepts the present sizes, because SQLite itself shortened the files.
   void forget_sizes();
-  /// True when something else has the log's name now.
+  /// Returns true if another file has the log's name now.
   [[nodiscard]] bool has_another_log() const;
-  /// True when examine() has found a file cut: what the ledger holds cannot be read whole any more.
+  /// Returns true if examine() found that a file was cut, so that the ledger cannot be read completely.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
  private:

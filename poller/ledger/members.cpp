@@ -1,4 +1,4 @@
-// What is known of a team beside its messages: members, the session's rules, the lead, the roster.
+// The tables of a team's members, session rules, lead and roster.
 #include "poller/ledger/members.hpp"
 
 #include "poller/ledger/leads.hpp"

@@ -1,4 +1,4 @@
-// Who is or was in a team, and the rules that a person gave for a session of its lead.
+// Present and former members of a team, and the rules that a person gave for one session of its lead.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace inbox_poller::poller {
 
-/// The members of teams, and what each said last.
+/// Members of teams, each with its last status. Errors: "ledger.*".
 class MemberTable {
  public:
   explicit MemberTable(Database& database) : database_(database) {}
@@ -19,12 +19,12 @@ class MemberTable {
   Database& database_;
 };
 
-/// Rules that a person gave for one session of the lead.
+/// Rules that a person gave for one session of the lead. Errors: "ledger.*".
 class RuleTable {
  public:
   explicit RuleTable(Database& database) : database_(database) {}
 
-  /// Its id; that of the one that is there when the session has it already.
+  /// Adds a rule. Returns its id, or the id of the same rule of this session.
   Result<long long> add(const SessionRule&);
   Status remove(long long id);
   Result<std::vector<SessionRule>> of_team(std::string_view team);  // of all its sessions

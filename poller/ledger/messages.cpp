@@ -6,7 +6,7 @@
 
 namespace inbox_poller::poller {
 
-// What is long stands last, so that the rest of a row is read without it.
+// Long columns are last, so that SQLite can read the others without them.
 const Table<MessageRow>& messages_table() {
   using M = MessageRow;
   using schema::Message;

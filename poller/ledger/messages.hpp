@@ -1,4 +1,4 @@
-// Messages as they were accepted: each is known again by its key.
+// Accepted messages, each recognized by its key.
 #pragma once
 
 #include "poller/ledger/deliveries.hpp"
@@ -6,27 +6,28 @@
 
 namespace inbox_poller::poller {
 
-/// Everything that was ever met in an inbox of ours and is not yet pruned.
+/// All messages and bad entries that were processed and are not pruned yet. Errors: "ledger.*".
 class MessageTable {
  public:
   MessageTable(Database& database, DeliveryTable& deliveries) : database_(database), deliveries_(deliveries) {}
 
   Result<bool> known(const schema::MessageKey&);
-  /// Queues it as well when it is for the lead. Its id; a second row with the same key is refused.
+  /// Inserts a message, and its delivery if it is for the lead. Returns its id. Fails if the key is known.
   Result<long long> insert(const MessageRow&);
   Result<std::optional<MessageRow>> find(const schema::MessageKey&);
-  /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
+  /// Lists messages whose key begins with `prefix`, for `trace`.
   Result<std::vector<MessageRow>> like(std::string_view prefix, int limit);
-  /// The newest messages that fit, oldest of them first.
+  /// Conditions that the rows of latest() fulfill.
   struct Wanted {
     std::string team, sender, type;  // empty: any
     EpochMs since_ms = 0;
   };
+  /// Lists the newest matching messages, oldest first.
   Result<std::vector<MessageRow>> latest(const Wanted&, int limit);
-  /// The newest message of this type about an ask or a shutdown.
+  /// Finds the newest message of this type and sender about an approval request or a shutdown.
   Result<std::optional<MessageRow>> about(std::string_view team, std::string_view sender, std::string_view request_id,
                                            std::string_view type);
-  /// Refused and bad entries of one team, or of all with an empty name; newest first.
+  /// Lists refused and bad entries, newest first. An empty `team` means all teams.
   Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
   Result<long long> quarantined_count(std::string_view team);
 

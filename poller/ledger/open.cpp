@@ -1,4 +1,4 @@
-// How a ledger comes to be open: owned, private, whole, ours, and of our format.
+// Opening of a ledger: its lock, its owner and permissions, its integrity and its format.
 #include <sqlite3.h>
 
 #include <cstdlib>
@@ -10,9 +10,9 @@
 namespace inbox_poller::poller {
 namespace {
 
-// fullfsync is for macOS, where fsync alone does not reach the disk; elsewhere it changes nothing. Temporary tables
-// stay in memory so that a full disk cannot fail a read. The size limit cuts the log back after an operator's long read
-// held it up. The cache (16 MiB) holds what a burst wrote until it is handed over; checkpoint_if_due() gives it back.
+// fullfsync is for macOS, where fsync alone does not reach the disk. Temporary tables stay in memory, so that a full
+// disk cannot fail a read. The size limit cuts the log after a long read by a person. The cache (16 MiB) keeps the
+// pages of a burst until their delivery; checkpoint_if_due() releases it.
 constexpr const char* settings = R"sql(
 PRAGMA busy_timeout = 250;
 PRAGMA synchronous = FULL;
@@ -34,14 +34,14 @@ Status make_tables(Database& database) {
   return database.transaction([&] { return database.script(sql); });
 }
 
-// Built beside its place and renamed when complete: after a crash in here there is still no ledger, and the next start
+// Built under another name and renamed when complete. After a crash in between there is no ledger, and the next start
 // makes one.
 Status create(const std::string& path) {
   const std::string draft = path + ".new";
   TRY(create_private_file(draft));
   {
     TRY(auto database, Database::open(draft));
-    // Each page that a commit changed is two writes to its log, whatever the page's size.
+    // Large pages, because each page that a commit changed costs two writes to the log, whatever its size.
     const auto first = "PRAGMA page_size = 8192; PRAGMA journal_mode = MEMORY;" + std::string(settings);
     TRY(database->script(first));
     TRY(make_tables(*database));
@@ -52,15 +52,14 @@ Status create(const std::string& path) {
 constexpr const char* all_columns =
     "SELECT t.name || '.' || c.name AS value FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
 
-/// The columns of this format, as a JSON list of `table.column`.
+/// Returns the columns of this format, as a JSON list of `table.column`.
 Result<std::string> columns_of_format() {
   TRY(auto model, Database::open(":memory:"));
   TRY(make_tables(*model));
   return model->value<std::string>("SELECT json_group_array(value) FROM (" + std::string(all_columns) + ")");
 }
 
-// The columns' names have no sum and no index: each must be there under the name that the format gave it. More may be
-// there.
+// No sum and no index covers the names of columns, so each name must be there. Additional columns are allowed.
 Status examine_columns(Database& database) {
   TRY(const auto wanted, columns_of_format());
   TRY(auto missing, database.value<std::string>(
@@ -68,7 +67,7 @@ Status examine_columns(Database& database) {
   return missing.empty() ? Status(Done{}) : database.damaged("it has no column " + missing);
 }
 
-// A flipped bit in the number alone must not take a ledger out of use: its tables are another witness.
+// A flipped bit in the number alone must not set a ledger aside, so the tables must have another format too.
 Status examine_older(Database& database, int format) {
   TRY(const auto ours, columns_of_format());
   TRY(const auto differs, database.value<bool>(
@@ -80,7 +79,7 @@ Status examine_older(Database& database, int format) {
                           std::to_string(ledger_format));
 }
 
-/// The fault that kept integrity_check from reading a page, which it tells as if the page were damaged; 0: it read all.
+/// Returns the fault that prevented integrity_check from reading a page, or 0. SQLite reports such a page as damaged.
 int unreadable(std::string_view finding) {
   constexpr std::string_view before = "error code=";
   const auto at = finding.find(before);
@@ -90,8 +89,8 @@ int unreadable(std::string_view finding) {
   return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? 0 : code;
 }
 
-// Is it ours, may we touch it, is it whole; returns its format. integrity_check rather than quick_check: a damaged index
-// would hide a known message, and a message that is not known is judged again.
+// Returns the format of an undamaged ledger. integrity_check and not quick_check: a damaged index would hide a known
+// message, and an unknown message is processed again.
 Result<int> examine(Database& database) {
   TRY(auto id, database.value<int>("PRAGMA application_id"));
   if (id != ledger_application_id) {
@@ -114,7 +113,7 @@ Result<int> examine(Database& database) {
 
 Status use_write_ahead_log(Database& database) {
   TRY(auto mode, database.value<std::string>("PRAGMA journal_mode = WAL"));
-  // SQLite makes the log and its index at the next reading, and they must be there to be remembered (LedgerPlace).
+  // SQLite makes the log and its index at the next read, and LedgerPlace must find them.
   if (mode == "wal") return database.run("PRAGMA user_version");
   return Error{"ledger.io", database.path() + ": this file system does not support a write-ahead log (got \"" + mode +
                                 "\"); put the ledger on a local disk"};
@@ -126,8 +125,7 @@ Result<std::unique_ptr<Database>> open_file(const std::string& path) {
   return database;
 }
 
-// Returns the ledger's new name. The bytes stay as they were: SQLite removes the log that it made itself, an empty one,
-// and keeps a log with commits in it.
+// Returns the ledger's new name. All bytes stay: SQLite keeps a log with commits, and removes only an empty log.
 Result<std::string> set_older_aside(std::unique_ptr<Database> database, int format) {
   const std::string path = database->path();
   std::error_code none;

@@ -38,8 +38,8 @@ Status OutboxTable::enqueue(const OutboxRow& row) {
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::due(std::string_view team, EpochMs now, int limit) {
-  // The oldest pending row of each inbox: nothing overtakes it. A moment further ahead than we ever set one was set by
-  // a clock that has been put back since.
+  // Only the oldest pending row of each inbox, so that replies keep their order. A time later than now + ?4 comes from
+  // a clock that was set back since, and is due.
   static const std::string sql = outbox_where(
       "id IN (SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox) "
       "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3");

@@ -1,4 +1,4 @@
-// The outbox: what we owe to others, in words that were fixed when it was decided.
+// The outbox: replies and outgoing messages to workers, with a text that was fixed at the decision.
 #pragma once
 
 #include <vector>
@@ -7,34 +7,33 @@
 
 namespace inbox_poller::poller {
 
-/// Entries for the inboxes of others, until their owners have consumed them.
+/// Entries for the workers' inboxes, kept until the workers have consumed them. Errors: "ledger.*".
 class OutboxTable {
  public:
   explicit OutboxTable(Database& database) : database_(database) {}
 
-  /// A reply that could not be written is tried again after this; more would be felt once the fault is over.
+  /// Delay of the next attempt to write a reply. A longer delay would be noticed after the end of the fault.
   static constexpr EpochMs retry_after_ms = 1000;
 
   Status enqueue(const OutboxRow&);
-  /// Rows in state pending whose time has come, oldest first; at most one row per inbox, so that replies keep their
-  /// order.
+  /// Lists due pending rows, oldest first; at most one for each inbox, so that replies keep their order.
   Result<std::vector<OutboxRow>> due(std::string_view team, EpochMs now, int limit);
-  /// What is pending for the same inbox behind this row, in order, whenever its time comes: it waits for this one.
+  /// Lists the pending rows of the same inbox after this row, in order, whether due or not, because they wait for it.
   Result<std::vector<OutboxRow>> behind(const OutboxRow&, int limit);
   Result<std::vector<OutboxRow>> of_request(std::string_view team, std::string_view request_id);
-  /// Those of them in one inbox: an id is a worker's own.
+  /// Lists the rows of one inbox only, because two workers may use the same id.
   Result<std::vector<OutboxRow>> of_request(std::string_view team, std::string_view inbox, std::string_view request_id);
-  /// Rows whose key starts with `prefix` (for `trace`), at most `limit`.
+  /// Lists rows whose key begins with `prefix`, for `trace`.
   Result<std::vector<OutboxRow>> like(std::string_view prefix, int limit);
-  /// Rows written but not yet verified (used at start).
+  /// Lists rows that were written and not verified yet.
   Result<std::vector<OutboxRow>> written(std::string_view team);
   Status set(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
-  /// Puts those of the rows that were written, finished or given up back to pending, owed from now: the same ask came
-  /// again and gets the same bytes again. Rows still pending keep their place and their moment.
+  /// Makes written, done and dead rows pending from now, because the same request came again and gets the same bytes.
+  /// Pending rows keep their time.
   Status resend(std::vector<OutboxRow> rows, EpochMs now);
   Result<long long> owed(std::string_view team);  // pending rows
 
-  /// True when the entry with this key was written by us (or is about to be).
+  /// Returns true if the outbox has a row with this key, so that the entry is the daemon's own.
   Result<bool> wrote(const schema::MessageKey&);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace inbox_poller::poller {
 
-// What came before is the seed. XXH3 mixes the length in, so "ab","c" differs from "a","bc".
+// The sum so far is the seed. XXH3 mixes the length in, so "ab","c" differs from "a","bc".
 void RowHash::add(std::string_view bytes) { hash_ = XXH3_64bits_withSeed(bytes.data(), bytes.size(), hash_); }
 
 void RowHash::add(long long number) {

@@ -1,6 +1,6 @@
-// The sum over a row: XXH3, 64 bits, each value with its length. It finds what a failing disk or a stray hand changed, so
-// that a damaged row is an error and never another answer; SQLite checks the structure of its pages, not the bytes of
-// the values in them. What it is not: protection against somebody who edits the ledger on purpose.
+// The sum over a row: XXH3, 64 bits, each value with its length. It finds accidental changes, so that a damaged row is
+// an error and never another decision. SQLite checks only the structure of its pages. The sum does not protect against
+// a person who edits the ledger on purpose.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class RowHash {
  public:
   void add(std::string_view bytes);
   void add(long long number);
-  /// As the tables have it: SQLite's integers have a sign.
+  /// Returns the sum as the tables have it, with a sign, because SQLite's integers are signed.
   [[nodiscard]] long long value() const { return static_cast<long long>(hash_); }
 
  private:

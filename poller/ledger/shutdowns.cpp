@@ -1,4 +1,4 @@
-// The open states stand in the SQL as they are in handlers::is_open; a test holds the two together.
+// The SQL of this file repeats the open states of handlers::is_open; a test compares both.
 #include "poller/ledger/shutdowns.hpp"
 
 #include <charconv>
@@ -25,7 +25,7 @@ std::string process_text(const std::vector<ProcessRef>& processes) {
   return text;
 }
 
-/// Empty when the text is no list of processes.
+/// Parses a list of processes; nullopt for another text.
 std::optional<std::vector<ProcessRef>> parse_processes(std::string_view text) {
   std::vector<ProcessRef> processes;
   while (!text.empty()) {
@@ -42,7 +42,7 @@ std::optional<std::vector<ProcessRef>> parse_processes(std::string_view text) {
 
 }  // namespace
 
-/// "pid:started pid:started".
+/// Stored as "pid:started pid:started".
 template <>
 struct Cell<std::vector<ProcessRef>> : Cell<std::string> {
   static void bind(Statement& to, int index, const std::vector<ProcessRef>& processes) {
@@ -58,7 +58,7 @@ struct Cell<std::vector<ProcessRef>> : Cell<std::string> {
   static void add(RowHash& hash, const std::vector<ProcessRef>& processes) { hash.add(process_text(processes)); }
 };
 
-/// "pid:started", or empty: none.
+/// Stored as "pid:started", or empty for no process.
 template <>
 struct Cell<ProcessRef> : Cell<std::string> {
   static void bind(Statement& to, int index, const ProcessRef& process) { to.bind(index, process_text(process)); }
@@ -71,7 +71,7 @@ struct Cell<ProcessRef> : Cell<std::string> {
   static void add(RowHash& hash, const ProcessRef& process) { hash.add(process_text(process)); }
 };
 
-// All of it is in the sum: a changed number among the processes would signal somebody else.
+// The sum covers all columns, because a changed process number would send a signal to another process.
 const Table<ShutdownRow>& shutdowns_table() {
   using R = ShutdownRow;
   using S = Shutdown;
@@ -157,7 +157,7 @@ Status may_replace(const Shutdown& recorded, const Shutdown& row) {
   return Done{};
 }
 
-/// True when every list is read as it is written: a start mark has no spaces.
+/// Returns true if each list can be parsed again, which a start mark with a space prevents.
 bool is_writable(const Shutdown& row) {
   for (const auto* list : {&row.place.processes, &row.survivors})
     if (parse_processes(process_text(*list)) != *list) return false;

@@ -1,4 +1,4 @@
-// What the lead's side began by itself: shutdowns, and orders (modes and rules that a worker was sent).
+// Actions that the lead's side began: shutdowns, and orders (modes and rules that were sent to a worker).
 #pragma once
 
 #include "handlers/shutdown.hpp"
@@ -6,33 +6,33 @@
 
 namespace inbox_poller::poller {
 
-/// Workers that were asked to end.
+/// Shutdowns of workers, with their state and processes. Errors: "ledger.*".
 class ShutdownTable {
  public:
   explicit ShutdownTable(Database& database) : database_(database) {}
 
-  /// Inserts, or moves it on. "ledger.final" when handlers::transition knows no way from the recorded state to the new
-  /// one, or when it is about another worker or place than recorded: what may be closed or signalled was settled when
-  /// we asked. The same state is no move and only brings the other columns up to date.
+  /// Inserts a shutdown, or updates the recorded one; the state may stay. Error "ledger.final": no handlers::transition
+  /// leads to the new state, or worker or place differ from the record. The first request fixes the processes and panes
+  /// that may be ended. Error "ledger.sql": a process cannot be written.
   Status put(std::string_view team, const handlers::Shutdown&);
   Result<std::optional<handlers::Shutdown>> find(std::string_view team, std::string_view request_id);
-  /// Those that are still open (handlers::is_open), oldest first.
+  /// Lists the open shutdowns (handlers::is_open), oldest first.
   Result<std::vector<handlers::Shutdown>> open(std::string_view team);
-  /// The newest ones, open or not.
+  /// Lists the latest shutdowns, open or not, newest first.
   Result<std::vector<handlers::Shutdown>> latest(std::string_view team, int limit);
-  /// Those with this id, each with its team.
+  /// Lists the shutdowns with this id, each with its team.
   Result<std::vector<std::pair<std::string, handlers::Shutdown>>> by_id(std::string_view request_id);
 
  private:
   Database& database_;
 };
 
-/// Modes and rules that workers were sent, once each.
+/// Modes and rules that were sent to workers, each once. Errors: "ledger.*".
 class OrderTable {
  public:
   explicit OrderTable(Database& database) : database_(database) {}
 
-  /// Its id; nothing when the member already had one of this kind and origin.
+  /// Adds an order. Returns its id; nullopt if the member has an order of this kind and origin.
   Result<std::optional<long long>> add(const OrderRow&);
   Status set(long long id, std::string_view state, EpochMs at_ms);
   Result<std::vector<OrderRow>> of_team(std::string_view team);

@@ -11,20 +11,20 @@
 namespace inbox_poller::poller {
 
 namespace {
-constexpr int many_pages = 500;  // in the write-ahead log, of 8 KiB: the bytes that SQLite itself takes for many
+constexpr int many_pages = 500;  // in the write-ahead log, of 8 KiB; as many bytes as SQLite's default limit
 
-/// What of a team's picture a row of this table is part of; none for what only `trace` and `history` show.
+/// Returns the areas of a team's state that show this table; none if only `trace` and `history` show it.
 Areas areas_of_table(std::string_view table) {
   if (table == "messages" || table == "deliveries") return only(Area::chat);
-  if (table == "asks") return only(Area::asks) | only(Area::workers);  // who asks, waits
+  if (table == "asks") return only(Area::asks) | only(Area::workers);  // the worker of a request waits
   if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
   if (table == "outbox")
-    return only(Area::teams) | only(Area::workers);  // replies owed; who was told something is busy
+    return only(Area::teams) | only(Area::workers);  // pending replies; a worker with a reply is busy
   if (table == "rules" || table == "leads" || table == "host_mail") return only(Area::teams);
   return table == "shutdowns" ? only(Area::shutdowns) : 0;
 }
 
-/// What a log has at least with that many pages in it: the format that SQLite promises.
+/// Returns the least size of a log with that many pages, by SQLite's documented format.
 off_t bytes_of_log(int pages, off_t page_size) {
   constexpr off_t head = 32;
   constexpr off_t page_head = 24;
@@ -62,7 +62,7 @@ void Statement::refuse(std::string_view why) {
     problem_ = Error{"ledger.sql", database_->path() + ": " + std::string(why) + "; this is a mistake of ours"};
 }
 
-// Values are copied: a lease outlives the full expression that made it, the caller's temporaries do not.
+// Values are copied, because a Statement outlives the caller's temporaries.
 void Statement::bind(int index, long long value) {
   if (statement_ != nullptr) check_bound(sqlite3_bind_int64(statement_, index, value));
 }
@@ -92,7 +92,7 @@ void Statement::bind_kept(int index, Blob blob) {
 }
 
 void Statement::get(int column, std::string& value) const {
-  // column_blob hands out the stored bytes of TEXT and BLOB alike, without a conversion that could stop at a NUL.
+  // column_blob returns the stored bytes of TEXT and BLOB, without a conversion that could stop at a NUL.
   const void* bytes = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
   if (bytes == nullptr) {
@@ -105,7 +105,7 @@ void Statement::get(int column, std::string& value) const {
 // Database
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
-  // Nobody asks SQLite how much memory it uses, and to count it costs a lock for each allocation. Refused once it runs.
+  // SQLite's count of its memory is not used, and costs a lock for each allocation. The call fails once SQLite runs.
   [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   std::unique_ptr<Database> database(new Database(path));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
@@ -119,7 +119,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
 
 Database::~Database() {
   cache_.clear();
-  // Otherwise SQLite would move the log into a file that is not at its path, and remove another one's log.
+  // Otherwise SQLite would move the log into a file that is not at its path, and remove the log of another file.
   if (gone_ && (place_.is_cut() || !place_.has_main_file())) leave_log_at_end();
   sqlite3_close(handle_);
 }
@@ -166,7 +166,7 @@ Status Database::transaction(const std::function<Status()>& work) {
     Database& database;
     ~Guard() {
       database.in_transaction_ = false;
-      // After some faults SQLite has rolled back already; a second ROLLBACK would only be an error to ignore.
+      // After some faults SQLite has rolled back already, and a second ROLLBACK would fail.
       if (sqlite3_get_autocommit(database.handle_) == 0) {
         sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
         ++database.chat_changes_;
@@ -181,7 +181,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   return committed;
 }
 
-/// Rows that are committed and not relied on would be unknown to memory: a doubt after the commit is final.
+/// Commits, and treats any failed check after the commit as final: memory would not know the committed rows.
 Status Database::commit() {
   TRY(run("COMMIT"));
   if (auto there = still_there(); !there) return give_up(there.error());
@@ -191,7 +191,7 @@ Status Database::commit() {
 Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
   TRY(run("SAVEPOINT attempt"));
   outcome = work();
-  // A full disk and the like may have rolled back everything: what followed would be committed piece by piece.
+  // A fault such as a full disk may have rolled back the transaction. Later writes would then be committed one by one.
   if (sqlite3_get_autocommit(handle_) != 0) return outcome ? Status(fault(SQLITE_ABORT)) : outcome;
   if (!outcome) {
     ++chat_changes_;
@@ -200,13 +200,13 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
   return run("RELEASE attempt");
 }
 
-// where it is
+// the files at the path
 
 Status Database::keep_to(LedgerPlace place) {
   TRY(auto size, value<long long>("PRAGMA page_size"));
   page_size_ = size;
   place_ = std::move(place);
-  int moved = 0;  // between the opening and the remembering
+  int moved = 0;  // between the opening and LedgerPlace::remember()
   const int asked = sqlite3_file_control(handle_, nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
   if (asked == SQLITE_OK && moved != 0) return give_up({"", path_ + ": was replaced while it was opened; start again"});
   return still_there();
@@ -223,12 +223,12 @@ Status Database::still_there() {
   return there || there.error().code != "ledger.gone" ? there : give_up(there.error());
 }
 
-/// Whether SQLite itself made the files shorter, over another connection: a backup that moves the log into the ledger, or
-/// a VACUUM. Then the ledger has all its pages, and the log all that its index names.
+/// Returns true if SQLite itself shortened the files over another connection, by a checkpoint or a VACUUM. Then the
+/// ledger has all its pages, and the log has all pages that its index names.
 bool Database::is_shortened_in_order() {
   const auto pages = value<long long>("PRAGMA page_count");
   if (!pages || !place_.has_bytes(*pages * page_size_, 0)) return false;
-  int in_log = 0;  // moves nothing from a log with a hole: that is an error
+  int in_log = 0;  // a checkpoint of a log with a hole is an error and moves nothing
   const int done = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, nullptr);
   return done == SQLITE_OK && place_.has_bytes(*pages * page_size_, bytes_of_log(in_log, page_size_));
 }
@@ -252,7 +252,7 @@ Result<std::string> Database::save() {
   return saved;
 }
 
-/// A log under this name would be played into the ledger that is there at the next start.
+/// Renames the log, because the next start would replay it into the ledger at the path.
 void Database::set_log_aside() { static_cast<void>(rename_durably(path_ + "-wal", path_ + "-wal.other")); }
 
 Status Database::copy_to(const std::string& path) {
@@ -271,7 +271,7 @@ Status Database::copy_to(const std::string& path) {
 
 void Database::leave_log_at_end() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
-// what changes
+// notification of changes
 
 void Database::tell(std::function<void(Areas)> told) { told_ = std::move(told); }
 
@@ -289,7 +289,7 @@ int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schem
   self.pages_in_log_ = pages_in_log;
   self.log_bytes_ = bytes_of_log(pages_in_log, self.page_size_);
   if (pages_in_log >= 8 * many_pages) self.checkpoint();
-  return SQLITE_OK;  // it is committed, whatever became of the rest
+  return SQLITE_OK;  // the commit is done, even if the checkpoint failed
 }
 
 void Database::checkpoint_if_due() {
@@ -300,7 +300,7 @@ void Database::checkpoint_if_due() {
   if (rests) sqlite3_db_release_memory(handle_);
 }
 
-/// A failure leaves the log as it is: nothing is lost, and the next one will be tried.
+/// Moves the log into the database. A failure loses nothing; a later call tries again.
 void Database::checkpoint() {
   pages_in_log_ = 0;
   sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
@@ -316,7 +316,7 @@ Error Database::fault(int result) const {
     case SQLITE_FULL:
       return {"ledger.full", path_ + ": no room to write" + said +
                                  ". Free some space; messages stay unread in their inboxes until then, none is lost"};
-    case SQLITE_IOERR:  // also a quota or a file size limit: SQLite knows only ENOSPC as a full disk
+    case SQLITE_IOERR:  // also a quota or a file size limit, because SQLite maps only ENOSPC to SQLITE_FULL
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:

@@ -1,8 +1,8 @@
-// A thin RAII layer over libsqlite3: one connection, its prepared statements, typed binding and reading, faults as
-// Error. What it is not: a query builder, or safe to share between threads; and it never throws for what SQLite
-// reports. Invariants: a statement is reset and forgets its values when its lease ends; once a transaction was rolled
-// back under us (SQLite does that on a full disk), nothing runs until transaction() has returned. Error codes:
-// ledger.full, ledger.io, ledger.busy, ledger.damaged, ledger.sql (a mistake of ours).
+// A thin RAII layer over libsqlite3: one connection, its prepared statements, typed binding and reading. It is not a
+// query builder, not safe for several threads, and never throws for an error of SQLite. Invariants: the destructor of a
+// Statement resets it and clears its values. After SQLite rolled a transaction back (it does on a full disk), no
+// statement runs until transaction() returns. Errors: "ledger.full", "ledger.io", "ledger.busy", "ledger.damaged",
+// "ledger.sql" (a defect of the program).
 #pragma once
 
 #include <sqlite3.h>
@@ -21,14 +21,14 @@
 
 namespace inbox_poller::poller {
 
-/// Bytes to be bound as BLOB. Anything else textual is bound as TEXT; neither loses a byte (NUL, invalid UTF-8).
+/// Bytes to bind as BLOB. Other strings are bound as TEXT. Both keep all bytes, such as NUL and invalid UTF-8.
 struct Blob {
   std::string_view bytes;
 };
 
 class Database;
 
-/// One use of a prepared statement, its values already bound. Ends when it goes out of scope.
+/// One use of a prepared statement, with bound values. It must not outlive its Database.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -37,24 +37,24 @@ class Statement {
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
-  /// Steps. True: a row is there to be read. A fault of preparing or binding comes out here, too.
+  /// Steps to the next row. True if there is a row to read. Returns errors of preparing and binding too.
   Result<bool> next();
 
-  /// Reads the row's columns from the first on; valid after next() said true.
+  /// Reads the row's first columns, in order; valid after next() returned true.
   template <class... T>
   void read(T&... fields) const {
     int column = 0;
     (get(column++, fields), ...);
   }
 
-  // One value at a time: parameters count from 1, columns from 0.
+  // Single values: parameters count from 1, columns from 0.
   void bind(int index, long long value);
   void bind(int index, std::string_view text);
   void bind(int index, Blob blob);
-  /// Likewise, without a copy: whoever binds it keeps the bytes until the statement has run.
+  /// Binds without a copy; the bytes must stay valid until the statement has run.
   void bind_kept(int index, std::string_view text);
   void bind_kept(int index, Blob blob);
-  /// A value that must not be bound: next() fails, "ledger.sql".
+  /// Makes next() fail with "ledger.sql", because a value must not be bound.
   void refuse(std::string_view why);
   [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   void get(int column, long long& value) const { value = sqlite3_column_int64(statement_, column); }
@@ -73,15 +73,17 @@ class Statement {
   std::optional<Error> problem_;
 };
 
+/// A connection and its prepared statements. One thread only.
 class Database {
  public:
-  /// Opens an existing file (or ":memory:"). No symbolic link may be on the path.
+  /// Opens an existing file (or ":memory:"). The path must contain no symbolic link.
   static Result<std::unique_ptr<Database>> open(const std::string& path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
 
-  /// A lease on the prepared statement for `sql`, with the values bound in order. At most one lease per text at a time.
+  /// Prepares `sql`, or reuses its prepared statement, and binds the values in order. At most one Statement of the same
+  /// text may exist at a time.
   template <class... T>
   Statement query(std::string_view sql, const T&... values) {
     Statement statement = prepare(sql);
@@ -90,14 +92,14 @@ class Database {
     return statement;
   }
 
-  /// Runs a statement whose rows, if any, do not matter.
+  /// Runs a statement and ignores its rows.
   template <class... T>
   Status run(std::string_view sql, const T&... values) {
     return run(query(sql, values...));
   }
   static Status run(Statement statement);
 
-  /// The first column of the first row; 0 or empty when there is none.
+  /// Returns the first column of the first row; 0 or empty if there is no row.
   template <class T, class... Values>
   Result<T> value(std::string_view sql, const Values&... values) {
     Statement statement = query(sql, values...);
@@ -107,51 +109,51 @@ class Database {
     return field;
   }
 
-  /// Several statements in one text, not cached: schema and settings.
+  /// Runs several statements of one text, such as schema and settings, without caching them.
   Status script(const std::string& sql);
 
-  /// BEGIN IMMEDIATE, `work`, COMMIT. Rolls back when `work` fails or throws, or the commit fails. Nesting is refused.
-  /// A success means that the file at the path had the rows: still_there() is asked before, and after the commit.
+  /// Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back if `work` fails or throws, or the commit fails. A
+  /// nested call fails. still_there() runs before and after, so a success means that the file at the path has the rows.
   Status transaction(const std::function<Status()>& work);
-  /// A savepoint in the open transaction around `work`. Fails when the transaction is lost.
+  /// Runs `work` in a savepoint of the open transaction. Fails if the transaction is lost.
   Status attempt(const std::function<Status()>& work, Status& outcome);
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
-  /// Remembers which files are open, now that all of them are. Errors: as still_there().
+  /// Records which files are open. Call once all of them are. Errors: as still_there().
   Status keep_to(LedgerPlace place);
-  /// From now on `told` is called once, when the files are no longer there; perhaps within a transaction's end.
+  /// Registers `told`, which is called once when the files differ. The call may come from the end of a transaction.
   void on_gone(std::function<void()> told) { on_gone_ = std::move(told); }
-  /// Compares the files at the path with those that are open. "ledger.gone": they differ, which is final, and every
-  /// later transaction fails with it; "ledger.io": that cannot be found out now, and is asked again.
+  /// Compares the files at the path with the open ones. Errors: "ledger.gone" (final, and the error of every later
+  /// transaction), "ledger.io" (the files could not be compared now).
   Status still_there();
-  /// After "ledger.gone": puts what is open where a start finds it. Returns that place: the ledger's own path, when
-  /// only a companion was taken away, or `<path>.saved`. Its folder must be there. Outside of a transaction.
+  /// Stores the open ledger where the next start finds it; call after "ledger.gone", outside of a transaction. Returns
+  /// that path: the ledger's own if only a companion was taken away, or `<path>.saved`. The directory must exist.
   Result<std::string> save();
-  /// Writes the whole database to a new file of its own, durably; a left-over of an earlier try goes.
+  /// Writes the whole database to a new, durable file. Replaces the rest of an earlier attempt.
   Status copy_to(const std::string& path);
 
-  /// Makes the end of the connection leave the write-ahead log as it is, instead of moving it into the database.
+  /// Makes the end of the connection keep the write-ahead log, instead of moving it into the database.
   void leave_log_at_end();
 
-  /// From now on each transaction that is committed tells the tables' sorts of change.
+  /// Registers `told`, which is called after each commit with the areas of the written rows.
   void tell(std::function<void(Areas)> told);
 
-  /// Moves what stands in the write-ahead log into the database when that is much and nothing was written since the last
-  /// call, or when it is four times as much. Left alone, a commit does it when it is eight times as much, and whoever
-  /// waits for that commit waits for it. Nothing written: the pages that a burst left in memory go, too.
+  /// Moves a log of 500 pages into the database if no row was written since the last call. Moves a log of 2,000 pages
+  /// in any case. A commit moves a log of 4,000 pages itself, and its caller waits. If no row was written, also
+  /// releases the memory of SQLite's page cache.
   void checkpoint_if_due();
 
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
-  /// Rows written over this connection so far, also those that were rolled back.
+  /// Returns the number of rows written over this connection, including those that were rolled back.
   [[nodiscard]] long long all_changes() const { return sqlite3_total_changes(handle_); }
-  /// Another number once messages or their deliveries are others, also when they are as before by a rollback.
+  /// Returns a counter that differs after each change of messages or deliveries, and after each rollback.
   [[nodiscard]] long long chat_changes() const { return chat_changes_; }
   [[nodiscard]] long long last_id() const { return sqlite3_last_insert_rowid(handle_); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// The fault that `result` (an extended result code) stands for, told with the file and what to do.
+  /// Returns the error for an extended result code, with the file and the remedy.
   [[nodiscard]] Error fault(int result) const;
-  /// "ledger.damaged", with what was found and how to go on.
+  /// Returns "ledger.damaged", with the finding and the remedy.
   [[nodiscard]] Error damaged(std::string_view finding) const;
 
  private:
@@ -174,22 +176,22 @@ class Database {
   bool in_transaction_ = false;
   int pages_in_log_ = 0;
   off_t page_size_ = 0;
-  off_t log_bytes_ = 0;  // what the log had at least after the last commit
+  off_t log_bytes_ = 0;  // least size of the log after the last commit
   LedgerPlace place_;
   std::optional<Error> gone_;
   std::function<void()> on_gone_;
-  int changes_before_ = 0;  // when checkpoint_if_due() was last called
+  int changes_before_ = 0;  // at the last checkpoint_if_due()
   std::function<void(Areas)> told_;
   Areas touched_ = 0;  // since the last commit
   long long chat_changes_ = 0;
-  struct Hash {  // of statements, some of them long, for every use of one
+  struct Hash {  // fast, because each use of a statement hashes its text
     using is_transparent = void;
     std::size_t operator()(std::string_view sql) const;
   };
   std::unordered_map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, Hash, std::equal_to<>> cache_;
 };
 
-/// All rows of a statement, each made by `read`: Result<T>(const Database&, const Statement&).
+/// Returns all rows of a statement, each made by `read`: Result<T>(const Database&, const Statement&).
 template <class T, class Read>
 Result<std::vector<T>> all_rows(Statement statement, const Read& read, const Database& database) {
   std::vector<T> rows;
@@ -201,7 +203,7 @@ Result<std::vector<T>> all_rows(Statement statement, const Read& read, const Dat
   }
 }
 
-/// The first row, if there is one.
+/// Returns the first row, or nullopt; `read` as for all_rows().
 template <class T, class Read>
 Result<std::optional<T>> first_row(Statement statement, const Read& read, const Database& database) {
   TRY(auto more, statement.next());

@@ -1,6 +1,5 @@
-// A table, described once: the text of CREATE TABLE, the statements that write and read a row, and the sum over what the
-// row says are all derived from the list of its columns. What it is not: a query builder; the conditions of each query
-// are SQL in the file of its aggregate.
+// A table, described once by the list of its columns. CREATE TABLE, the statements that write and read a row, and the
+// row's sum follow from that list. This is not a query builder: the conditions of queries are SQL in each table's file.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +19,15 @@
 
 namespace inbox_poller::poller {
 
-/// How a column belongs to its row.
+/// Role of a column in its row.
 enum class Part {
-  number,    // the row's own, given by SQLite: arrival order, never used twice
+  number,    // assigned by SQLite in the order of arrival, never used twice; not in the sum
   fixed,     // in the sum, written once
-  changing,  // in the sum, written again when the row moves on
-  loose,     // not in the sum: moved by statements that never read the row
+  changing,  // in the sum, written again by each update
+  loose,     // not in the sum, because statements change it without reading the row
 };
 
-/// The values of an enumeration that a column may hold, by their names.
+/// Values of an enumeration that a column may have.
 template <class E>
 inline constexpr auto values_of = schema::values<E>;
 
@@ -40,15 +39,15 @@ bool parse_one_of(std::string_view word, E& into) {
   return true;
 }
 
-/// A CHECK that a column holds one of these values, in SQL. Not `IN`: for more than two values SQLite would build a table
-/// of them at every INSERT, which was a third of its cost.
+/// Builds a CHECK that a column has one of these SQL values. Not `IN`: for more than two values SQLite would build a
+/// table of them at every INSERT, which was a third of its cost.
 inline std::string check_one_of(std::string_view name, const std::vector<std::string>& values) {
   std::string tests;
   for (const auto& value : values) tests += (tests.empty() ? "" : " OR ") + std::string(name) + " = " + value;
   return " CHECK (" + tests + ")";
 }
 
-// How a value stands in a column: its declaration, its way in and out, and its part in the row's sum.
+// The mapping of a value to a column: declaration, binding, reading, and share in the row's sum.
 
 template <class T>
 struct Cell;
@@ -88,13 +87,13 @@ struct Cell<std::string> {
   static void add(RowHash& hash, std::string_view value) { hash.add(value); }
 };
 
-/// Bytes of somebody else, which need not be text.
+/// Bytes from another program, which need not be text.
 struct BytesCell : Cell<std::string> {
   static std::string declared(std::string_view) { return "BLOB NOT NULL"; }
   static void bind(Statement& to, int index, std::string_view value) { to.bind_kept(index, Blob{value}); }
 };
 
-/// The key of a message, or none.
+/// Key of a message, or empty.
 struct KeyCell {
   static std::string declared(std::string_view) { return "BLOB NOT NULL"; }
   static void bind(Statement& to, int index, std::string_view value) {
@@ -150,7 +149,7 @@ struct Column {
 template <class Row, class Value>
 Row row_of(Value Row::*);  // never called
 
-/// The member that a path of pointers leads to: `at<&MessageRow::message, &Message::text>(row)`.
+/// Returns the member at a path of pointers: `at<&MessageRow::message, &Message::text>(row)`.
 template <auto First, auto... Rest>
 auto& at(auto& row) {
   if constexpr (sizeof...(Rest) == 0)
@@ -198,23 +197,24 @@ auto loose(std::string_view name) {
   return column<Path...>(Part::loose, name);
 }
 
-/// A column of text that takes these words only, in quotes.
+/// Restricts a text column to these words, given in SQL quotes.
 template <class Row>
 Column<Row> one_of(Column<Row> column, const std::vector<std::string>& words) {
   column.declared += check_one_of(column.name, words);
   return column;
 }
 
-/// The text of a table and of what belongs to it, for whoever makes or compares one.
+/// SQL text of a table with its indexes, or of a view.
 struct TableText {
   std::string name;
   std::string sql;
 };
 
+/// Description of a table whose rows are `Row`; immutable.
 template <class Row>
 class Table {
  public:
-  /// `key`: the columns by which a row is found again, as in UNIQUE (…); `told`: what to call a row in an error.
+  /// Builds all statements. `key`: the columns that identify a row, as in UNIQUE (…). `told` names a row in an error.
   Table(std::string_view name, std::vector<Column<Row>> columns, std::string_view key,
         std::vector<std::string_view> indexes, std::string (*told)(const Row&))
       : name_(name), columns_(std::move(columns)), told_(told) {
@@ -251,32 +251,32 @@ class Table {
   }
 
   [[nodiscard]] TableText text() const { return {name_, create_}; }
-  /// "SELECT … FROM name ", to be followed by a condition.
+  /// Returns "SELECT … FROM name ", to which the caller adds a condition.
   [[nodiscard]] const std::string& select() const { return select_; }
-  /// The columns, each behind "alias.".
+  /// Lists the columns, each after "alias.".
   [[nodiscard]] std::string list(std::string_view alias) const {
     std::string text;
     for (const auto& one : columns_) text += (text.empty() ? "" : ", ") + std::string(alias) + "." + one.name;
     return has_sum_ ? text + ", " + std::string(alias) + ".sum" : text;
   }
-  /// How many columns list() has.
+  /// Returns the number of columns in list().
   [[nodiscard]] int width() const { return values_; }
 
-  /// The number that SQLite gave it.
+  /// Inserts a row and returns the number that SQLite assigned.
   Result<long long> insert(Database& database, const Row& row) const {
     TRY(database.run(filled(database, insert_, row, false)));
     return database.last_id();
   }
-  /// Likewise; nothing happens, and Database::changes() says so, when there is a row with the same key.
+  /// Inserts a row as insert(), unless there is one with the same key; then Database::changes() is 0.
   Result<long long> insert_new(Database& database, const Row& row) const {
     TRY(database.run(filled(database, insert_new_, row, false)));
     return database.last_id();
   }
-  /// Inserts, or writes what changes of the row with the same key.
+  /// Inserts a row, or updates the changing columns of the row with the same key.
   Status put(Database& database, const Row& row) const {
     return database.run(filled(database, put_, row, false));
   }
-  /// Writes what changes of the row with this number.
+  /// Updates the changing columns of the row with this number.
   Status move(Database& database, const Row& row) const {
     return database.run(filled(database, move_, row, true));
   }
@@ -288,7 +288,7 @@ class Table {
     return hash.value();
   }
 
-  /// The row at hand, its columns from `first` on: as it was written, or "ledger.damaged".
+  /// Reads the row, its columns from `first` on. Error "ledger.damaged": the row is not as it was written.
   Status read_into(const Database& database, const Statement& from, Row& row, int first = 0) const {
     bool sound = true;
     int index = first;

@@ -1,4 +1,4 @@
-// The tables of the format, each described in the file of its aggregate, and the format as a whole.
+// The tables of the ledger's format, each described in a file of its own, and the format as a whole.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace inbox_poller::poller {
 
-/// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
+/// `PRAGMA application_id` ("InPo"), which distinguishes a ledger from other SQLite databases.
 inline constexpr int ledger_application_id = 0x496e506f;
-/// `PRAGMA user_version` of what this program writes.
+/// `PRAGMA user_version` of the format that this program writes.
 inline constexpr int ledger_format = 7;
 
 using handlers::AskKind;
 using handlers::AskState;
 using handlers::ShutdownState;
 
-/// Without `none`: such a message has no delivery.
+/// Without `none`, because such a message has no delivery.
 template <>
 inline constexpr std::array values_of<DeliveryState> = {DeliveryState::queued, DeliveryState::offered,
                                                         DeliveryState::delivered, DeliveryState::expired};
@@ -49,7 +49,7 @@ struct TeamRosterRow {
 };
 
 const Table<MessageRow>& messages_table();
-const Table<MessageRow>& deliveries_table();  // its part of the same row
+const Table<MessageRow>& deliveries_table();  // the delivery columns of the same row
 const Table<AskRow>& asks_table();
 const Table<OutboxRow>& outbox_table();
 const Table<ShutdownRow>& shutdowns_table();
@@ -60,14 +60,14 @@ const Table<TeamLeadRow>& leads_table();
 const Table<TeamRosterRow>& rosters_table();
 const Table<HistoryRow>& history_table();
 
-/// Every table and view of the format, in the order in which they are made.
+/// Lists every table and view of the format, in the order of their creation.
 std::vector<TableText> described_tables();
 
-/// A message with its delivery: the columns, of `messages AS m` and `deliveries AS d`, and a row of them.
+/// A message with its delivery: its columns in `messages AS m` and `deliveries AS d`, and the reader of such a row.
 const std::string& mail_columns();
 Result<MessageRow> read_mail(const Database& database, const Statement& from);
 
-/// `[1,2,3]`, for json_each: one statement for any number of rows.
+/// Returns `[1,2,3]` for json_each, so that one statement can name any number of rows.
 std::string json_list(const std::vector<long long>& ids);
 
 }  // namespace inbox_poller::poller

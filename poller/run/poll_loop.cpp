@@ -13,13 +13,13 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds look_for_teams_every{500};
-constexpr std::chrono::milliseconds look_for_folder_every{5000};  // another one of its name; the polls find it at once
-constexpr std::chrono::milliseconds look_for_due_every{1000};  // a pause after a fault, a digest, a message that waits
-constexpr std::chrono::milliseconds look_at_rest_every{5000};  // where nothing waits that could come due
+constexpr std::chrono::milliseconds look_for_folder_every{5000};  // to watch a replaced folder; polls find it at once
+constexpr std::chrono::milliseconds look_for_due_every{1000};  // a retry after a fault, a digest, a waiting message
+constexpr std::chrono::milliseconds look_at_rest_every{5000};  // if nothing can come due
 
 constexpr unsigned give_back_rounds = 20;
 
-/// The configuration of this team; there is at most one below a root.
+/// Finds the configuration of this team; there is at most one below a root.
 const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, const std::string& root,
                                const std::string& team) {
   for (const auto& config : configs)
@@ -32,7 +32,7 @@ std::string hints_of(Team& team) {
   return system_of(config).hints_of(config, team.context().name);
 }
 
-/// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
+/// Compares the settings that a Team keeps for its lifetime. The others can be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
   return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.folder == b.team.folder && a.team.engine == b.team.engine &&
          a.team.members == b.team.members && a.team.lead == b.team.lead &&
@@ -40,7 +40,7 @@ bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
          a.delivery.tmux.command == b.delivery.tmux.command && a.hosts == b.hosts && a.limits.inbox_file == b.limits.inbox_file;
 }
 
-/// By team name or glob. Two files may have one name, for teams below different roots.
+/// Compares by team name or glob. Two configurations may have one name, for teams below different roots.
 ReloadReport differences(const std::vector<config::TeamConfig>& old, const std::vector<config::TeamConfig>& fresh) {
   std::map<std::string, std::pair<std::vector<config::TeamConfig>, std::vector<config::TeamConfig>>> by_name;
   for (const auto& config : old) by_name[config.team.name].first.push_back(config);
@@ -73,7 +73,7 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
   started_ = true;
   manager_.ready();
   for (unsigned rounds = 1; !stopping_; ++rounds) {
-    // Fed from here and not from a thread of its own: when decisions hang, so does this.
+    // This loop feeds the watchdog, so that a hanging decision thread stops the feeding.
     manager_.alive(std::to_string(teams_.size()) + (teams_.size() == 1 ? " team served" : " teams served"));
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
@@ -139,18 +139,18 @@ void PollLoop::discover(std::optional<unsigned> polls) {
     for (const auto& name : *found)
       if (config.team.claims(name)) adopt(config, name, polls);
   }
-  warned_ = wrong_;  // what has been mended is worth a line when it happens again, and nothing is kept for ever
+  warned_ = wrong_;  // a problem that ended is reported again if it returns
 }
 
 void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls) {
-  if (leaving_.contains(name)) return;  // found again soon
+  if (leaving_.contains(name)) return;  // a later scan finds it
   if (const auto served = teams_.find(name); served != teams_.end()) {
     if (served->second->context().config.team.root != config.team.root)
       warn_once("team \"" + name + "\" exists below " + served->second->context().config.team.root + " and below " +
                 config.team.root + ": only the first is served, because asks and messages are kept by the team's name");
     return;
   }
-  if (pushing_.contains(name)) return;  // found again soon
+  if (pushing_.contains(name)) return;  // a later scan finds it
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
   const auto is_there = system_of(config).is_team(services_.files, config, name);
@@ -159,7 +159,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {
-    // At the start there is nothing to protect yet. Later the other teams go on, and this one is tried again.
+    // At the start, fail: no team is served yet. Later the other teams go on, and the next scan retries this one.
     if (!started_) throw std::runtime_error(restored.error().message);
     return warn_once("team \"" + name + "\" cannot be served: " + restored.error().message);
   }
@@ -181,13 +181,13 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
 asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<unsigned> polls) {
   const auto name = team->context().name;
   Tally& tally = services_.telemetry.tally(name);
-  std::optional<bool> watched;  // what was wished for then
+  std::optional<bool> watched;  // setting at the last keep_watch()
   SteadyTime watch_again;
   auto polled = services_.clock.steady();
   for (unsigned done = 0; !stopping_ && (!polls || done < *polls); ++done) {
     const bool watch = team->context().config.team.watch;
     if (!polls &&
-        (watched != watch || services_.clock.steady() >= watch_again)) {  // a bounded run goes by its interval
+        (watched != watch || services_.clock.steady() >= watch_again)) {  // a bounded run polls by its interval only
       watched = keep_watch(team) ? std::optional(watch) : std::nullopt;
       watch_again = services_.clock.steady() + look_for_folder_every;
     }
@@ -206,13 +206,13 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
   }
   watch_->forget(hints_of(*team));
   unwatched_.erase(name);
-  if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
+  if (polls) co_await team->deliver();  // a bounded run also delivers what it accepted
   const std::function<bool()> given_up = [this] { return stopping_; };
   for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->errands(given_up);
   if (!stopping_) team->retire();
   teams_.erase(name);
   services_.changes.raise(all_areas);
-  if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name it
+  if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name the team
 }
 
 void PollLoop::push(const std::shared_ptr<Team>& team) {
@@ -239,7 +239,7 @@ bool PollLoop::goes_on(Team& team) const {
 void PollLoop::ended_beside(const std::string& name) {
   if (--pushing_.at(name) > 0) return;
   pushing_.erase(name);
-  timer_.cancel();  // a successor may wait for this
+  timer_.cancel();  // a new Team of this name may wait for this
 }
 
 asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
@@ -265,13 +265,13 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
   const auto folder = hints_of(*team);
   team->hears_changes(false);
-  if (folder.empty()) return true;  // its mailbox tells by itself
+  if (folder.empty()) return true;  // this mailbox has no folder to watch
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
     return true;
   }
   const auto watched = watch_->watch(folder, [team] { team->hint(); });
-  if (watched && *watched == Watching::no_folder) return false;  // nobody has written to anybody yet
+  if (watched && *watched == Watching::no_folder) return false;  // no message was written yet
   std::string reason;
   if (!watched) {
     reason = watched.error().message;
@@ -287,7 +287,7 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   return true;
 }
 
-/// Whoever mistyped the name of his team waits for one that never comes.
+/// Warns once about an existing team with a similar name, because a mistyped name would wait in vain.
 void PollLoop::tell_neighbour(const config::TeamConfig& config, const std::string& name) {
   if (config.team.is_glob() || !looked_for_.insert(name).second) return;
   const auto there = system_of(config).list(services_.files, config);

@@ -1,5 +1,5 @@
-// Finds the teams that the configuration names, serves each with coroutines of its own, and lets them go when they
-// vanish. A slow team delays no other: all waiting is done in awaits, big reads on the pool.
+// Finds the teams that the configurations name, and serves each by coroutines of its own until it vanishes. A slow team
+// delays no other: all waiting is done in awaits, and large files are read on the pool.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,27 +18,27 @@
 
 namespace inbox_poller::poller {
 
-/// What a reload did, by team name or glob.
+/// Result of a reload, by team name or glob.
 struct ReloadReport {
   std::vector<std::string> added, removed, changed;
-  std::vector<std::string> restart;  // settings that were changed in the files and hold only after a restart
-  std::vector<std::pair<std::string, handlers::Ask>> answered = {};  // open asks that the new rules decided, by team
+  std::vector<std::string> restart;  // changed settings that need a restart
+  std::vector<std::pair<std::string, handlers::Ask>> answered = {};  // requests that the new rules decided, by team
 };
 
+/// Service of all teams. Decision thread only; `services` and `manager` must outlive this object.
 class PollLoop {
  public:
   PollLoop(Runtime& services, std::vector<config::TeamConfig> configs, SystemManager& manager);
 
-  /// Serves until stop(), or until every team was polled `polls` times. Throws what a team's task threw.
+  /// Serves until stop(), or until every team was polled `polls` times. Throws the exception of a team's coroutine.
   boost::asio::awaitable<void> run(std::optional<unsigned> polls);
-  /// From now on `look` is called twice a second: for whatever was opened once and may be taken away.
+  /// Registers `look`, which is called twice a second, to check files that were opened once and may be removed.
   void look_after(std::function<void()> look) { look_after_ = std::move(look); }
-  /// Finishes the polls under way and returns from run().
+  /// Makes run() return after the current polls.
   void stop();
 
-  /// Takes over another set of team configurations. A team that none of them names any more is let go once its poll
-  /// under way is finished; one that changed in what it is built on (root, transport, lead, role, tasks, tmux, the size
-  /// limit of an inbox) is let go and found again; every other one goes on without a break.
+  /// Replaces the configurations. The service of a team that no configuration names ends after its current poll. A team
+  /// with another setting of same_foundation() ends too, and is found again. All other teams go on without a break.
   ReloadReport reload(std::vector<config::TeamConfig> configs);
 
   [[nodiscard]] const std::map<std::string, std::shared_ptr<Team>>& teams() const { return teams_; }
@@ -48,23 +48,23 @@ class PollLoop {
   void discover(std::optional<unsigned> polls);
   void adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls);
   boost::asio::awaitable<void> serve(std::shared_ptr<Team> team, std::optional<unsigned> polls);
-  /// Starts what runs beside this team's polls, the push of chat and its errands, unless it runs already.
+  /// Starts the team's coroutines other than the polls (delivery, errands, nodes), unless they run already.
   void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
-  /// One of the parts of its service between hosts.
+  /// Coroutine of a team on several nodes.
   using HostPart = boost::asio::awaitable<void> (ClusterMember::*)(std::function<bool()>);
   boost::asio::awaitable<void> run_hosts(std::shared_ptr<Team> team, HostPart part);
   [[nodiscard]] bool goes_on(Team& team) const;
-  /// Has the team's next poll called early when its inboxes change, if that is wanted and can be.
-  /// False when there is nothing to watch (yet).
+  /// Makes a change of the inboxes start the team's next poll early, if configured and possible. False if the folder
+  /// does not exist yet.
   bool keep_watch(const std::shared_ptr<Team>& team);
-  /// One of the coroutines beside this team's polls has ended.
+  /// Records that one of the coroutines of push() has ended.
   void ended_beside(const std::string& name);
-  /// Ends the service of this team after its poll under way.
+  /// Ends the service of this team after its current poll.
   void let_go(const std::string& name);
   void tell_neighbour(const config::TeamConfig& config, const std::string& name);
-  /// For what every look at the teams finds again.
+  /// Warns once about a problem that each scan for teams finds again.
   void warn_once(const std::string& text);
 
   Runtime& services_;
@@ -74,15 +74,14 @@ class PollLoop {
   std::function<void()> look_after_;
   TaskGroup tasks_;
   std::unique_ptr<FolderWatch> watch_;
-  std::map<std::string, std::string> unwatched_;  // by team: why only the timer sees what changes, as was told
+  std::map<std::string, std::string> unwatched_;  // by team: reported reason why only the timer finds changes
   std::map<std::string, std::shared_ptr<Team>> teams_;
-  std::set<std::string> leaving_;       // let go, with a poll still under way
-  std::map<std::string, int> pushing_;  // how much runs beside a team's polls; no second Team of this name before all
-                                        // of it has ended
-  std::set<std::string> warned_;        // what was wrong at the last look at the teams
-  std::set<std::string> wrong_;         // what is wrong at this one
-  std::set<std::string> looked_for_;    // teams that were not there, and whose neighbours were looked at
-  bool started_ = false;                // the first look is over
+  std::set<std::string> leaving_;       // teams that end after their current poll
+  std::map<std::string, int> pushing_;  // number of coroutines of push(); a new Team of this name waits for their end
+  std::set<std::string> warned_;        // problems of the last scan for teams
+  std::set<std::string> wrong_;         // problems of the present scan
+  std::set<std::string> looked_for_;    // missing teams that were compared with the existing ones
+  bool started_ = false;                // the first scan is over
   bool stopping_ = false;
 };
 

@@ -31,7 +31,7 @@ void SystemManager::send(const std::string& message) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_.size());
-  // Best effort by design: a manager that does not listen must not stop us.
+  // Best effort: a manager that does not listen must not stop the daemon.
   [[maybe_unused]] const auto sent =
       ::sendto(fd, message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&address), length);
   ::close(fd);

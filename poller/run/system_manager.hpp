@@ -1,6 +1,5 @@
-// Tells a service manager (systemd's notify protocol: one datagram to $NOTIFY_SOCKET) that we are ready, alive,
-// stopping. Does nothing where there is none. Source: sd_notify(3); the protocol is a stable interface that needs no
-// library.
+// Notifies a service manager that the daemon is ready, alive or stopping, by systemd's protocol: one datagram to
+// $NOTIFY_SOCKET. Does nothing without this variable. Source: sd_notify(3), a stable protocol that needs no library.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@ namespace inbox_poller::poller {
 
 class SystemManager {
  public:
-  /// Reads NOTIFY_SOCKET from the environment and removes it, so that no child speaks in our name.
+  /// Reads NOTIFY_SOCKET and removes it from the environment, so that no child notifies in the daemon's name.
   SystemManager();
 
   void ready();
-  /// Feeds the watchdog; `status` is what `systemctl status` shows.
+  /// Feeds the watchdog; `systemctl status` shows the text `status`.
   void alive(const std::string& status);
   void stopping();
 

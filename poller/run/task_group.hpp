@@ -1,5 +1,4 @@
-// A set of coroutines that belong together: nothing is detached. The first exception of any of them is kept, and
-// whoever joins gets it.
+// A group of coroutines, none of them detached. The group keeps the first exception, and join() throws it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,7 +31,7 @@ class TaskGroup {
     });
   }
 
-  /// Returns when every task has ended; throws what the first failing one threw.
+  /// Waits until every task has ended; throws the first exception of a task.
   boost::asio::awaitable<void> join() {
     while (running_ > 0) {
       changed_.expires_at(std::chrono::steady_clock::time_point::max());

@@ -129,7 +129,7 @@ class Redis final : public MailboxSystem {
   Result<std::vector<std::string>> list(FileSystem&, const config::TeamConfig& config) const override {
     return std::vector<std::string>{config.team.name};
   }
-  /// Whether the engine is there is told by its looks: what is owed to the team must not wait for that.
+  /// Returns true always: polls report a missing engine, and replies for the team must not wait for the engine.
   Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string&) const override { return true; }
   std::string place_of(const config::TeamConfig& config, const std::string&) const override {
     return config.team.engine.shown();

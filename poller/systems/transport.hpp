@@ -1,4 +1,4 @@
-// The mailbox systems as wholes: where the teams of one are, and one team opened. Source: docs/adr/0030-the-port.md.
+// The mailbox systems: the places of their teams, and the opening of a team. Source: docs/adr/0030-the-port.md.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -23,26 +23,26 @@ struct OpenTeam {
   std::shared_ptr<TaskEvents> tasks = {};  // null: nobody needs to keep them in order
 };
 
-/// A mailbox system. Stateless: there is one object for each, for ever.
+/// A mailbox system, without state. One object of each system lives until the process ends.
 class MailboxSystem {
  public:
   virtual ~MailboxSystem() = default;
 
-  /// Names below the configured place that may be teams, sorted; for a configuration that names a glob.
+  /// Lists names below the configured place that may be teams, sorted.
   virtual Result<std::vector<std::string>> list(FileSystem&, const config::TeamConfig&) const = 0;
-  /// Whether there is a team of this name now. An error says why it must not be served.
+  /// Returns true if the team exists now. An error says why it must not be served.
   virtual Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string& name) const = 0;
-  /// For people: where the team is.
+  /// Returns the place of the team, for people.
   [[nodiscard]] virtual std::string place_of(const config::TeamConfig&, const std::string& name) const = 0;
-  /// A folder where a change is a reason to look into the boxes sooner.
+  /// Returns the folder whose changes start a poll early; empty if the system has no such folder.
   [[nodiscard]] virtual std::string hints_of(const config::TeamConfig&, const std::string& name) const = 0;
-  /// Nothing of the team need exist yet. Big files are read on the pool; `state_dir`: where a system may keep what it
-  /// must know over a restart.
+  /// Opens a team, of which nothing need exist yet. Large files are read on the pool. `state_dir` is for data that must
+  /// survive a restart.
   virtual OpenTeam open(FileSystem&, const Clock&, boost::asio::thread_pool&, const config::TeamConfig&,
                         const std::string& name, const std::string& state_dir) const = 0;
 };
 
-/// The one that the configuration names.
+/// Returns the system that the configuration names.
 const MailboxSystem& system_of(const config::TeamConfig&);
 
 }  // namespace inbox_poller::poller

@@ -17,10 +17,11 @@ constexpr const char* roster_name = "config.json";
 constexpr const char* inbox_folder = "inbox";
 constexpr const char* request_folder = "requests";
 constexpr const char* task_lock_name = ".lock";
-/// A roster is written in place, hundreds of times a second at worst, and is torn for a moment each time.
+/// Number of reads of a roster. Its program writes it in place, up to hundreds of times a second, so a read may be
+/// torn.
 constexpr int roster_rounds = 50;
 constexpr std::size_t most_senders = 500;
-/// Whoever writes a task in place is through with it by then.
+/// Age of a task file at which its writer, which writes in place, has finished.
 constexpr std::int64_t task_rests_ns = 50'000'000;
 
 std::string jsonl_file(const std::string& box) { return box + std::string(jsonl_suffix); }
@@ -57,7 +58,7 @@ Result<Directory> JsonlMailbox::open_boxes() {
   TRY(auto team, open_team());
   const auto has_folder = [&](const char* name) -> Result<bool> {
     const auto found = files_.stat_at(team, name);
-    if (!found && !is_missing(found.error())) return found.error();  // else mail would go to another place, and be new there
+    if (!found && !is_missing(found.error())) return found.error();  // `false` would select another folder
     return found && found->kind == FileKind::directory;
   };
   TRY(const auto inbox, has_folder(inbox_folder));
@@ -105,10 +106,10 @@ bool JsonlMailbox::is_as_listed() {
 Status JsonlMailbox::list(const Directory& folder) {
   listed_.reset();
   const FileVersion version = version_of(folder.stat);
-  const bool settled = is_settled(version, clock_.system_ms());  // that is what folders are stamped with
+  const bool settled = is_settled(version, clock_.system_ms());  // file times come from this clock
   TRY(auto names, files_.list(folder));
   const auto followed = posts_.files();
-  names.insert(names.end(), followed.begin(), followed.end());  // some empty an inbox by taking it away
+  names.insert(names.end(), followed.begin(), followed.end());  // some programs remove an inbox to empty it
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   news_.clear();
@@ -145,7 +146,7 @@ Result<std::span<const News>> JsonlMailbox::ready_boxes() {
     auto& [name, changed] = news_[i];
     const bool is_followed = follows && posts_.follows(jsonl_file(name));
     if (were_told && !changed && !is_followed && !turn.has(i)) continue;
-    // Reading a box in which a line of ours waits would look like its owner's reading.
+    // A read of an inbox with a tracked line would be taken for its owner's read.
     changed = is_followed ? posts_.decided(jsonl_file(name)) : box(name).has_news(*folder, below);
     all_told = all_told && !changed;
   }
@@ -167,7 +168,7 @@ asio::awaitable<Batch> JsonlMailbox::receive(std::string name, Access reader, st
     batch.detail = folder.error().message;
     co_return batch;
   }
-  LineBox::Waits is_stranger;  // who is new must be a member before his first line is taken
+  LineBox::Waits is_stranger;  // a new sender must be a member before its first line is taken
   if (settings_.anybody && roster_read_ && name == settings_.lead)
     is_stranger = [&](std::string_view line) {
       const auto message = decode_own_jsonl(line);
@@ -205,7 +206,7 @@ std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::str
 }
 
 asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // what is consumed has gone
+  Trimmed nothing;  // LineBox empties the file by itself
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
@@ -259,7 +260,7 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
   TRY(auto bytes, file ? read_all(files_, *file) : Result<std::string>(std::string("{}")));
   if (stop != nullptr && file) return Done{};
   const auto author = schema::decode_string(schema::find_member(bytes, "from").value_or("")).value_or(to);
-  if (plan != nullptr && author != to) return Done{};  // of another worker that uses this id, too
+  if (plan != nullptr && author != to) return Done{};  // the record of another worker with the same id
   Result<std::string> wanted =
       stop != nullptr
           ? with_members(bytes, {{"request_id", quoted(id)}, {"kind", "\"shutdown\""}, {"from", quoted(message.from)},
@@ -267,7 +268,7 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
           : with_members(bytes, {{"status", plan->approved ? "\"approved\"" : "\"rejected\""},
                                   {"reviewed_by", quoted(message.from)}, {"resolved_at", now},
                                   {"feedback", quoted(plan->feedback)}, {"updated_at", now}});
-  if (!wanted) return Done{};  // a record that is none is its program's matter
+  if (!wanted) return Done{};  // an unreadable record is left to its program
   if (plan != nullptr && !file) return Done{};
   const std::string fresh = "." + name + ".inbox-poller";
   static_cast<void>(files_.unlink_at(folder, fresh));
@@ -308,7 +309,7 @@ bool JsonlMailbox::roster_changed() {
 Result<schema::Roster> JsonlMailbox::roster() {
   const auto team = open_team();
   if (!team) return is_missing(team.error()) ? Error{"roster.missing", team.error().message} : team.error();
-  static_cast<void>(open_boxes());  // which generation it is
+  static_cast<void>(open_boxes());  // updates the generation
   const auto with_generation = [&](schema::Roster roster) {
     if (generation_ == JsonlGeneration::g4)
       roster.own_lead_only = "programs of this generation (g4) hold its answers against what their own lead remembers";
@@ -338,7 +339,7 @@ Result<schema::Roster> JsonlMailbox::roster() {
     }
     if (!bytes->empty()) problem = {roster.error().code, file->path + ": " + roster.error().message};
   }
-  // Empty or torn is no news: its program is writing it, or died of it.
+  // An empty or torn file is not a change: its program is writing it, or died meanwhile.
   auto last = decode_jsonl_roster(copy_.bytes);
   if (last) return with_generation(*std::move(last));
   return problem;
@@ -356,7 +357,7 @@ std::vector<std::string> JsonlMailbox::anybody() {
   return {all.begin(), all.end()};
 }
 
-/// Whether nobody can have come since: the same boxes, and the lead's as it was when the senders were read from it.
+/// Returns true if no member can be new: the inboxes are the same, and the lead's is as when its senders were read.
 bool JsonlMailbox::is_as_heard() {
   if (!is_as_listed()) return false;
   const auto lead = files_.stat_at(absolute, place_of(settings_.lead));
@@ -392,7 +393,7 @@ TasksReleased JsonlMailbox::release_tasks(const std::string& name, const std::st
     const WriteReceipt one = release_task(*tasks, file, name, result.tasks);
     if (one.put == WriteStatus::done) continue;
     result.detail += (result.detail.empty() ? "" : "; ") + one.detail;
-    if (one.put != WriteStatus::refused) result.put = one.put;  // what is no task is passed over
+    if (one.put != WriteStatus::refused) result.put = one.put;  // a file that is not a task is skipped
   }
   std::sort(result.tasks.begin(), result.tasks.end(), [](const auto& a, const auto& b) {
     return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);

@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t bytes_at_once = std::size_t{4} << 20;
 constexpr std::size_t bytes_a_read = std::size_t{256} << 10;
-constexpr std::size_t bytes_before = 64;     // that tell, with the place, whether a file is still the one that was read
-constexpr std::size_t bytes_of_mark = 4096;  // the same, over a restart
+constexpr std::size_t bytes_before = 64;     // bytes before the offset that identify the file as the one that was read
+constexpr std::size_t bytes_of_mark = 4096;  // the same, after a restart
 constexpr std::uint64_t big_enough = 256 * 1024;  // a file of this size is emptied without waiting for a quiet moment
 constexpr milliseconds ask_again{200};
 constexpr milliseconds keep_aside{std::chrono::hours(1)};
@@ -25,7 +25,7 @@ BoxState state_of(const Error& error) {
   return error.code == code::not_regular ? BoxState::not_regular : BoxState::fault;
 }
 
-/// Not for this file, and not only at this moment.
+/// Returns true if the file cannot have a lease at any time.
 bool are_none(const Error& error) {
   return is_errno(error, EINVAL) || is_errno(error, EACCES) || is_errno(error, EPERM) || is_errno(error, ENOSYS);
 }
@@ -54,8 +54,8 @@ Result<std::string> LineBox::tail_of(const File& file, std::uint64_t end, std::s
 }
 
 schema::MessageKey LineBox::key_of(const Source& source, std::uint64_t begin, std::string_view line) const {
-  // Where it stands, in which generation: two equal lines are two messages. And what it says, so that a generation that
-  // began unseen cannot make one message pass for another.
+  // The generation and the offset, so that two equal lines are two messages. Also the text, so that a new generation
+  // that was not noticed cannot give a message the key of another one.
   return schema::make_message_key({team_.name, box_}, "line " + std::to_string(source.generation),
                                   std::to_string(begin), line, 0);
 }
@@ -76,7 +76,7 @@ Result<File> LineBox::open_in_place(const Directory& folder, Batch& batch) {
 Status LineBox::recognise(const Directory& folder, const File& file) {
   BoxRecord& record = team_.records.of(box_);
   const BoxRecord before = record;
-  // Put aside only when the exchange took place: the name then leads to the file that it was noted for.
+  // A file is put aside only if the exchange took place: then its name leads to the recorded inode.
   std::vector<AsideFile> aside;
   std::vector<std::string> prepared;
   for (const auto& one : record.aside) {
@@ -139,16 +139,16 @@ Status LineBox::begin_anew(const File& file, Access reader, Batch& batch) {
 Batch LineBox::take(const Directory& folder, Access reader, std::size_t most, const Waits& waits) {
   Batch batch;
   shown_.clear();
-  std::string room = read_.empty() ? std::string() : std::move(read_.front());  // its memory is used again
+  std::string room = read_.empty() ? std::string() : std::move(read_.front());  // reuses its memory
   read_.clear();
-  if (reader_ == Access::peek && reader != Access::peek) rewind();  // what others saw is new to this one
+  if (reader_ == Access::peek && reader != Access::peek) rewind();  // peeked lines are new to this reader
   reader_ = reader;
   all_shown_ = one_waits_ = false;
   auto file = open_in_place(folder, batch);
   Status ready = Done{};
   if (!file && batch.state != BoxState::missing) return batch;
   if (!file) {
-    if (!sources_.empty()) ready = begin_anew({}, reader, batch);  // it was taken away
+    if (!sources_.empty()) ready = begin_anew({}, reader, batch);  // another program removed it
     if (!ready.ok()) batch.state = BoxState::fault, batch.detail = ready.error().message;
     return batch;
   }
@@ -174,10 +174,10 @@ Batch LineBox::take(const Directory& folder, Access reader, std::size_t most, co
     } else if (const auto aside = team_.files.open_read(folder, sources_[i].name)) {
       read_lines(i, *aside, most, waits, std::exchange(room, {}), batch);
     } else {
-      shown_to_[i] = sources_[i].offset;  // a person took it away
+      shown_to_[i] = sources_[i].offset;  // a person removed it
     }
   }
-  file = Error{"io.closed", ""};  // nobody else has it open now, as far as it is ours
+  file = Error{"io.closed", ""};  // closes the file, which would prevent the lease
   if (reader == Access::exclusive) end_last_line(folder, in_place(), batch);
   all_shown_ = !batch.more && !one_waits_ && batch.state == BoxState::open;
   for (const auto& source : sources_) {
@@ -206,7 +206,7 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
   bytes.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(there, bytes_at_once)));
   std::size_t lines = 0;
   bool all_read = false;
-  // As much as there are lines wanted, with the end of one in it.
+  // Read until there are enough lines, and at least one line end.
   while (!all_read && lines < most && (lines == 0 || bytes.size() < bytes_at_once)) {
     if (bytes.size() >= bytes_at_once && bytes.size() > team_.size_limit) {
       batch.state = BoxState::too_large;
@@ -222,14 +222,14 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
       batch.detail = count.error().message;
       return;
     }
-    const bool is_cut = *count < bytes.size() - before;  // the file, meanwhile
+    const bool is_cut = *count < bytes.size() - before;  // the file became shorter meanwhile
     bytes.resize(before + *count);
     all_read = bytes.size() == there;
     lines += static_cast<std::size_t>(std::count(bytes.begin() + static_cast<std::ptrdiff_t>(before), bytes.end(), '\n'));
     if (is_cut) break;
   }
   const std::size_t end = bytes.rfind('\n');
-  if (end == std::string::npos) return;  // somebody is writing, or died of it
+  if (end == std::string::npos) return;  // a program is writing the line, or died meanwhile
   bytes.resize(end + 1);
   const std::string_view held = read_.emplace_back(std::move(bytes));
   read_from_[index] = held;
@@ -255,7 +255,7 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
 }
 
 void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batch) {
-  // What stands behind the last line's end, and stands there since the last look.
+  // Only for bytes after the last line end, if the file has the same size as at the last read.
   if (batch.more || one_waits_ || shown_to_.back() >= source.size || std::exchange(quiet_size_, source.size) != source.size) return;
   if (team_.clock.steady() < not_before_) return;
   not_before_ = team_.clock.steady() + ask_again;
@@ -265,8 +265,8 @@ void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batc
   if (!file || file->stat.ino != source.inode) return;
   const auto granted = team_.files.set_lease(*file, Lease::write);
   if (!granted || !*granted) return;
-  // Nobody is in the middle of it any more: it is a line, of a writer that died or never writes an end. Ended by us, it
-  // stays apart from what follows.
+  // With the lease no program is writing, so the bytes are a line of a writer that died or writes no line ends. The
+  // line end keeps it apart from the next line.
   const auto now = team_.files.stat(*file);
   const bool ended = now && now->size == source.size && team_.files.write_at(*file, "\n", source.size).ok();
   static_cast<void>(team_.files.set_lease(*file, Lease::none));
@@ -299,10 +299,10 @@ Settled LineBox::ack(const Directory& folder, const std::vector<Ack>& disposals)
   if (all_shown_) read_.clear();
   const std::size_t shown = shown_.size();
   shown_.clear();
-  shown_to_.clear();  // settled once
+  shown_to_.clear();  // disposals apply once
   if (reader_ != Access::exclusive) return result;
   owes_emptying_ = may_be_emptied();
-  // In a quiet moment, or before it becomes big: each emptying costs two writes to the disk.
+  // Empty in a quiet moment, or if the file is big, because each emptying costs two writes to the disk.
   if (owes_emptying_ && all_shown_ && (shown == 0 || in_place().size >= big_enough)) empty(folder, result);
   drop_aside(folder);
   return result;
@@ -320,7 +320,7 @@ void LineBox::empty(const Directory& folder, Settled& result) {
   not_before_ = team_.clock.steady() + ask_again;
   const auto file = team_.files.open_update(folder, file_);
   if (!file) return told(file.error());
-  if (file->stat.ino != source.inode || file->stat.size != source.offset) return;  // something new: it comes first
+  if (file->stat.ino != source.inode || file->stat.size != source.offset) return;  // new lines come first
   BoxRecord& record = team_.records.of(box_);
   const auto tail = tail_of(*file, source.offset, bytes_of_mark);
   if (!tail) return told(tail.error());
@@ -342,7 +342,7 @@ void LineBox::empty(const Directory& folder, Settled& result) {
   if (emptied && *emptied) {
     ++record.generation;
     record.emptying.reset();
-    // Not for the power cut: the mark tells the same.
+    // Not durable, because after a power cut the mark shows the same.
     if (auto saved = team_.records.save(false); !saved) told(saved.error());
     source = Source{};
     source.name = file_;
@@ -373,7 +373,7 @@ Status LineBox::put_aside(const Directory& folder, const File& file) {
   BoxRecord& record = team_.records.of(box_);
   const BoxRecord before = record;
   const EpochMs now = team_.clock.wall_ms();
-  // Whoever chooses recipients by their files looks for *.jsonl, dots in front or not.
+  // Not *.jsonl, because some programs choose recipients by such files, even with a leading dot.
   const std::string name = "." + box_ + "." + std::to_string(source.generation) + ".inbox-poller";
   static_cast<void>(team_.files.unlink_at(folder, name));
   TRY(const auto fresh, team_.files.create_exclusive(folder, name, file.stat.mode));
@@ -406,7 +406,7 @@ void LineBox::drop_aside(const Directory& folder) {
     const auto file = team_.files.open_read(folder, source.name);
     const bool there = file && file->stat.ino == source.inode;
     if (there && file->stat.size != source.offset) continue;
-    // Where there are leases, they tell that nobody can write into it any more.
+    // A read lease shows that no program has the file open for writing.
     if (there && no_lease_.empty()) {
       const auto granted = team_.files.set_lease(*file, Lease::read);
       if (!granted || !*granted) continue;
@@ -418,7 +418,7 @@ void LineBox::drop_aside(const Directory& folder) {
     std::erase_if(team_.records.of(box_).aside, [&](const AsideFile& one) { return one.name == source.name; });
     static_cast<void>(team_.records.save(false));
     sources_.erase(sources_.begin() + static_cast<std::ptrdiff_t>(i));
-    return;  // the next one at the next look
+    return;  // the next call drops the next file
   }
 }
 

@@ -14,9 +14,9 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::chrono::milliseconds ask_lease_again{200};
-constexpr std::uint64_t looked_at = std::uint64_t{1} << 20;  // of an inbox that nobody reads, its end
+constexpr std::uint64_t looked_at = std::uint64_t{1} << 20;  // bytes, at the end of an inbox without a reader
 
-/// Where each line begins, and the line without its end.
+/// Calls `visit` with the offset of each line, and with the line without its end.
 template <class Visit>
 void each_line(std::string_view bytes, Visit visit) {
   for (std::size_t at = 0; at < bytes.size();) {
@@ -33,7 +33,8 @@ WriteReceipt stopped_here(const Error& error) {
 
 }  // namespace
 
-/// Nobody else has the file open while this lives; what it reads and writes leaves no traces in the evidence.
+/// Lease on an open file, so that no other process has the file open. Its own reads and writes are removed from the
+/// file events.
 class LinePost::Hold {
  public:
   Hold(LinePost& post, const Directory& folder, const std::string& file, Box& box) : post_(post), box_(box) {
@@ -60,14 +61,14 @@ class LinePost::Hold {
       return;
     }
     held_ = true;
-    post_.drain();  // what was done before us
+    post_.drain();  // events before the lease
     if (const auto now = post_.files_.stat(file_)) file_.stat = *now;
   }
   ~Hold() {
     if (!held_) return;
     const std::size_t before = box_.events.size();
     post_.drain();
-    box_.events.resize(before);  // ours: nobody else could
+    box_.events.resize(before);  // own events, because no other process had the file open
     if (post_.files_.lease_is_wanted(file_)) ++post_.contention_.stale_taken;
     static_cast<void>(post_.files_.set_lease(file_, Lease::none));
   }
@@ -75,11 +76,11 @@ class LinePost::Hold {
   Hold& operator=(const Hold&) = delete;
 
   [[nodiscard]] bool held() const { return held_; }
-  /// There are no leases for this file.
+  /// Returns true if the file is open and cannot have a lease.
   [[nodiscard]] bool impossible() const { return result_.put == WriteStatus::refused && file_.fd.get() >= 0; }
   [[nodiscard]] const WriteReceipt& result() const { return result_; }
   [[nodiscard]] const File& file() const { return file_; }
-  /// The file's end, from `begins` on.
+  /// Reads the end of the file, from begins() on.
   Result<std::string> read() {
     begins_ = file_.stat.size > looked_at ? file_.stat.size - looked_at : 0;
     std::string bytes(static_cast<std::size_t>(file_.stat.size - begins_), '\0');
@@ -92,7 +93,7 @@ class LinePost::Hold {
  private:
   LinePost& post_;
   Box& box_;
-  std::optional<File> peers_;  // their own lock, where they have one
+  std::optional<File> peers_;  // the peers' lock, if they have one
   File file_;
   WriteReceipt result_;
   std::uint64_t begins_ = 0;
@@ -157,7 +158,7 @@ WriteReceipt LinePost::post_behind(const Directory& folder, const std::string& f
     std::unordered_map<std::string_view, std::uint64_t> there;
     each_line(*bytes, [&](std::size_t at, std::string_view one) { there.insert_or_assign(one, hold.begins() + at); });
     std::string_view torn = std::string_view(*bytes).substr(bytes->rfind('\n') + 1);
-    std::size_t zeroes = 0;  // where a power cut left no bytes; without a lease only what is behind the end is ours to write
+    std::size_t zeroes = 0;  // left by a power cut; without a lease they stay, because the line is only appended
     if (hold.held()) zeroes = torn.size() - (torn.find_last_not_of('\0') + 1);
     torn.remove_suffix(zeroes);
     const std::uint64_t end = hold.file().stat.size - zeroes;
@@ -170,9 +171,9 @@ WriteReceipt LinePost::post_behind(const Directory& folder, const std::string& f
         continue;
       }
       if (hold.held() && one.line.starts_with(torn))
-        at -= torn.size();  // ours, of before a power cut: it becomes whole
+        at -= torn.size();  // own line, torn by a power cut: complete it
       else if (!torn.empty())
-        fresh = "\n";  // of somebody else: it stays apart
+        fresh = "\n";  // another program's line: keep it apart
       torn = {};
       there.emplace(text, at + fresh.size());
       add(one, at);
@@ -201,7 +202,7 @@ WriteReceipt LinePost::write(const File& file, const std::string& lines, std::ui
   Status written = end < file.stat.size ? files_.truncate(file, end) : Status(Done{});
   if (written.ok()) written = files_.write_at(file, lines, at);
   if (written.ok()) return {};
-  // Half a line would end whoever reads it.
+  // Remove a torn line, because it would end the programs that read it.
   static_cast<void>(files_.truncate(file, end));
   return stopped_here(written.error());
 }
@@ -267,7 +268,7 @@ void LinePost::find(const std::string& file, Box& box, std::string_view bytes, c
     const auto known = key ? box.lines.find(*key) : box.lines.end();
     if (known == box.lines.end() || !known->second.line.empty()) return;
     known->second.line = std::string(line) + "\n";
-    known->second.begin = at;  // an inbox that is longer than what is read has been read by nobody for long
+    known->second.begin = at;  // too low in an inbox longer than `looked_at`, which has no reader
     known->second.proven = held && box.watched >= 0;
   });
   for (auto& [key, one] : box.lines)

@@ -38,7 +38,7 @@ Result<std::optional<std::string>> IdIndex::find(const std::string& id, const st
   TRY(list());
   const auto found = names_.find(id);
   if (found == names_.end()) return std::optional<std::string>();
-  for (const std::string& name : found->second) {  // a name may be wrong, and several may have one id
+  for (const std::string& name : found->second) {  // a name may be wrong, and several files may have one id
     TRY(const auto there, has(id, name, fits));
     if (there) return std::optional(name);
   }

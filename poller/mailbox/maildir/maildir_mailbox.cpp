@@ -17,10 +17,10 @@ using schema::MessageKey;
 
 namespace {
 
-constexpr std::size_t held_at_once = 500;  // each is an open file until it is settled
-constexpr std::size_t bytes_kept = std::size_t{16} << 20;  // of a box, from the look that reads them until they are shown
-constexpr std::chrono::milliseconds one_tick{50};  // of any file system's clock, and some more
-constexpr std::chrono::hours resent_within{1};     // peers send again what was not answered
+constexpr std::size_t held_at_once = 500;  // each is an open file until its ack()
+constexpr std::size_t bytes_kept = std::size_t{16} << 20;  // of one box, from its scan until receive() shows them
+constexpr std::chrono::milliseconds one_tick{50};  // more than one tick of any file system's clock
+constexpr std::chrono::hours resent_within{1};     // peers repeat messages without an answer
 constexpr std::size_t most_bad_bytes = 64 << 10;
 
 bool is_gone(const Error& error) { return is_errno(error, ENOENT) || error.code == "root.missing"; }
@@ -85,7 +85,7 @@ Status MaildirMailbox::list(const Directory& root) {
   return Done{};
 }
 
-/// By its name, with nothing to open.
+/// Checks the root by its name, without opening it.
 bool MaildirMailbox::is_root_as_seen() const {
   const auto now = root_.files().stat_at(absolute, root_.path());
   return now && now->kind == FileKind::directory && require_trusted(*now, root_.path()).ok() && root_seen_.all &&
@@ -115,7 +115,7 @@ bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
   return box.seen.all && !box.goes_on && !box.left_out;
 }
 
-/// Whether everything that stands there now has been shown; false when the box is missing.
+/// Returns true if all letters of the box were shown. Errors: those of MaildirRoot::open(), "io.…".
 Result<bool> MaildirMailbox::see(const std::string& name, Box& box) {
   TRY(const auto root, root_.open());
   TRY(const auto now, root_.files().stat_at(root, name + "/new"));
@@ -176,12 +176,12 @@ asio::awaitable<Batch> MaildirMailbox::receive(std::string name, Access reader, 
   for (auto next = order.begin(); next != order.end() && !batch.more;) {
     const Mail mail = *next;
     if (name == settings_.lead && !is_heard(mail.from)) {
-      one.left_out = true;  // the next roster has him
+      one.left_out = true;  // the next roster adds the sender
     } else if (!one.settled.contains(mail.name) && !one.again.contains(mail.name)) {
       batch.more = one.shown.size() == most;
       if (!batch.more) show(name, one, mail, batch);
     }
-    next = order.upper_bound(mail);  // it may be gone from there
+    next = order.upper_bound(mail);  // show() may have removed `mail`
   }
   if (!batch.more) show_bad(name, one, most, batch);
   one.goes_on = batch.more;
@@ -224,10 +224,10 @@ void MaildirMailbox::begin_look(Box& one, Batch& batch) {
 void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, Batch& batch) {
   const bool owns = one.reader == Access::exclusive || one.reader == Access::shared;
   Result<NewMail::Open> open = one.mail.open(mail, owns);
-  if (!open) {  // taken, offered by another process of this actor, or gone bad since it was met
+  if (!open) {  // taken, locked by another process of this actor, or no longer readable
     one.left_out = true;
     if (is_errno(open.error(), EMFILE) || is_errno(open.error(), ENFILE)) {
-      batch.more = !one.shown.empty();  // what is held is settled first
+      batch.more = !one.shown.empty();  // the ack() of the held letters comes first
       return;
     }
     if (!is_errno(open.error(), ENOENT) && !is_errno(open.error(), EAGAIN)) one.mail.pass_over(mail, open.error());
@@ -239,10 +239,10 @@ void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, B
   one.shown.push_back({mail, key, owns ? std::optional(*std::move(open)) : std::nullopt, false});
 }
 
-/// What cannot be read is told once, as a bad letter, and stays where it is.
+/// Reports each unreadable file once, as a bad letter. The file stays in place.
 void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t most, Batch& batch) {
   for (const auto& [file, reason] : one.mail.unreadable()) {
-    one.left_out = true;  // looked at again: it may have been mended
+    one.left_out = true;  // read again later, because it may have been fixed
     const bool due = one.bad_looks[file] >= settings_.torn_looks && one.reader != Access::peek;
     if (!due || one.bad_told.contains(file) || one.shown.size() >= most) continue;
     const auto folder = root_.folder(name + "/new");
@@ -265,7 +265,7 @@ asio::awaitable<Settled> MaildirMailbox::ack(std::string name, std::vector<Ack> 
   all_told_ = false;
   Box& one = found->second;
   bool all = disposals.size() >= one.shown.size();
-  // Of a look that goes on: they leave while what follows is shown and committed.
+  // If the scan has more letters, these move to cur/ while the next ones are shown and committed.
   auto leaving = std::shared_ptr<Leaving>();
   if (one.goes_on && settings_.pool != nullptr)
     if (auto ready = one.mail.leaving()) leaving = *std::move(ready);
@@ -292,20 +292,20 @@ asio::awaitable<Settled> MaildirMailbox::ack(std::string name, std::vector<Ack> 
   co_return result;
 }
 
-/// Until those of the piece before have left.
+/// Waits until the letters of the previous batch are in cur/.
 asio::awaitable<void> MaildirMailbox::see_off(Box& one, Settled& result) {
   const auto leaving = std::exchange(one.leaving, nullptr);
   if (!leaving) co_return;
   co_await leaving->ended();
   result.consumed += leaving->left();
   if (!leaving->problem()) co_return;
-  one.left_out = true;  // met again at the next look, as one that the ledger knows
+  one.left_out = true;  // the next scan shows them again, and the ledger knows them
   result.put = WriteStatus::fault;
   result.detail = leaving->problem()->message;
 }
 
 bool MaildirMailbox::consume(Box& one, Shown& shown, Leaving* leaving, Settled& result) {
-  // Not synced: what a power cut brings back is known to the ledger and taken again.
+  // Not synced: the ledger knows a letter that a power cut brings back, so the letter is taken again.
   Result<bool> taken = false;
   if (leaving != nullptr)
     one.mail.take(shown.mail, *std::exchange(shown.open, std::nullopt), *leaving);
@@ -343,7 +343,7 @@ std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& n
 }
 
 asio::awaitable<Trimmed> MaildirMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // what is consumed stands in cur/, which is the agents' own
+  Trimmed nothing;  // consumed letters are in cur/, which belongs to the agents
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
@@ -377,7 +377,7 @@ WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Me
   const auto letter = letter_of(message, inbox, key.value);
   if (!letter) return {WriteStatus::refused, letter.error().message};
   Outgoing& out = outgoing_[inbox];
-  // Nobody else writes our ids: what stood there when we came is all that there can be. In the order in which it moves.
+  // Only this process writes these ids, so one listing is enough. The order is the one in which letters move.
   if (!out.written) out.written = ids_in(inbox, {"/new", "/processing", "/expired", "/dead", "/cur"});
   if (out.written->contains(key.value)) {
     out.followed.try_emplace(key, ReadStatus::waiting);
@@ -412,8 +412,8 @@ void MaildirMailbox::untrack(const std::string& inbox, const MessageKey& key) {
   }
 }
 
-/// Gone from new/ is read when it stands where its owner puts what he has taken. Some delete it instead: what vanished
-/// without a trace is written again once, and who makes it vanish a second time has read it.
+/// Updates the status of the written letters. A letter that moved from new/ to another folder of its owner was read. A
+/// letter that vanished is lost, so it is written again once. If it vanishes again, its owner deletes read letters.
 void MaildirMailbox::look_after(const std::string& name, const Box& one) {
   const auto found = outgoing_.find(name);
   if (found == outgoing_.end()) return;

@@ -1,4 +1,4 @@
-// Who is in a maildir team: whoever has a mailbox there, and whoever writes to its lead.
+// The members of a maildir team: the configured ones, or else all actors with a mailbox or a letter to the lead.
 #include <algorithm>
 
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"

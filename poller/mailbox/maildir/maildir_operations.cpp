@@ -20,13 +20,13 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::string_view offered_once = "offered\n";  // a line for each time
+constexpr std::string_view offered_once = "offered\n";  // one line for each offer
 
-// A hint may be lost, and on some systems there are none: then a folder is listed as often as a message may be late.
+// Pauses between scans. A watch may miss a change, and some systems have no watch; a message is then late by a pause.
 constexpr milliseconds watched_pause{1000};
 constexpr milliseconds unwatched_pause{15};
 
-// A box of thousands is not listed again for each of them. What is known to be unread goes first.
+// Age up to which a listing is used again, because a box of thousands must not be listed for each message.
 constexpr milliseconds fresh_for{100};
 
 }  // namespace
@@ -62,7 +62,7 @@ Status MaildirOperations::make() {
 
 Result<Sent> MaildirOperations::send(const Letter& letter) {
   TRY(require_sendable(letter));
-  if (Status made = make(); !made.ok()) return made.error();  // so that there is somewhere to answer to
+  if (Status made = make(); !made.ok()) return made.error();  // the receiver needs it for an answer
   const Result<Directory> box = root_.folder(letter.to);
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
@@ -70,7 +70,7 @@ Result<Sent> MaildirOperations::send(const Letter& letter) {
   std::vector<std::string> others;
   if (!box) {
     if (auto actors = root_.actors()) others = *std::move(actors);
-    if (Status fits = require_size_of(message.encode()); !fits.ok()) return fits.error();  // before a mailbox is made for it
+    if (Status fits = require_size_of(message.encode()); !fits.ok()) return fits.error();  // before the mailbox is made
     TRY(NewMail(root_, letter.to).make());
   }
   TRY(const auto to, root_.made_folder(letter.to + "/new"));
@@ -78,14 +78,13 @@ Result<Sent> MaildirOperations::send(const Letter& letter) {
   return sent(message, !box, others);
 }
 
-/// Who began to wait last looks first: a client that gave a call up without a word, and calls again, has that one in its
-/// place.
+/// Wakes the waiting calls, the latest one first, because its client may have given up the earlier ones silently.
 void MaildirOperations::wake() {
   for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) (*one)->cancel();
 }
 
 asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter filter, milliseconds within) {
-  // Kept for as long as this one waits, whatever ends it.
+  // Place in the list of waiting calls. The destructor frees the place, also after a cancellation.
   struct Waits {
     std::list<asio::steady_timer*>& list;
     FolderWatch& watch;
@@ -102,7 +101,7 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
       const bool was_last = is_last();
       list.erase(place);
       if (list.empty()) watch.forget(folder);
-      if (!list.empty() && was_last) list.back()->cancel();  // it looks from time to time now, for all
+      if (!list.empty() && was_last) list.back()->cancel();  // from now on the last call scans for all
     }
     [[nodiscard]] bool is_last() const { return list.back() == &timer; }
   };
@@ -111,7 +110,7 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
   const auto wake_all = [this] { wake(); };
   const SteadyTime until = std::chrono::steady_clock::now() + within;
   for (bool for_all = false;;) {
-    // Watched first: what comes while we look is seen by one of both.
+    // The watch begins before the scan, so that one of both finds a message that arrives meanwhile.
     const bool hinted = within.count() > 0 && watch_->watch(waits.folder, wake_all).ok();
     auto offered = offer(filter);
     const SteadyTime now = std::chrono::steady_clock::now();
@@ -121,7 +120,7 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
     boost::system::error_code woken;
     co_await waits.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     for_all = !woken && waits.is_last();
-    if (!woken && !for_all) {  // its time is over: those that began later look before it does so once more
+    if (!woken && !for_all) {  // its time is over: later calls scan before its last scan
       wake();
       co_await asio::post(executor_, asio::redirect_error(asio::use_awaitable, woken));
     }
@@ -142,7 +141,7 @@ Result<std::optional<HandOut>> MaildirOperations::offer(const Filter& filter) {
 }
 
 Result<std::optional<HandOut>> MaildirOperations::offer_known(const Filter& filter) {
-  std::set<std::string> offered;  // by id: the same message may stand there twice
+  std::set<std::string> offered;  // by id, because a message may be there twice
   for (const auto& [ticket, one] : offers_) offered.insert(one.mail.id);
   const std::set<Mail>& order = mail_.in_order();
   for (auto next = order.begin(); next != order.end();) {
@@ -154,16 +153,16 @@ Result<std::optional<HandOut>> MaildirOperations::offer_known(const Filter& filt
     const Mail mail = *next;
     auto one = offer(mail);
     if (!one || one->has_value()) return one;
-    next = order.upper_bound(mail);  // it may be gone from there
+    next = order.upper_bound(mail);  // offer() may have removed `mail`
   }
   return std::optional<HandOut>();
 }
 
-/// Nothing when another process has it, has taken it, or when it is a duplicate.
+/// Offers a message; empty if another process has locked or taken it, if it is unreadable, or if it is a repeat.
 Result<std::optional<HandOut>> MaildirOperations::offer(const Mail& mail) {
   Result<NewMail::Open> open = mail_.open(mail, true);
   if (!open && (is_errno(open.error(), ENOENT) || is_errno(open.error(), EAGAIN))) return std::optional<HandOut>();
-  if (!open) {  // gone bad since it was met: it must not stand in the way of the others
+  if (!open) {  // no longer readable: it must not block the others
     mail_.pass_over(mail, open.error());
     return std::optional<HandOut>();
   }
@@ -183,7 +182,7 @@ std::string MaildirOperations::counter_of(const Mail& mail) const {
   return ".offer-" + schema::content_hash(actor() + '\n' + mail.id).substr(0, 32);
 }
 
-/// On the disk before anybody sees the message: a repeat must be known as one.
+/// Counts an offer on the disk before the message is shown, so that a repeat is recognized in any case.
 Result<std::uint32_t> MaildirOperations::count_offer(const Mail& mail) {
   TRY(const auto tmp, root_.made_folder("tmp"));
   TRY(const auto counter, root_.files().open_append(tmp, counter_of(mail)));

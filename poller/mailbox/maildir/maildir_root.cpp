@@ -13,10 +13,10 @@ namespace {
 
 constexpr unsigned file_mode = 0600;
 constexpr unsigned folder_mode = 0700;
-constexpr std::string_view our_tmp = ".ip-";  // what we write before it gets its name
+constexpr std::string_view our_tmp = ".ip-";  // files that wait for their name
 constexpr std::string_view our_offer = ".offer-";
 constexpr std::int64_t a_day_ns = 24LL * 3600 * 1'000'000'000;
-constexpr std::int64_t an_offer_ns = 30 * a_day_ns;  // its message may still stand there, and is a repeat then
+constexpr std::int64_t an_offer_ns = 30 * a_day_ns;  // its message may still be unread, and is a repeat then
 
 bool is_message_name(std::string_view name) { return name.ends_with(".json") && !name.starts_with('.'); }
 
@@ -126,7 +126,7 @@ Result<std::uint64_t> MaildirRoot::change(const Directory& at, const std::string
   Status swapped = ours ? files_.swap(tmp, staged, at, name) : Status(ours.error());
   if (swapped.ok()) {
     const Result<FileStat> out = files_.stat_at(tmp, staged);
-    // A change by somebody else, who put his file there after we had read: his is the newer one.
+    // Another program replaced the file after it was read here, and the newer file counts.
     if (!out || out->ino != was.stat.ino || out->mtime_ns != was.stat.mtime_ns) {
       swapped = out ? Status(io_error(ENOENT, "changing", at.path + '/' + name)) : Status(out.error());
       (void)files_.swap(tmp, staged, at, name);
@@ -137,7 +137,7 @@ Result<std::uint64_t> MaildirRoot::change(const Directory& at, const std::string
       }
     }
   } else if (is_errno(swapped.error(), EINVAL) || is_errno(swapped.error(), ENOSYS)) {
-    // No exchange on this file system: nearly as good.
+    // This file system has no exchange. A change between the stat and the rename is lost.
     const Result<FileStat> there = files_.stat_at(at, name);
     swapped = there && there->ino == was.stat.ino ? files_.move(tmp, staged, at, name, Onto::anything)
                                                   : Status(io_error(ENOENT, "changing", at.path + '/' + name));
@@ -167,13 +167,13 @@ Result<std::string> MaildirRoot::set_aside(const Directory& from, const std::str
   return other;
 }
 
-/// What came out of an exchange and is not ours: the name moved on before it could go back. Nobody else has it. When
-/// that is not certain (the disk does not tell) it is no dead letter, which people could requeue, but kept all the same.
+/// Keeps another program's file that came out of an exchange and could not go back to its name. No other copy exists if
+/// `certain`, so the file becomes a dead letter. Otherwise it stays in tmp/, where no person can requeue it.
 void MaildirRoot::keep_strange(const Directory& tmp, const std::string& staged, const std::string& name,
                                bool certain) const {
   const Result<Directory> dead = certain ? made_folder("tasks/dead") : io_error(EIO, "keeping", name);
   if (dead && set_aside(tmp, staged, *dead, "dead-" + name).ok()) return;
-  (void)files_.move(tmp, staged, tmp, "strange-" + fresh_id() + ".json", Onto::nothing);  // never cleaned away
+  (void)files_.move(tmp, staged, tmp, "strange-" + fresh_id() + ".json", Onto::nothing);  // clean() keeps this name
 }
 
 void MaildirRoot::clean() const {

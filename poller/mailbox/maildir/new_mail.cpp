@@ -10,9 +10,9 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::size_t worth_two = 256;  // letters that are new
+constexpr std::size_t worth_two = 256;  // new letters that are worth a second thread
 
-/// Without an id nothing says that two files are one message.
+/// Returns the identity of a message. Without an id it includes the file name, because each file is a message then.
 std::string identity_of_mail(const schema::Envelope& envelope, const std::string& name) {
   const std::string id = schema::identity_of(envelope);
   return envelope.text("id").empty() ? "sha256:" + schema::content_hash(name + '\n' + id) : id;
@@ -35,7 +35,7 @@ Status NewMail::look() {
   std::erase_if(known_, is_gone);
   std::erase_if(unread_, is_gone);
   std::erase_if(reasons_, is_gone);
-  rest();  // somebody may have made them anew
+  rest();  // another program may have replaced the folders
   if (names.empty()) return Done{};
   TRY(open_new());
   std::vector<std::string> fresh;
@@ -85,12 +85,12 @@ void NewMail::read(const std::string& name, std::optional<Result<Letterfile>> ah
   };
   if (before != unread_.end() && (!stat() || before->second == *seen)) return;
   Result<Letterfile> file = ahead ? *std::move(ahead) : root_.read(folder, name);
-  // What cannot be read is known by how it looked before it was read.
+  // An unreadable file is recognized by its stat before the read.
   if (!file && !seen && !is_errno(file.error(), ENOENT) && stat()) file = root_.read(folder, name);
   if (!file) {
     if (is_errno(file.error(), ENOENT)) return;
     const std::string& code = file.error().code;
-    // A fault of the disk may go by itself.
+    // A fault of the disk may end by itself, so the next look() reads the file again.
     if (!code.starts_with("io.") && seen) unread_[name] = *seen;
     reasons_[name] = file.error().message;
     return;
@@ -117,7 +117,7 @@ void NewMail::forget(const std::string& name) {
 }
 
 void NewMail::pass_over(const Mail& mail, const Error& error) {
-  const std::string name = mail.name;  // `mail` may be what is forgotten
+  const std::string name = mail.name;  // forget() may free `mail`
   forget(name);
   reasons_[name] = error.message;
 }
@@ -128,7 +128,7 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
   TRY(auto file, files.open_read(*new_, mail.name));
   if (hold) {
     const Status held = files.lock(file.fd, file.path);
-    // Where files cannot be held, two readers of one actor may be offered the same message; one of them takes it.
+    // Without file locks two readers of one actor may get the same message, and one of them takes it.
     if (!held.ok() && is_errno(held.error(), EAGAIN)) return held.error();
   }
   TRY(const auto there, files.stat_at(*new_, mail.name));
@@ -140,7 +140,7 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
 Result<Letterfile> NewMail::letter(const Mail& mail, const File& file, const FileStat& there) {
   const auto known = known_.find(mail.name);
   auto kept = known == known_.end() ? std::nullopt : std::exchange(known->second.kept, std::nullopt);
-  // The change time is the kernel's, and taking or replacing a file sets it.
+  // The kernel sets the ctime when a file is taken or replaced.
   const bool as_read = kept && kept->stat.ino == there.ino && kept->stat.size == there.size &&
                        kept->stat.mtime_ns == there.mtime_ns && kept->stat.ctime_ns == there.ctime_ns;
   if (as_read) return *std::move(kept);
@@ -148,7 +148,7 @@ Result<Letterfile> NewMail::letter(const Mail& mail, const File& file, const Fil
   TRY(auto bytes, read_all(root_.files(), file));
   auto envelope = schema::Envelope::decode(bytes);
   if (!envelope || identity_of_mail(*envelope, mail.name) != mail.id) {
-    forget(std::string(mail.name));  // another one by now: met again at the next look
+    forget(std::string(mail.name));  // another message by now; the next look() finds it
     return io_error(ENOENT, "opening", file.path);
   }
   return Letterfile{*std::move(envelope), there, std::move(bytes)};
@@ -159,7 +159,7 @@ Result<bool> NewMail::take(const Mail& mail, const Open& open, Durable durable) 
   TRY(open_cur());
   TRY(const auto moved, leave(root_, *new_, *cur_, open.held, durable));
   if (moved) taken_.add(mail.id, *moved);
-  forget(std::string(mail.name));  // `mail` may be what is forgotten
+  forget(std::string(mail.name));  // forget() may free `mail`
   return moved.has_value();
 }
 
@@ -172,7 +172,7 @@ Result<std::shared_ptr<Leaving>> NewMail::leaving() {
 void NewMail::take(const Mail& mail, Open&& open, Leaving& leaving) {
   taken_.add(mail.id, mail.name);
   leaving.add(std::move(open.held));
-  forget(std::string(mail.name));  // `mail` may be what is forgotten
+  forget(std::string(mail.name));  // forget() may free `mail`
 }
 
 Result<bool> NewMail::was_taken(const Mail& mail, const schema::Envelope& envelope) {

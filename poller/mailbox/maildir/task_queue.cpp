@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int rounds = 5;  // of a change that another process of the same actor was faster with
+constexpr int rounds = 5;  // of a change, while other processes of the same actor are faster
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Result<std::vector<TaskQueue::Waiting>> TaskQueue::waiting() {
     auto known = waiting_.find(name);
     if (known == waiting_.end()) {
       const Result<Letterfile> file = root_.read(open, name);
-      if (!file) continue;  // looked at again; the sweep has a look at what stays so
+      if (!file) continue;  // read again later; the sweep handles a file that stays unreadable
       const Envelope& task = file->envelope;
       const Waiting one{task.number("priority").value_or(0), task.number("ts").value_or(0), name, task.text("type")};
       known = waiting_.emplace(name, one).first;
@@ -62,7 +62,7 @@ Result<std::vector<TaskQueue::Waiting>> TaskQueue::waiting() {
 Result<std::optional<Envelope>> TaskQueue::claim(const std::string& actor, const std::optional<std::string>& type,
                                                  milliseconds lease) {
   if (!begun_.empty()) {
-    std::vector<TaskFile> gone;  // nobody may sweep again: what we have begun should not wait for that
+    std::vector<TaskFile> gone;  // end own returns here, because the next sweep may be far away
     if (const Result<Directory> lock = locked_tasks(root_); lock) (void)end_begun(gone);
   }
   TRY(const auto order, waiting());
@@ -79,7 +79,7 @@ Result<std::optional<Envelope>> TaskQueue::claim_one(const std::string& actor, c
   TRY(const auto open, root_.folder(task_folder(TaskPlace::open)));
   TRY(const auto mine, root_.made_folder(claimed_folder(actor)));
   const Status moved = root_.files().move(open, name, mine, name, Onto::nothing);
-  // Somebody else was faster, or another copy of it is held by us: the sweep settles that.
+  // Another actor was faster, or this actor has a copy, which is left to the sweep.
   if (!moved.ok() && (is_errno(moved.error(), ENOENT) || is_errno(moved.error(), EEXIST)))
     return std::optional<Envelope>();
   if (!moved.ok()) return moved.error();
@@ -110,12 +110,12 @@ Result<bool> TaskQueue::is_done(const Envelope& task, const std::string& name) {
   return found.has_value();
 }
 
-// --- what a holder does
+// --- operations of a holder
 
 Result<std::optional<TaskQueue::Held>> TaskQueue::held(const std::string& actor, const std::string& id) const {
   TRY(const auto names, root_.names(claimed_folder(actor)));
   if (names.empty()) return std::optional<Held>();
-  // The likely one first.
+  // Files with this id in their name come first.
   auto order = names;
   std::stable_partition(order.begin(), order.end(), [&](const auto& name) { return schema::id_hinted_by(name) == id; });
   for (const std::string& name : order) {
@@ -161,7 +161,7 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
       if (late.code.starts_with("task.")) (void)root_.files().unlink_at(mine->folder, mine->name);
       return late;
     }
-    // Written as done by another process of this actor, or by one of us that died before the move: that one is first.
+    // Another process of this actor wrote a result, perhaps before it died. Its result comes first.
     const bool written = task.text("status") == "done";
     std::uint64_t ino = mine->file.stat.ino;
     if (!written) {
@@ -185,8 +185,8 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
   return keep_late(actor, id, result);
 }
 
-/// Moves what is written as done to done/. Lost when another result stands there (the first one is final), or when it
-/// was taken away from under us; not yet when what was moved turned out to be no result, and is put back.
+/// Moves a completed task to done/. `lost`: the task was taken away, or another result is there, which is final.
+/// `not_yet`: the moved file was not a result, and is back in its place.
 Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::string& actor, std::uint64_t ino) const {
   TRY(const auto done, root_.made_folder(task_folder(TaskPlace::done)));
   const auto is_ours = [&](const Directory& at, const std::string& name) {
@@ -195,7 +195,7 @@ Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::strin
   };
   const Result<std::string> moved = move_task(mine.folder, mine.name, done, mine.name, mine.file.envelope);
   if (moved) {
-    // A name was moved: somebody may have put another file under it since it was written.
+    // The name was moved, and another program may have replaced the file since the write.
     const Result<FileStat> stat = root_.files().stat_at(done, *moved);
     if (!stat && !is_errno(stat.error(), ENOENT)) return stat.error();
     if (stat && stat->ino == ino) return Finished::yes;
@@ -207,7 +207,7 @@ Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::strin
   }
   if (is_errno(moved.error(), EEXIST)) return Finished::lost;
   if (!is_errno(moved.error(), ENOENT)) return moved.error();
-  // A sweep took it a moment ago. It finishes what it finds done; or else we do.
+  // A sweep has just taken the file. The sweep moves a completed task to done/; otherwise this process does.
   if (is_ours(done, mine.name)) return Finished::yes;
   const Result<Directory> swept = root_.folder(swept_folder(actor));
   if (swept && is_ours(*swept, mine.name) && root_.move(*swept, mine.name, done, mine.name).ok()) return Finished::yes;
@@ -224,7 +224,7 @@ Result<std::string> TaskQueue::move_task(const Directory& from, const std::strin
   return root_.set_aside(from, name, to, as);
 }
 
-/// What a holder did after it had lost the task is kept; the error says where, and who has the task.
+/// Keeps the result of a holder that has lost the task. The error names the place of the result and the task's holder.
 Error TaskQueue::keep_late(const std::string& actor, const std::string& id, const boost::json::value& result) {
   Error error = not_held(actor, id);
   const Result<TaskFile> found = find(id);
@@ -256,13 +256,13 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
   return not_held(actor, id);
 }
 
-/// Moves what was written to be given back to where it belongs.
+/// Moves a returned task to open/, or to dead/, by its status.
 Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
   const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
   const std::string target = place == TaskPlace::open ? name : "dead-" + name;
   TRY(const auto to, root_.made_folder(task_folder(place)));
   Result<std::string> moved = move_task(folder, name, to, target, task);
-  if (!moved && is_errno(moved.error(), EEXIST)) {  // a peer's sweep has put a copy there: one is enough
+  if (!moved && is_errno(moved.error(), EEXIST)) {  // a peer's sweep has put a copy there, and one is enough
     TRY(root_.files().unlink_at(folder, name));
     moved = target;
   }

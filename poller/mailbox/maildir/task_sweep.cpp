@@ -1,10 +1,9 @@
-// The sweep of the task queue, in two steps, and what people ask of it.
+// The sweep of the task queue, in two steps, and the queries of people.
 //
-// A peer that beats or completes reads the file, writes a new one and renames that onto the name: whoever takes a claim
-// away between its two steps gets it back a moment later. So what is over is first moved out of its holder's folder into
-// claimed/sweep.HOLDER/, which decides against every holder that reads later. Two seconds later, when a holder that was
-// in the middle has ended, it is given back unless it stands in its place again or is done. Other programs see it among
-// the claimed tasks meanwhile.
+// A peer's heartbeat or completion reads the file, writes a new one, and renames it onto the name. If a sweep takes the
+// claim in between, the file appears again. A claim that is over is therefore first moved to claimed/sweep.HOLDER/,
+// where its holder does not find it any more. Two seconds later the sweep returns the task, unless it is back in its
+// place or done. Other programs see the task among the claimed ones meanwhile.
 #include <algorithm>
 #include <cerrno>
 #include <set>
@@ -43,7 +42,7 @@ bool TaskQueue::is_over(const std::string& where, const Letterfile& file) {
   return is_over;
 }
 
-/// Whoever claims takes a task out of open/; a claim that came another way is met by the next sweep that looks.
+/// A claim changes open/, which ends the rest. A claim that was made in another way is found after `rests_at_most`.
 bool TaskQueue::rests() {
   if (rest_.empty() || root_.clock().steady() - rests_since_ >= rests_at_most) return false;
   return rest_ == seen_folders();
@@ -122,21 +121,21 @@ Result<std::vector<std::string>> TaskQueue::claimed_folders() const {
   return found;
 }
 
-/// The first step, for one claim.
+/// Does the first step for one claim.
 Status TaskQueue::begin(const std::string& holder, const std::string& name) {
   TRY(const auto folder, root_.folder(claimed_folder(holder)));
   const std::string where = holder + '/' + name;
   const Result<Letterfile> file = root_.read(folder, name);
-  if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left to people
+  if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left as it is
   if (!is_over(where, *file)) return Done{};
   TRY(const auto swept, root_.made_folder(swept_folder(holder)));
   const Status moved = root_.files().move(folder, name, swept, name, Onto::nothing);
-  // The same claim was begun before and stands there again: its holder lives, which the second step finds.
+  // The claim was moved before and is back, so its holder lives. The second step finds this.
   if (!moved.ok() && is_errno(moved.error(), EEXIST)) return Done{};
   if (!moved.ok()) return moved;
   begun_[{holder, name}] = root_.clock().steady();
   const Result<Letterfile> again = root_.read(swept, name);
-  if (!again) return Done{};  // the second step looks again
+  if (!again) return Done{};  // the second step reads it again
   if (again->stat.ino == file->stat.ino && again->stat.mtime_ns == file->stat.mtime_ns) return Done{};
   if (again->envelope.text("status") == "done" || is_over(where, *again)) return Done{};
   Status back = root_.files().move(swept, name, folder, name, Onto::nothing);
@@ -145,7 +144,8 @@ Status TaskQueue::begin(const std::string& holder, const std::string& name) {
   return back;
 }
 
-/// The second step, for all that lies there long enough; what an earlier process has begun lies there since we saw it.
+/// Does the second step for all claims that were moved 2 s ago. If an earlier process moved a claim, the time counts
+/// from the first scan of this process.
 Status TaskQueue::end_begun(std::vector<TaskFile>& gone) {
   troubles_.clear();
   TRY(const auto holders, swept_holders());
@@ -162,12 +162,12 @@ Status TaskQueue::end_begun(std::vector<TaskFile>& gone) {
   for (const auto& [what, since] : begun) {
     if (now - since < settles) continue;
     if (Status ended = end_one(what.first, what.second, gone); !ended.ok() && !was_taken(ended.error()))
-      troubles_.push_back(ended.error());  // its neighbours go on; the next scan begins it again
+      troubles_.push_back(ended.error());  // the others go on; the next scan begins this one again
     begun_.erase(what);
   }
   const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
   for (const std::string& holder : holders)
-    if (claimed) (void)root_.files().rmdir_at(*claimed, swept_name(holder));  // unless something stands there
+    if (claimed) (void)root_.files().rmdir_at(*claimed, swept_name(holder));  // fails unless it is empty
   return Done{};
 }
 
@@ -180,7 +180,8 @@ Status TaskQueue::end_one(const std::string& holder, const std::string& name, st
     const auto moved = root_.set_aside(swept, name, dead, "dead-" + name);
     return moved ? Status(Done{}) : Status(moved.error());
   }
-  // It stands in its place again (a beat was under way), or a peer's sweep has given it away: it has a holder.
+  // A claim that is back in its place after a heartbeat, or in another actor's folder after a peer's sweep, has a
+  // holder.
   TRY(const auto whose, holders());
   for (const std::string& one : whose) {
     const Result<Directory> folder = root_.folder(claimed_folder(one));
@@ -192,7 +193,7 @@ Status TaskQueue::end_one(const std::string& holder, const std::string& name, st
   TRY(const auto done, is_done(file->envelope, name));
   if (done) return root_.files().unlink_at(swept, name);
   Envelope task = file->envelope;
-  if (task.text("status") == "done") {  // its holder was about to put it there
+  if (task.text("status") == "done") {  // its holder was about to move it
     TRY(const auto to, root_.made_folder(task_folder(TaskPlace::done)));
     const auto moved = move_task(swept, name, to, name, task);
     return moved ? Status(Done{}) : Status(moved.error());
@@ -204,7 +205,7 @@ Status TaskQueue::end_one(const std::string& holder, const std::string& name, st
   return Done{};
 }
 
-/// What stands among the open tasks, is none and has not been touched for a day.
+/// Moves files of open/ that are no tasks, and are unchanged for a day, to dead/.
 Status TaskQueue::bury_unreadable() {
   TRY(const auto names, root_.names(task_folder(TaskPlace::open)));
   for (const std::string& name : names) {
@@ -225,7 +226,7 @@ Status TaskQueue::bury_unreadable() {
   return Done{};
 }
 
-// --- what people ask
+// --- queries of people
 
 Result<TaskCounts> TaskQueue::counts() const {
   TaskCounts counts;
