@@ -70,7 +70,10 @@ Result<LedgerReport> inspect_ledger(const std::string& given) {
   if (report.format > ledger_format)
     return Error{"ledger.newer", path + ": has format " + format + ", this inbox-poller knows up to " +
                                      std::to_string(ledger_format)};
-  if (report.format >= 1 && report.format < ledger_format)
+  if (report.format < 1)
+    return Error{"ledger.damaged", path + ": its format is " + (format.empty() ? "empty" : format) +
+                                       "; the daemon sets it aside when it is started with --new-ledger"};
+  if (report.format < ledger_format)
     return Error{"ledger.older", path + ": has format " + format + ", and this inbox-poller uses format " +
                                      std::to_string(ledger_format) +
                                      "; the daemon sets it aside at its next start and begins a new ledger"};

@@ -16,6 +16,13 @@ Error gone(const std::string& path, const std::string& what) {
           path + ": " + what + " while the daemon used it; nothing is accepted, marked read or answered " + "any more"};
 }
 
+/// Explains a failed lstat(): the file is gone, or its folder or disk is the problem.
+Error not_examined(const std::string& path, int problem) {
+  if (problem == ENOENT || problem == ENOTDIR) return gone(path, "was removed or moved away");
+  return {"ledger.io", path + ": cannot be examined: " + std::generic_category().message(problem) +
+                           "; check its folder and its disk"};
+}
+
 }  // namespace
 
 Result<LedgerPlace> LedgerPlace::remember(const std::string& path) {
@@ -23,7 +30,7 @@ Result<LedgerPlace> LedgerPlace::remember(const std::string& path) {
   for (const char* part : {"", "-wal", "-shm", ".lock"}) {
     const std::string name = path + part;
     struct stat now {};
-    if (::lstat(name.c_str(), &now) != 0) return gone(name, "was removed or moved away");
+    if (::lstat(name.c_str(), &now) != 0) return not_examined(name, errno);
     place.parts_.push_back({name, now.st_dev, now.st_ino, 0});
   }
   return place;
@@ -31,11 +38,7 @@ Result<LedgerPlace> LedgerPlace::remember(const std::string& path) {
 
 Status LedgerPlace::examine(Part& part) {
   struct stat now {};
-  if (::lstat(part.path.c_str(), &now) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return gone(part.path, "was removed or moved away");
-    return Error{"ledger.io", part.path + ": cannot be examined: " + std::generic_category().message(errno) +
-                                  "; check its folder and its disk"};
-  }
+  if (::lstat(part.path.c_str(), &now) != 0) return not_examined(part.path, errno);
   if (now.st_dev != part.device || now.st_ino != part.inode) return gone(part.path, "was replaced by another file");
   if (now.st_size < part.least_bytes) {
     is_cut_ = true;

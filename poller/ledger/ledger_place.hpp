@@ -19,7 +19,7 @@ class LedgerPlace {
   /// Describes a ledger without files (":memory:"), which always passes examine().
   LedgerPlace() = default;
   /// Records the ledger at `path`, its log, its index and its lock. The ledger must be open, with a write-ahead log.
-  /// Error: "ledger.gone", if `lstat` of one of the files fails.
+  /// Errors: "ledger.gone" (one of the files is missing), "ledger.io" (one of them cannot be examined).
   static Result<LedgerPlace> remember(const std::string& path);
 
   /// Compares device and inode of the four files with the recorded ones, by `lstat`. The ledger must not shrink, and

@@ -257,6 +257,7 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
   const std::string name = id + ".json", now = seconds_text(clock_.system_ms());
   const auto quoted = [](const std::string& text) { return schema::quote(text); };
   const auto file = files_.open_read(folder, name);
+  if (!file && !is_missing(file.error())) return file.error();  // a record that cannot be read is not replaced
   TRY(auto bytes, file ? read_all(files_, *file) : Result<std::string>(std::string("{}")));
   if (stop != nullptr && file) return Done{};
   const auto author = schema::decode_string(schema::find_member(bytes, "from").value_or("")).value_or(to);
