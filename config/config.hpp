@@ -81,7 +81,7 @@ struct TeamSettings {
   Role role = Role::leader;
   Transport transport = Transport::claude;
   Duration poll_interval{500};       // role front: 100 ms unless set
-  bool watch = true;                 // poll early when the inboxes folder changes
+  bool watch = true;                 // poll early when the inbox directory changes
   std::vector<std::string> aliases;  // misspelled names of the lead: chat in their inboxes is the lead's
   std::string tasks;                 // absolute; the team's task directory; empty: <tasks_root>/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;

@@ -261,7 +261,7 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
                    const RuleContext& given, Action default_action) {
   const RuleContext context = trusted(given);
   const ToolCall call = read_tool_call(tool_name, input_json, context);
-  std::vector<Met> arguments;  // what each rule of both lists says of them
+  std::vector<Met> arguments;  // for each rule of both lists
   const auto meets = [&](const PermissionRule& rule) {
     return restricts(rule, call, context, arguments.emplace_back(meets_arguments(rule, call, context)));
   };
@@ -304,7 +304,7 @@ std::optional<std::string> rule_for_call(std::string_view tool_name, std::string
   const ToolCall call = read_tool_call(tool_name, input_json, trusted(given));
   if (!call.doubt.empty()) return std::nullopt;
   const std::string text = exact_rule(call);
-  // The proof that it is the rule wanted: it parses, and it alone allows this very call.
+  // Proves that the rule is right: it parses, and it alone allows this very call.
   auto rule = parse_permission_rule(text);
   if (!rule) return std::nullopt;
   const PermissionRules alone{{}, {}, {std::move(*rule)}};

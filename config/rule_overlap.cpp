@@ -210,7 +210,7 @@ bool names_no_path(std::string_view command) {
   return true;
 }
 
-// --- hosts ---
+// --- domains ---
 
 bool domains_meet(std::string_view one, std::string_view other) {
   const auto a = parse_host_pattern(one.substr(domain_prefix.size()));

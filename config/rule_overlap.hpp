@@ -1,8 +1,8 @@
 // The calls that two permission rules share. A worker that takes over a rule stops asking, which bypasses every deny
-// and ask rule for the same calls. So only a rule without shared calls is sent to workers (docs/adr/0028). Invariant:
+// and ask rule for the same calls. Only a rule without shared calls is sent to workers (docs/adr/0028). Invariant:
 // *disjoint* is proven; everything unproven overlaps. Works on the rules alone, without a call or a worker's directory.
-// Clients read a rule more widely than InboxPoller grants it (all arguments of `sudo` under `Bash(sudo:*)`, contents of
-// a named directory, reading of editable files), and the wider reading counts here.
+// The clients' reading of a rule counts, which is wider than InboxPoller's grants: all arguments of `sudo` under
+// `Bash(sudo:*)`, contents of a named directory, reading of editable files.
 #pragma once
 
 #include <optional>

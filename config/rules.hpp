@@ -49,7 +49,7 @@ struct RuleSet {
 };
 using PermissionRules = RuleSet<PermissionRule>;
 
-/// A decision and the rule behind it. `rule` is empty if the default decided; `reason` is a sentence for people.
+/// A decision and its rule. `rule` is empty if the default decided; `reason` is a sentence for people.
 struct Verdict {
   Action action = Action::ask;
   std::string rule;
@@ -93,9 +93,9 @@ struct CanonicalHost {
   bool is_ip = false;
 };
 
-/// Parses a domain. Refuses wildcards, user info, paths, fragments, control and non-ASCII characters (an IDN must be in
-/// xn-- form), empty labels, numeric forms of IPv4 (2130706433, 0x7f.1), and IPv6 without brackets (which may hide a
-/// port).
+/// Parses a domain. Refuses wildcards, user info, paths, fragments, empty labels, control and non-ASCII characters (an
+/// IDN must be in xn-- form). Also refuses numeric forms of IPv4 (2130706433, 0x7f.1), and IPv6 without brackets, which
+/// may hide a port.
 Result<CanonicalHost> canonical_host(std::string_view written);
 
 struct HostPattern {
@@ -115,7 +115,7 @@ bool host_matches(const HostPattern&, const CanonicalHost&, Side);
 using HostRules = RuleSet<HostPattern>;
 
 /// Judges one domain that a worker's sandbox asks for. A domain without a canonical form (a wildcard, odd characters, a
-/// numeric form) is *deny*, whatever the rules and the default say; the verdict has the reason.
+/// numeric form) is *deny*, whatever the rules and the default say.
 Verdict judge_host(const HostRules&, std::string_view written_host, Action default_action);
 
 }  // namespace inbox_poller::config

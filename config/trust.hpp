@@ -1,5 +1,5 @@
-// Who else could change a file: the owner and mode of the file and of every directory above. Like StrictModes of
-// OpenSSH: a configuration that others can rewrite is worthless.
+// The other users who could change a file: the owner and mode of the file and of every directory above. Like
+// StrictModes of OpenSSH: a configuration that others can rewrite is worthless.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,13 +10,13 @@
 
 namespace inbox_poller::config {
 
-/// Returns true for root. Also true for an unmapped owner in a user namespace that does not map root (systemd's
-/// PrivateUsers= in a user's service), because the two cannot be told apart from inside.
+/// Returns true for root. Also true for an unmapped owner in a user namespace that does not map root, where the two
+/// look the same (systemd's PrivateUsers= in a user's service).
 bool may_be_root(uid_t owner);
 
 /// The kind of a file or directory, which decides who else may own or write it.
 enum class Trust {
-  ours,        // decides for this user: belongs to nobody else
+  ours,        // decides for this user: belongs to this user only
   to_us,       // read or written: owned by this user or root, and not writable by others
   on_the_way,  // a directory above, or a program: also may_be_root(); a sticky directory may be writable by others, who
                // cannot rename or remove this user's files there

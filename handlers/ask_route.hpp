@@ -1,4 +1,4 @@
-// Who answers the approval requests that no rule decides.
+// The answerers of the approval requests that no rule decides.
 #pragma once
 
 #include "handlers/handler.hpp"

@@ -28,7 +28,7 @@ enum class Passage {
   unknown,  // an unknown type: chat or held, as configured
   // In a worker's inbox:
   verdict,       // an answer in the lead's name; if InboxPoller did not write it, a competing answer
-  order,         // an order in the lead's name; the worker obeys it whoever wrote it
+  order,         // an order in the lead's name; the worker obeys it in any case
   private_talk,  // between others; not read
   refuse,        // reported; in the lead's inbox also kept in quarantine
 };

@@ -61,8 +61,8 @@ bool is_open(LeadState);
 /// turns (`by`: the source of the last event), and for unknown values of `status`.
 std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view by, bool hooks_tell);
 
-/// Returns true for events after which the lead is known to report the ends of turns, so that a push may be presumed to
-/// begin a turn.
+/// Returns true for events that show that the lead reports the ends of turns. A push may then be presumed to begin a
+/// turn.
 bool tells_turns(LeadEvent);
 
 }  // namespace inbox_poller::handlers

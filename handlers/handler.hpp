@@ -109,7 +109,7 @@ struct Refused {
                        // "payload.malformed", "payload.unknown", "request.id_reused", "limit.asks",
                        // "shutdown.never_requested", "shutdown.other_worker", "shutdown.already_answered"
   std::string reason;  // a sentence for people
-  std::vector<Post> posts = {};  // replies that tell the sender in words; no answer to any recorded request
+  std::vector<Post> posts = {};  // replies to the sender in words; no answer to any recorded request
 };
 
 /// A new request: pending, or decided by rule and then with its reply.

@@ -1,4 +1,4 @@
-// What an event of the lead's session says about the lead, and what the hook answers: one table, a row per event.
+// The meaning of an event of the lead's session for the lead, and the answer of the hook: one table, a row per event.
 // lead_session.hpp judges whether the event is of the lead's session. hook_proof.hpp judges whether the model got the
 // answer. Pure. Source: docs/reference/control.md, the verb `hook`.
 #pragma once

@@ -1,4 +1,4 @@
-// What proves that a hook's output reached the model: one table, also in docs/reference/hooks.md. A hook's output is
+// The proofs that a hook's output reached the model: one table, also in docs/reference/hooks.md. A hook's output is
 // only offered; that the client ran the hook proves nothing about the model. Source: docs/adr/0021.
 #pragma once
 
@@ -54,7 +54,7 @@ enum class Proof {
 BOOST_DESCRIBE_ENUM(Proof, open, proven, back)
 inline std::string_view to_string(Proof proof) { return schema::name_of(proof); }
 
-/// Returns false if this hook's output does not reach the model. Such a hook offers nothing.
+/// Returns false if this hook's output does not reach the model. No messages are offered by that hook.
 bool reaches_model(HookWay, schema::ClientMode);
 
 /// Data that the lead's client gives to its hooks.

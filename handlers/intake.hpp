@@ -1,5 +1,5 @@
-// What follows a handler's outcome for a message in the lead's inbox: whether InboxPoller takes the message, whether
-// the queue has room, how the message reaches the lead, and whether it may be marked. Pure.
+// The reception of a message in the lead's inbox after its handler's outcome: whether InboxPoller takes the message,
+// whether the queue has room, how the message reaches the lead, and whether it may be marked. Pure.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ Reception receive(const WorkerStatus&, const Arrival&, const TeamView&);
 /// lead.
 Reception receive(const Refused&, const Membership&);
 
-/// Who answers a request that is seen for the first time.
+/// The answerer of a request that is seen for the first time.
 enum class FirstMet {
   ours,           // InboxPoller; next to another lead only by a rule
   left,           // the lead, who had read it before

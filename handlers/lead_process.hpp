@@ -28,7 +28,8 @@ struct LeadSessionSight {
   long long made_ms = 0;   // creation of the team, by its roster; 0: unknown
 };
 /// Returns true if that client reads the lead's inbox: it does if it created the team itself. A client that resumed the
-/// session (`--resume`) does not, nor does one whose id was written into the roster (2.1.141 and 2.1.220, measured).
+/// session (`--resume`) does not. A client whose id was written into the roster does not either (2.1.141 and 2.1.220,
+/// measured).
 bool reads_inbox(const LeadSessionSight&);
 
 }  // namespace inbox_poller::handlers

@@ -16,8 +16,8 @@ bool is_workers(const TeamView& view, const HookEvent& event, std::string_view p
 }
 
 /// Returns true if the event starts a successor of the lead's session. `/clear`, `/resume` and others continue under a
-/// new id, which the roster lacks. Such a start is the lead's in the lead's pane or, if no session is live, in the
-/// lead's directory. A plain start never is, because a client that the lead runs shares its pane and directory.
+/// new id, which the roster lacks. The start is the lead's in the lead's pane or, if no session is live, in the lead's
+/// directory. A plain start never is, because a client that the lead runs shares its pane and directory.
 bool succeeds(const TeamView& view, const LiveLead& live, const HookEvent& event, std::string_view pane) {
   static constexpr std::string_view sources[] = {"clear", "resume", "compact", "fork"};
   if (event.name != "SessionStart" ||

@@ -20,9 +20,9 @@ struct LiveLead {
 /// Returns true for events that begin a session or a turn.
 bool begins(const schema::HookEvent&);
 
-/// Returns why the event is not of the team's lead; empty if it is. If neither the roster nor an earlier event shows a
-/// session, the first plausible session that starts or gets a prompt becomes the lead's, until it ends. `pane`: where
-/// the hook ran, "%3", or empty.
+/// Returns why the event is not of the team's lead; empty if it is. If no roster or earlier event shows a session, the
+/// first plausible one that starts or gets a prompt is the lead's, until it ends. `pane`: where the hook ran, "%3", or
+/// empty.
 std::string why_foreign(const schema::HookEvent&, std::string_view pane, schema::ClientMode, const LiveLead&,
                         const TeamView&);
 

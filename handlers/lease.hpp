@@ -35,7 +35,7 @@ enum class LeaseStep {
 /// Returns true if this node may decide under the lease now.
 bool may_decide(const Lease&, Moment now);
 
-/// Returns the next action. `wanted`: this node may lead and was not told otherwise.
+/// Returns the next action. `wanted`: this node may lead, and no command forbids it.
 LeaseStep next_step(const Lease&, bool wanted, Moment now);
 
 /// Returns the time at which next_step() may return another step than `wait`, if nothing happens before.

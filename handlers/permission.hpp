@@ -1,6 +1,6 @@
 // A worker's request to run a tool. Judged by the tool's name and input, which are what will run. The description and
 // permission_suggestions are shown to people and never used. The request comes from the worker, or from its client's
-// hook before anybody is asked. Sources: docs/reference/wire.md W17, W25 (PreToolUse).
+// hook before any prompt. Sources: docs/reference/wire.md W17, W25 (PreToolUse).
 #pragma once
 
 #include <optional>
@@ -35,9 +35,9 @@ struct Call {
 /// Recorded as the decider of a rule's decision at the hook: no request or answer message exists.
 inline constexpr std::string_view by_hook = "hook";
 
-/// Judges a call by the same rules, before anybody is asked. Returns a decision of an allow or deny rule, or nothing.
-/// If the session has left its initial directory, a denial for either directory denies, and no relative path allows.
-/// While the session plans, nothing is allowed. `request_id`: the id in the record.
+/// Judges a call by the same rules, before any prompt. Returns a decision of an allow or deny rule, or nothing. If the
+/// session has left its initial directory, a denial for either directory denies, and no relative path allows. While the
+/// session plans, nothing is allowed. `request_id`: the id in the record.
 std::optional<Ask> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
                              EpochMs now_ms);
 

@@ -1,4 +1,4 @@
-// What InboxPoller may do in a team: one total table over its effective role, drawn in a test and in
+// The rights of InboxPoller in a team: one total table over its effective role, drawn in a test and in
 // docs/reference/protocol.md. The configuration keeps the operator's choice; the effective role is here only. Pure.
 #pragma once
 

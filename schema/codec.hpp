@@ -13,8 +13,8 @@
 
 namespace inbox_poller::schema {
 
-/// Decodes any text. Two spellings of a field with different values are a MalformedPayload (except the id of a
-/// permission_response, which workers read in one spelling), and so is an invalid request id. `input` and
+/// Decodes any text. Two spellings of a field with different values are a MalformedPayload, and so is an invalid
+/// request id. Exception: the id of a permission_response, which workers read in one spelling. `input` and
 /// `permission_suggestions` keep their bytes. More than 256 levels or raw control characters in them are malformed,
 /// because no strict parser would read them. The last duplicate key counts. An optional field of another type counts as
 /// absent and is reported in `ignored`.

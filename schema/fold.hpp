@@ -7,8 +7,8 @@
 namespace inbox_poller::schema {
 
 /// Returns one letter without its case by Unicode's simple case folding. Covers Latin-1, Latin Extended-A, the
-/// full-width letters, everything that folds to one ASCII letter (U+017F is s, U+212A is k), and the basic letters of
-/// Greek, Cyrillic and Armenian. Any other character stays.
+/// full-width letters, and the basic letters of Greek, Cyrillic and Armenian. Also covers everything that folds to one
+/// ASCII letter (U+017F is s, U+212A is k). Any other character stays.
 char32_t simple_fold(char32_t);
 
 /// Returns a text without case: simple_fold(), and the full foldings that give ASCII letters. U+00DF and U+1E9E are ss;

@@ -29,7 +29,7 @@ using Row = std::vector<Cell>;
 
 bool shows_nothing(const Cell& cell) { return cell.text == " " || cell.text == hard_blank; }
 
-/// Applies the parameters of one SGR sequence. Those of a color are not attributes.
+/// Applies the parameters of one SGR sequence. The parameters of a color are not attributes.
 void apply(std::string_view parameters, Look& look) {
   std::vector<int> numbers;
   while (true) {

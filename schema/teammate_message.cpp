@@ -202,7 +202,7 @@ std::string neutralise(std::string_view text) {
   for (std::size_t i = 0; i < clean.size();) {
     if (at_line_start && (is_turn_marker_at(clean, i) || is_label_at(clean, i))) result += "> ";
     at_line_start = clean[i] == '\n';
-    // Of printable ASCII, only the bracket itself looks like one.
+    // In printable ASCII, only the bracket itself looks like one.
     if (i >= printable_end) printable_end = end_of_printable(clean, i);
     const std::string_view printable = std::string_view(clean).substr(i, printable_end - i);
     if (const std::string_view plain = printable.substr(0, printable.find('<')); !plain.empty()) {
