@@ -30,8 +30,8 @@ class ArgumentPaths {
   void add_spelling(const ShellWord& word, std::string_view path, ArgumentRole role);
   void add_use(const ShellWord& word, std::string_view path, PathUse use);
   void add_plain(std::string_view path, ArgumentRole role);
-  /// Adds a surprise if a path that decides what runs later is written, so that a rule must name it. A name like an
-  /// option's is one for the next `*`.
+  /// Adds a surprise if a path that decides what runs later is written, so that a rule must name it. A name that looks
+  /// like an option counts too, because a later `*` passes it as one.
   void check_protected(const ShellWord& word, const PathUse& use);
   void enter(const ShellWord& word, const std::vector<std::string>& spellings);
   /// Appends the word's spellings, with comma braces, $HOME and $PWD expanded; false if the shell could make more of

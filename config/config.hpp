@@ -88,9 +88,9 @@ struct TeamSettings {
   Duration silent_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as silent
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
   [[nodiscard]] const TransportFacts& facts() const { return facts_of(transport); }
-  /// Returns the directory of the team of this name; empty if the team has no files.
+  /// Returns the directory of the team of this name; for Redis, the engine's address.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
-  /// Returns the directory in which its inboxes change.
+  /// Returns the directory in which its inboxes change; for a maildir, the lead's. Empty for Redis.
   [[nodiscard]] std::string inbox_folder(std::string_view team) const;
   /// Returns true if `name` is a glob: a `*` stands for any run of characters, but not for a leading dot.
   [[nodiscard]] bool is_glob() const { return name.find('*') != std::string::npos; }

@@ -58,7 +58,7 @@ LeadState next(LeadState, LeadEvent);
 bool is_open(LeadState);
 
 /// Returns the event that the `status` in a client's session file means. Empty if a hook, a stream or a person reports
-/// turns (`by`: the source of the last event), and for unknown values of `status`.
+/// turns (`by`: the name of the last event), and for unknown values of `status`.
 std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view by, bool hooks_tell);
 
 /// Returns true for events that show that the lead reports the ends of turns. A push may then be presumed to begin a

@@ -1,7 +1,7 @@
 // The end of a worker, from the request to its last trace: states, steps, and message bytes. Pure. Invariants: only the
-// pane and processes recorded before the request, and their later children, are closed or signaled. Nothing is signaled
-// before the worker agrees or a configured force is due. An approval counts once, under an id of InboxPoller, from the
-// worker concerned. Source: docs/reference/wire.md W20.
+// pane and processes recorded before the request are closed or signaled, and later their descendants and the pane's
+// processes. Nothing is signaled before the worker agrees or a configured force is due. An approval counts once, under
+// an id of InboxPoller, from the worker concerned. Source: docs/reference/wire.md W20.
 #pragma once
 
 #include <optional>
@@ -72,7 +72,7 @@ struct Shutdown {
   EpochMs term_ms = 0;     // when TERM was sent, in this state
   EpochMs kill_ms = 0;
   WorkerPlace place;
-  std::vector<ProcessRef> survivors;  // the worker's children while it lived, and processes in the pane when it was closed
+  std::vector<ProcessRef> survivors;  // the worker's descendants, and the pane's processes when the pane was closed
   std::string answer;                 // the worker's words with a rejection
   std::string tasks;                  // returned tasks, for people: "1 \"Parse\", 3 \"Print\""
   std::string detail;                 // what it waits for, or what was left alone; a sentence
