@@ -204,7 +204,7 @@ struct DeliverySettings {
   std::optional<Duration> max_wait;                  // a message older than this does not wait for an idle lead
   std::optional<Duration> urgent_max_wait;           // the same for urgent messages; zero: they never wait
   std::vector<std::string> urgent;                   // senders whose chat is urgent
-  std::optional<Duration> expire_after;              // an undelivered message this old expires, with a report; empty: never
+  std::optional<Duration> expire_after;              // age at which an undelivered message expires; empty: never
   Duration digest_after{std::chrono::minutes(5)};    // a digest that no chat takes along is sent alone after this time
   std::uint32_t batch = 20;                          // at most this many messages at once
   std::vector<std::string> senders;                  // names outside the roster that may send chat, such as "user"

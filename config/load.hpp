@@ -46,8 +46,8 @@ struct Loaded {
 
 /// The paths from the command line. Without files and directory, the default directory
 /// `$XDG_CONFIG_HOME/inbox-poller/teams.d` is read. Without a daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml`
-/// is read if present. If that directory has no team file, every team below the default root is observed without
-/// writing.
+/// is read if present. If the default directory has no team file, every team below the default root is observed, which
+/// writes nothing.
 struct Sources {
   std::vector<std::string> files;
   std::string dir;

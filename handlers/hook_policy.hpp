@@ -43,7 +43,7 @@ HookPlan plan_of(const schema::HookEvent&, const HookFacts&);
 /// offered.
 bool is_pointed_at(const schema::HookEvent&, int attempts);
 
-/// Returns true for an event of a hook in the lead's session that reports a worker.
+/// Returns true for the events that report a worker: TeammateIdle and TaskCompleted.
 bool tells_of_worker(const schema::HookEvent&);
 /// Returns why the event reports no worker of the team, in whatever session it ran; empty if it does. `present`: the
 /// name is a worker's. `is_other_team`: the event names another served team.

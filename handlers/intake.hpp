@@ -15,7 +15,7 @@ std::string left_reason(const Membership&);
 /// The code of recorded mail between others, in a team that is only watched.
 inline constexpr std::string_view between_code = "role.between";
 
-/// The way of a message to the lead.
+/// The queue position of a message to the lead.
 enum class Lane { none, digest, chat, urgent };
 
 struct Arrival {

@@ -10,12 +10,12 @@ namespace inbox_poller::handlers {
 
 using Moment = std::chrono::milliseconds;
 
-/// As the engine grants it.
+/// The duration of a lease, as the engine grants it.
 inline constexpr Moment lease_lasts{10'000};
 inline constexpr Moment renew_every{3'000};
-/// No decisions in this time before the end: a commit may take so long.
+/// The last part of a lease, without decisions, because a running commit may take so long.
 inline constexpr Moment decide_until_before{2'000};
-/// Between two attempts to get the lease.
+/// The time between two attempts to get the lease.
 inline constexpr Moment elect_every{2'000};
 
 struct Lease {
