@@ -155,7 +155,7 @@ struct PlanSettings {
 
 /// How a person is notified of requests that a person answers.
 struct PersonSettings {
-  std::vector<std::string> notify;  // program that gets the request as JSON on its standard input; no shell; empty: none
+  std::vector<std::string> notify;  // program that gets the request as JSON on standard input; no shell; empty: none
   Duration notify_timeout{std::chrono::seconds(30)};
   bool operator==(const PersonSettings&) const = default;
 };
