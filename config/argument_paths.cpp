@@ -12,11 +12,10 @@
 namespace inbox_poller::config {
 namespace {
 
-constexpr std::size_t most_paths = 256;     // of one command; bounds the work on a hostile line
-constexpr std::size_t most_spellings = 64;  // of one word with braces; beyond, its path is one that cannot be seen
+constexpr std::size_t most_paths = 256;     // of one command; limits the work on a hostile line
+constexpr std::size_t most_spellings = 64;  // of one word with braces; beyond this limit, its path counts as unseen
 
-/// One pair of braces: each of its pieces goes to `todo`; a text without any to `out`. `{1}` stays, `{a..z}` is
-/// unseen.
+/// Splits one pair of braces: its pieces go to `todo`, a text without braces to `out`. `{1}` stays, `{a..z}` is unseen.
 bool split_braces(const std::string& text, std::vector<std::string>& todo, std::vector<std::string>& out) {
   for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
     std::vector<std::size_t> commas;
@@ -41,7 +40,8 @@ bool split_braces(const std::string& text, std::vector<std::string>& todo, std::
   return true;
 }
 
-/// Pieces between signs that no ordinary path holds; `whole`: one sign of `=:@` in front is all there is.
+/// Calls `act` for each piece between signs that no ordinary path has, and with whether the value is free of quotes,
+/// parentheses, operators and blanks.
 template <class Do>
 void for_each_token(std::string_view value, Do act) {
   constexpr std::string_view signs = "=:@,'\"()<>|;& \t\n`!^";
@@ -59,7 +59,7 @@ bool is_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-/// Where variables that are not known stand for nothing: `$X.git` may be `.git`.
+/// Removes variables, because an unset one stands for nothing: `$X.git` may be `.git`.
 std::string without_variables(std::string_view path) {
   std::string out;
   for (std::size_t at = 0; at < path.size(); ++at) {
@@ -77,7 +77,7 @@ std::string without_variables(std::string_view path) {
   return out;
 }
 
-/// `/proc/self/cwd/x`: a link to a folder that every process has.
+/// Returns true for links that every process has, such as `/proc/self/cwd/x`.
 bool another_way_round(std::string_view path) {
   return path.starts_with("/proc/") &&
          (path.find("/cwd") != std::string_view::npos || path.find("/root") != std::string_view::npos ||
@@ -114,7 +114,7 @@ bool ArgumentPaths::foreign_code(std::string_view value) const {
   if (leaves(value, true) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); }))
     return true;
   for (std::size_t at = value.find_first_of(signs, 1); at < value.size(); at = value.find_first_of(signs, at + 1)) {
-    const std::string_view piece = value.substr(at + 1);  // `name@~1.2` is no folder
+    const std::string_view piece = value.substr(at + 1);  // `name@~1.2` is not a directory
     if (!(piece.starts_with('~') && !piece.starts_with("~/")) && leaves(piece, true)) return true;
   }
   return false;

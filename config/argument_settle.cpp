@@ -1,4 +1,4 @@
-// What the words of a command come to, once all of them are read: paths, and what only a rule's own text covers.
+// The effects of a command's words after all of them are read: paths, and the pieces that a rule must spell out.
 #include <algorithm>
 
 #include "config/argument_reader.hpp"
@@ -8,7 +8,7 @@
 namespace inbox_poller::config {
 namespace {
 
-/// `:(top)src`, `:/src`, `:!src`: git's signs in front of a path.
+/// Removes git's signs before a path: `:(top)src`, `:/src`, `:!src`.
 std::string_view without_magic(std::string_view value) {
   if (!value.starts_with(':')) return value;
   if (value.starts_with(":(")) return value.substr(std::min(value.find(')'), value.size() - 1) + 1);
@@ -53,7 +53,7 @@ void ArgumentReader::settle() {
 void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
   if (role == ArgumentRole::script) {
     if (!first_given_) check_script(word, word.value);
-    if (name_ == "yq") add_any(word, word.value);  // some take a file's name here
+    if (name_ == "yq") add_any(word, word.value);  // some versions take a file's name here
     return;
   }
   if (role == ArgumentRole::code) {

@@ -54,7 +54,7 @@ void ArgumentReader::add_redirections() {
 
 namespace {
 
-/// `file:///%2eenv`, `{file}:///x`: the address of a file that is not written as its path.
+/// Returns true for a file's address that is not written as its path: `file:///%2eenv`, `{file}:///x`.
 bool hides_file(std::string_view value) {
   const std::string folded = schema::fold_case(value);
   const std::size_t file = folded.find("file:");
@@ -64,7 +64,7 @@ bool hides_file(std::string_view value) {
          scheme.find_first_of(" \"'/") == std::string_view::npos;
 }
 
-/// `*.ts`
+/// Returns true for a glob of source files: `*.ts`.
 bool names_sources(std::string_view glob) {
   constexpr std::string_view kinds =
       " c cc cpp cs css go h hpp html java js jsx kt md php py rb rs scss swift ts tsx vue ";
@@ -160,7 +160,7 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
   if (program_ == nullptr) return add_any(word, value);
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const char name[] = {'-', letters[i], i + 1 < letters.size() ? letters[i + 1] : '\0'};
-    const ProgramOption* option = find({name, 3});  // some have names of two letters: `zip -rlf log`
+    const ProgramOption* option = find({name, 3});  // some options have names of two letters: `zip -rlf log`
     modes_ += letters[i];
     if (option != nullptr)
       modes_ += letters[++i];
@@ -178,7 +178,7 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
     } else if (!glued.empty()) {
       return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
     } else {
-      // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
+      // Some programs read letters differently, so a plain text here may be an operand, and counts as one.
       const bool text = option->role == ArgumentRole::text && !option->first && option->words == 1 &&
                         option->name != "-m" && !(is_tar() && option->name == "-f");
       if (i > 0 && text) odd_ = at_ + 1;
@@ -209,7 +209,7 @@ void ArgumentReader::use_filter(const ProgramOption& option, std::string_view va
     if (glob && name.rfind('/') != std::string::npos) name.erase(0, name.rfind('/') + 1);
     const bool plain = !name.empty() && name.find_first_of("{[$\\/") == std::string::npos;
     out_.filters.emplace_back(plain ? schema::fold_case(name) : "*");
-    // A glob that matches is stronger than what is left out otherwise; nobody hides sources.
+    // A matching glob overrides the exclusion of hidden files; source files are not hidden.
     hidden_ = hidden_ || (glob && !shows && !names_sources(name));
   }
 }
@@ -337,7 +337,7 @@ void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) 
   program_ = sub != nullptr ? sub : last == ArgumentRole::code ? &any_code : &anything;
   resting_ = sub == nullptr && takes_rest && role == ArgumentRole::sub;
   if (sub == nullptr) settle_operand(word, program_->operands.front());
-  // What an unknown subcommand does with its arguments is not known either; some programs run one that they lack.
+  // The arguments of an unknown subcommand have an unknown meaning; some programs run a subcommand that they lack.
   if (sub == nullptr && last != ArgumentRole::text) hand_on(last == ArgumentRole::code || takes_rest ? at_ : at_ + 1);
   if (sub == nullptr && name_ == "git") surprise(word, "which is no subcommand that is known to be harmless");
   if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
@@ -399,7 +399,7 @@ std::size_t subcommand_word(const ShellPart& part, std::size_t core) {
   if (program == nullptr || program->operands.empty()) return 0;
   if (program->operands.front() != ArgumentRole::sub && program->operands.front() != ArgumentRole::verb) return 0;
   if (core + 1 >= part.words.size() || !part.words[core + 1].value.starts_with('-'))
-    return 0;  // nothing stands in front
+    return 0;  // no options precede the subcommand
   Arguments ignored;
   Folders nowhere;
   const RuleContext none;

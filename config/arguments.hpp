@@ -1,7 +1,6 @@
-// What the arguments of a command do, told by the table of programs: the paths they read and write, for deny and ask
-// rules, and what a
-// `*` in an allow rule never covers, because it runs something, or writes where nobody expects it. Nothing is resolved
-// or opened.
+// The effects of a command's arguments, by the table of programs: the paths they read and write, for deny and ask
+// rules. Also the pieces that a `*` in an allow rule never covers, because they run something or write unexpectedly.
+// Nothing is resolved or opened.
 #pragma once
 
 #include <cstddef>
@@ -15,61 +14,61 @@
 
 namespace inbox_poller::config {
 
-enum class Below { nothing, named, everything };  // named: only where a rule's path leads through it
+enum class Below { nothing, named, everything };  // named: only if a rule's path leads through it
 
-/// One path that a command's arguments may use. Absolute and normalised; may hold `*` and `?` where the shell or the
+/// One path that a command's arguments may use. Absolute and normalized; may contain `*` and `?` where the shell or the
 /// program fills something in.
 struct PathUse {
   std::string path;
   std::string folded;  // in lower case
   bool reads = false;
   bool writes = false;
-  bool may_write = false;   // of a program that is not listed
-  bool sure = true;         // it is this path, and it is used
+  bool may_write = false;   // of an unlisted program
+  bool sure = true;         // certainly this path, and certainly used
   bool fills_dots = false;  // its wildcards may stand for a leading dot and for slashes
-  bool hidden = true;       // what is hidden below it is read, too
+  bool hidden = true;       // hidden files below it are read, too
   Below below = Below::nothing;
 };
 
-/// A piece of the command's text that only a rule's own text covers, never its `*`.
+/// A piece of the command's text that a rule's `*` never covers, only its literal text.
 struct Surprise {
   std::size_t at = 0;  // in ShellPart::text
   std::size_t length = 0;
   std::string why;                    // "…, which …"
-  std::optional<std::string> writes;  // a file; an Edit rule for it is as good
+  std::optional<std::string> writes;  // a file; an Edit rule for it counts instead
 };
 
 struct Arguments {
   std::vector<PathUse> paths;
   std::vector<Surprise> surprises;
   std::vector<std::vector<ShellWord>> handed;  // lists of words, each of which may begin a command that is run
-  std::vector<std::string> filters;            // not empty: what is read below a folder has names like these
-  std::size_t core = 0;                        // the index of the program's name
-  bool runs_them = false;                      // each of them could be what is run
-  bool unseen_reads = false;                   // reads, or writes, what cannot be seen from the text
+  std::vector<std::string> filters;            // not empty: only files with names like these are read below a directory
+  std::size_t core = 0;                        // index of the program's name
+  bool runs_them = false;                      // each of them could be the command
+  bool unseen_reads = false;                   // reads, or writes, files that the text does not show
   bool unseen_writes = false;
 };
 
-/// Where the commands of a line may be working; grows with every `cd`.
+/// The directories in which the commands of a line may work; grows with every `cd`.
 struct Folders {
   std::vector<std::string> known;
-  std::vector<std::string> here;  // not empty: behind `cd x &&`, where it can be nowhere else
-  bool lost = false;              // somewhere else, too
-  /// Perhaps in another folder than `own` and those below it.
+  std::vector<std::string> here;  // not empty: after `cd x &&`, where no other is possible
+  bool lost = false;              // also in unknown directories
+  /// Returns true if the directory may be outside of `own` and its subdirectories.
   [[nodiscard]] bool stray(const std::string& own) const;
   [[nodiscard]] const std::vector<std::string>& working() const { return here.empty() ? known : here; }
 };
 
-/// `input` is what comes out of the command in front, as words, where that can be seen; null where it cannot.
-/// `core` is the index of the program's name among the words.
+/// Returns the effects of one command. `input`: the output of the previous command as words; null if unknown. `core`:
+/// the index of the program's name among the words.
 Arguments read_arguments(const ShellPart& part, std::size_t core, const std::vector<ShellWord>* input, Folders& folders,
                          const RuleContext& context);
 
-/// Of a command whose words could each be a command or a path (sudo, env, find -exec): every one of them is looked at.
+/// Returns the effects of a command whose words could each be a command or a path (sudo, env, find -exec); checks all.
 Arguments read_every_argument(const ShellPart& part, const Folders& folders, const RuleContext& context);
 
-/// The index of the subcommand behind the program's own options: of "push" in `git --no-pager push`; 0: none, or no
-/// options.
+/// Returns the index of the subcommand after the program's own options: of "push" in `git --no-pager push`. 0: no
+/// subcommand, or no options.
 std::size_t subcommand_word(const ShellPart& part, std::size_t core);
 
 }  // namespace inbox_poller::config

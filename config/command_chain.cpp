@@ -1,5 +1,5 @@
-// The parts of one command line in their order: where each works, what it is handed by the one in front of it, and what
-// one of them puts into the way of a later one.
+// The parts of one command line in order: the directory of each, its input from the previous part, and the files that
+// one part writes for a later one.
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace inbox_poller::config {
 namespace {
 
-/// What an `echo` or `printf` hands on, where it is plain words; nothing where it cannot be told.
+/// Returns the output of `echo` or `printf` as words; nothing if it is not certain.
 std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const ShellWord& handed_to) {
   const std::string_view name = part.words.empty() ? "" : std::string_view(part.words.front().text);
   if (part.grouped || (name != "echo" && name != "printf") || !part.assignments.empty()) return std::nullopt;
@@ -32,11 +32,11 @@ std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const 
   return found;
 }
 
-/// Writes names and marks, and nothing that could be run.
+/// Programs that write names and marks, and nothing that could be run.
 constexpr std::string_view writes_no_content[] = {"mkdir", "touch", "chmod",  "chown", "chgrp",
                                                   "rm",    "rmdir", "unlink", "shred", "mkfifo"};
 
-/// What a tool runs, or takes its commands from, where it lies in the folder that the tool works in.
+/// Files that a tool runs, or takes its commands from, if they are in the tool's directory.
 constexpr std::string_view build_files =
     "makefile gnumakefile *.mk cmakelists.txt cmakepresets.json *.cmake build.ninja meson.build configure "
     "package.json deno.json bunfig.toml cargo.toml build.rs go.mod pyproject.toml setup.py setup.cfg tox.ini "
@@ -47,13 +47,13 @@ constexpr std::string_view build_files =
     ".eslintrc* .prettierrc* .babelrc* .mocharc* .pre-commit-config.yaml composer.json mix.exs package.swift "
     "gruntfile.js gulpfile.js flake.nix default.nix shell.nix vagrantfile procfile";
 
-/// Follows a configuration, and is no build.
+/// Programs that follow a configuration without building.
 constexpr std::string_view keepers[] = {"git", "hg", "gh"};
 
 std::string_view name_of(const ShellPart& part) { return base_name(part.words[core_word(part)].value); }
 
-/// Runs what it finds in the folder where it works: a build tool, an interpreter, a program of that folder, and what is
-/// not listed and may.
+/// Returns true if a part runs files of its directory: build tools, interpreters, programs of that directory, and
+/// unlisted programs that may.
 bool runs_folder(const ShellPart& part) {
   const std::size_t core = core_word(part);
   if (part.words[core].value.find('/') != std::string::npos) return true;
@@ -71,10 +71,10 @@ bool runs_folder(const ShellPart& part) {
   });
 }
 
-/// What one part works on, for those behind it.
+/// The place of one part, for the later parts.
 struct Step {
-  std::vector<std::string> folders;  // where it may be working
-  std::string program;  // the file that is its command, or the script that a shell or an interpreter is given
+  std::vector<std::string> folders;  // where it may work
+  std::string program;  // the file that is its command, or the script for a shell or an interpreter
 };
 
 Step step_of(const ShellPart& part, const Folders& folders, const RuleContext& context) {
@@ -92,10 +92,10 @@ Step step_of(const ShellPart& part, const Folders& folders, const RuleContext& c
   return step;
 }
 
-/// A path that one part writes with a content that it chose.
+/// A path that one part writes with contents of its choice.
 struct Written {
   std::string path;
-  bool builds = false;  // by its name, what build tools run
+  bool builds = false;  // by its name, a file that build tools run
 };
 
 std::vector<Written> written_by(const ShellPart& part, const Arguments& arguments) {
@@ -117,7 +117,7 @@ std::vector<Written> written_by(const ShellPart& part, const Arguments& argument
   return found;
 }
 
-/// Does a part run what was written there: its own program, what its tool is for, or whatever the folder says?
+/// Returns true if a part runs the written file: as its program, as its tool's file, or through its directory.
 bool runs_written(const Written& written, bool builds, const Step& step, const RuleContext& context) {
   if ((builds && written.builds) || written.path == step.program) return true;
   return std::ranges::any_of(step.folders, [&](const std::string& folder) {
@@ -126,11 +126,10 @@ bool runs_written(const Written& written, bool builds, const Step& step, const R
   });
 }
 
-/// `cp Evil Makefile && make`: a file is put in the place of another and run in one call, so that nobody sees it
-/// between.
+/// Records `cp Evil Makefile && make`: one call replaces a file and runs it, so that no person sees the file between.
 void surprise_what_is_run(Command& command, const std::vector<Step>& steps, const RuleContext& context) {
   if (!command.line.doubt.empty() || steps.size() < 2) return;  // nothing is granted there
-  std::vector<bool> runs;                                       // asked once for each part: a hostile line has many
+  std::vector<bool> runs;                                       // computed once for each part: a hostile line has many
   for (const ShellPart& part : command.visible) runs.push_back(!part.words.empty() && runs_folder(part));
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     const ShellPart& writer = command.visible[i];
@@ -200,7 +199,7 @@ void read_arguments(Command& command, const RuleContext& given) {
     if (!folders.stray(context.cwd) || !runs_folder(part)) continue;
     for (const std::size_t move : moves) {
       const ShellPart& moving = command.visible[move];
-      const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names where `cd` alone goes
+      const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names the target of `cd` alone
       command.arguments[move].surprises.push_back({0, unnamed ? std::string::npos : moving.text.size(),
                                                    "\"" + moving.text + "\", which leads " + std::string(name) +
                                                        " into another folder, whose code or configuration is run",

@@ -11,10 +11,10 @@
 namespace inbox_poller::config {
 namespace {
 
-constexpr std::size_t most_visible_parts = 256;  // bounds the work on a hostile line; beyond it the line is in doubt
+constexpr std::size_t most_visible_parts = 256;  // limits the work on a hostile line; beyond, it is in doubt
 constexpr std::size_t most_suffixes = 64;
 
-/// `text` and, where its first word is a path, the same with the program's bare name.
+/// Appends `text` and, if its first word is a path, the same with the program's bare name.
 void add_spelling(std::vector<std::string>& out, std::string text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view name = base_name(std::string_view(text).substr(0, end));
@@ -22,7 +22,7 @@ void add_spelling(std::vector<std::string>& out, std::string text) {
   out.push_back(std::move(text));
 }
 
-/// `npx x`, `npm exec x`: another program stands among its arguments.
+/// Returns true if another program is among the arguments: `npx x`, `npm exec x`.
 bool hands_on(const ShellPart& part, std::size_t core) {
   const Program* program = find_program(base_name(part.words[core].value));
   const auto is = [](const Program* one, ArgumentRole role) { return one != nullptr && one->operands.front() == role; };
@@ -32,10 +32,10 @@ bool hands_on(const ShellPart& part, std::size_t core) {
   });
 }
 
-/// The part of a pattern before its first `*`, the blank of a trailing ` *` included.
+/// Returns the pattern before its first `*`, including the blank of a trailing ` *`.
 std::string_view literal_prefix(std::string_view pattern) { return pattern.substr(0, pattern.find('*')); }
 
-/// wildcard_match, where no `*` of the pattern stands for a byte that is marked in `spelled`.
+/// Works like wildcard_match, but no `*` stands for a byte that is marked in `spelled`.
 bool spelled_match(std::string_view pattern, std::string_view text, const std::vector<bool>& spelled) {
   std::vector<bool> reached(text.size() + 1, false);
   reached[0] = true;
@@ -53,7 +53,7 @@ bool spelled_match(std::string_view pattern, std::string_view text, const std::v
   return reached.back();
 }
 
-/// Matches the part from its byte `from` on.
+/// Matches the pattern with the part from its byte `from` on.
 bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, const std::vector<Surprise>& surprises) {
   const std::string_view text = std::string_view(part.text).substr(from);
   if (!command_pattern_matches(pattern, text)) return false;
@@ -70,7 +70,7 @@ bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, c
   return normal.ends_with(" *") && spelled_match(std::string_view(normal).substr(0, normal.size() - 2), text, spelled);
 }
 
-/// Is the target something that everything depends on, or may it be?
+/// Returns true if the target is, or may be, something that everything depends on.
 bool is_critical_target(const ShellWord& word, const RuleContext& context, bool moved) {
   const std::string_view path = word.value;
   const bool relative = !path.starts_with('/') && !path.starts_with('~');
@@ -106,7 +106,7 @@ Command read_command(std::string_view text) {
   command.line = split_shell_line(text);
   command.visible = command.line.parts;
   for (std::size_t i = 0; i < command.visible.size() && i < most_visible_parts; ++i) {
-    const ShellPart part = command.visible[i];  // a copy: the list grows below
+    const ShellPart part = command.visible[i];  // a copy, because the list grows below
     if (part.words.empty() || !runs_its_arguments(part)) continue;
     for (const std::size_t at : possible_commands(part)) {
       const std::string& word = part.words[at].value;
@@ -141,7 +141,7 @@ std::string normal_form(std::string_view pattern) {
 }
 
 bool command_pattern_matches(std::string_view pattern, std::string_view text) {
-  std::string_view start = pattern;  // "git status:*", "git status *": this and nothing, or a blank and anything
+  std::string_view start = pattern;  // "git status:*", "git status *": this alone, or a blank and anything
   if (start.ends_with(":*") || start.ends_with(" *")) {
     start.remove_suffix(2);
     if (start.find('*') == std::string_view::npos)
@@ -191,7 +191,7 @@ bool might_restrict(std::string_view pattern, const Command& command) {
 
 namespace {
 
-/// The first word behind the one at `at` that is, or may be, what everything depends on.
+/// Returns the first word after `at` that is, or may be, a critical target.
 const ShellWord* critical_target(const std::vector<ShellWord>& words, std::size_t at, const RuleContext& context,
                                  bool moved) {
   for (std::size_t i = at + 1; i < words.size(); ++i) {

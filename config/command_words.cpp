@@ -24,21 +24,21 @@ constexpr std::string_view shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash"
 constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      "-okdir", "-delete",
                                              "-fprint", "-fprint0", "-fprintf", "-fls"};
 
-/// Builtins that take a variable's name, and evaluate what stands in its brackets: `printf -v 'a[$(rm x)]' y`.
+/// Builtins that take a variable's name and evaluate its brackets: `printf -v 'a[$(rm x)]' y`.
 constexpr std::string_view name_takers[] = {"test", "[", "printf", "print", "wait"};
 
 constexpr std::string_view safe_variables[] = {
     "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
     "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
 
-/// 30, 1.5m
+/// Matches 30, 1.5m.
 bool is_number(std::string_view text) {
   if (!text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
   return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-/// Returns how many words an option of xargs takes that only says how its input is split or how often it runs: `-0`,
-/// `-r`, `-0n 1`, `-P4`, `-I {}`. 0: it is another one, or means something else in another xargs.
+/// Returns the number of words of an xargs option that only controls how the input is split or how often the command
+/// runs: `-0`, `-r`, `-0n 1`, `-P4`, `-I {}`. 0: another option, or one with different meanings in different xargs.
 std::size_t xargs_option(std::string_view option, std::string_view next) {
   constexpr std::string_view digits = "0123456789";
   const auto number = [&](std::string_view text) {
@@ -62,8 +62,8 @@ bool replaces(std::string_view option) {
   return option.starts_with('-') && option.substr(end, 1) == "I";
 }
 
-/// The same for xargs itself with all of its options. What it puts into the places of `{}` must be whole words behind
-/// the command: in a longer text, or for the command, nobody can tell what it becomes.
+/// Returns the number of words of xargs with its options. The placeholders `{}` must be whole words after the command,
+/// because the result of any other replacement is unknown.
 std::size_t xargs_length(const std::vector<ShellWord>& words, std::size_t i) {
   const auto text = [&](std::size_t n) { return n < words.size() ? std::string_view(words[n].text) : ""; };
   const auto value = [&](std::size_t n) { return n < words.size() ? std::string_view(words[n].value) : ""; };
@@ -81,19 +81,19 @@ std::size_t xargs_length(const std::vector<ShellWord>& words, std::size_t i) {
   return at - i;
 }
 
-/// How many words the wrapper at `i` and its own arguments take; 0 when its form is not one of the plain ones.
+/// Returns the number of words of the wrapper at `i` with its arguments; 0 if its form is not plain.
 std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
   const auto at = [&](std::size_t n) { return i + n < words.size() ? std::string_view(words[i + n].text) : ""; };
   if (!is_one_of(wrappers, at(0))) return 0;
   if (at(0) == "xargs") return xargs_length(words, i);
   const bool has_level = at(0) == "nice" && at(1) == "-n";
-  const std::size_t number = at(0) == "timeout" ? 1 : has_level ? 2 : 0;  // where its number stands; 0: it has none
+  const std::size_t number = at(0) == "timeout" ? 1 : has_level ? 2 : 0;  // index of its number; 0: it has none
   if (number > 0 && !is_number(at(number))) return 0;
   const std::string_view command = at(number + 1);
   return command.empty() || command.starts_with("-") ? 0 : number + 1;
 }
 
-/// A word as the shell may leave it: up to its first expansion as written, then anything.
+/// Returns a word as the shell may leave it: as written up to its first expansion, then anything.
 std::string possible_word(const ShellWord& word) {
   if (!word.expands) return word.value;
   return word.value.substr(0, word.text == word.value ? word.value.find_first_of("$*?[{=~`") : 0) + "*";
@@ -166,7 +166,7 @@ bool runs_its_arguments(const ShellPart& part) {
   const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
   if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
   if (part.words[core].expands) return true;
-  if (is_one_of(shells, name)) {  // a script as first argument is a command like others; options or stdin are not
+  if (is_one_of(shells, name)) {  // a script as first argument is like any command; options or stdin are not
     return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
            arguments->value.starts_with("-") || arguments->value.starts_with("+");
   }

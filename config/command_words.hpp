@@ -1,5 +1,5 @@
-// The words of one simple command: which one is the program when plain wrappers are looked through, and what the words
-// may become. Knows no rule and no table of programs.
+// The words of one simple command: which one is the program after plain wrappers, and what the words may become. Not
+// for rules or the table of programs.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,32 @@
 
 namespace inbox_poller::config {
 
-/// Finds the word that is the command when plain wrappers (`timeout 30`, `nice`, `xargs -0`) are looked through.
+/// Returns the index of the command after plain wrappers (`timeout 30`, `nice`, `xargs -0`).
 std::size_t core_word(const ShellPart& part);
 
-/// Tells whether `xargs` stands in front of the word `core`: more words follow the last one.
+/// Returns true if `xargs` precedes the word `core`, so that more words follow the last one.
 bool under_xargs(const ShellPart& part, std::size_t core);
 
-/// Tells whether such an `xargs` puts what it reads into the places of `{}`, instead of behind the last word.
+/// Returns true if such an `xargs` replaces `{}` by its input instead of appending the input.
 bool xargs_replaces(const ShellPart& part, std::size_t core);
 
-/// Returns what the words from `from` on may become; under xargs, with whatever comes behind them as well.
+/// Returns what the words from `from` on may become; under xargs, with any appended words.
 std::string possible_text(const ShellPart& part, std::size_t from);
 
-/// Returns the words from `from` on without their quotes, joined by one blank; cut where it is too long to be run.
+/// Returns the words from `from` on without quotes, joined by one blank; cut if too long to be run.
 std::string joined_values(const ShellPart& part, std::size_t from);
 
-/// Tells whether a word is the value of a harmless variable (`CI`, `LC_*`) in front of a command.
+/// Returns true if a word sets a harmless variable (`CI`, `LC_*`) before a command.
 bool is_safe_assignment(const ShellWord& word);
 
-/// Tells that the program runs whatever its arguments say (sudo, env, xargs -a, sh -c, find -exec, export …), so that
-/// only a rule without `*` grants it.
+/// Returns true if the program runs its arguments (sudo, env, xargs -a, sh -c, find -exec, export …), so that only a
+/// rule without `*` grants it.
 bool runs_its_arguments(const ShellPart& part);
 
-/// Tells whether a word is one of the shells that run the script which their first argument names.
+/// Returns true if a word is a shell that runs the script named by its first argument.
 bool is_shell(std::string_view name);
 
-/// Tells whether a builtin takes a variable's name and evaluates what stands in its brackets: `printf -v 'a[$(x)]' y`.
+/// Returns true if a builtin takes a variable's name and evaluates its brackets: `printf -v 'a[$(x)]' y`.
 bool takes_names(std::string_view name);
 
 }  // namespace inbox_poller::config

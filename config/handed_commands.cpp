@@ -10,7 +10,7 @@
 namespace inbox_poller::config {
 namespace {
 
-// Both bound the work on a hostile line; beyond them the line is asked about.
+// Limits of the work on a hostile line; a line beyond them is asked about.
 constexpr std::size_t most_lists = 256;
 constexpr std::size_t most_tries = 256;
 
@@ -25,11 +25,11 @@ constexpr std::string_view text_options[] = {"--message", "--title",  "--body", 
                                              "--comment", "--notes",  "--note", "--subject",
                                              "--summary", "--reason", "--label"};
 
-/// A text that a shell would read as more than one word.
+/// Returns true if a shell would read the text as more than one word.
 bool is_line(std::string_view text) { return text.find_first_of(" \t\n;|&(") != std::string_view::npos; }
 
-/// What a word may be a command as: itself, what stands behind a `=`, behind a short option's letter, or behind the `!`
-/// of git's aliases.
+/// Returns the parts of a word that may be a command: the word, and the part after a `=`, after a short option's
+/// letter, or after the `!` of git's aliases.
 std::vector<std::string_view> readings(std::string_view word) {
   std::vector<std::string_view> found{word};
   const std::size_t equals = word.find('=');
@@ -41,7 +41,8 @@ std::vector<std::string_view> readings(std::string_view word) {
   return found;
 }
 
-/// The value of an option for people's texts: `--message=x`, `--message x`, and `-m x` behind `commit` or `tag`.
+/// Returns true for the value of an option for people's texts: `--message=x`, `--message x`, and `-m x` of `commit` or
+/// `tag`.
 bool is_plain_text(const HandedWords& words, std::size_t i) {
   const std::string_view word = words[i].value;
   const std::size_t equals = word.find('=');
@@ -54,8 +55,8 @@ bool is_plain_text(const HandedWords& words, std::size_t i) {
                      [](const ShellWord& one) { return one.value == "commit" || one.value == "tag"; });
 }
 
-/// Words that may become one are not met by what they may become: `mytool "$X"` is not asked about because of each
-/// rule.
+/// Returns true if the pattern matches the command. Words that only may become a command do not match, so that `mytool
+/// "$X"` is not asked about for each rule.
 bool meets_command(std::string_view pattern, std::string_view bare, const ShellPart& part) {
   const std::string text = joined_values(part, 0);
   const std::string name(base_name(part.words.front().value));
@@ -94,7 +95,7 @@ HandedCommands handed_commands(const std::vector<Arguments>& arguments) {
     for (const HandedWords& words : one.handed) all.lists.push_back(words);
   }
   for (std::size_t i = 0; i < all.lists.size() && i < most_lists; ++i) {
-    const HandedWords words = all.lists[i];  // a copy: the list grows below
+    const HandedWords words = all.lists[i];  // a copy, because the list grows below
     for (std::size_t at = 0; at < words.size() && all.lists.size() <= most_lists; ++at) {
       if (is_plain_text(words, at)) continue;
       for (const std::string_view reading : readings(words[at].value)) {

@@ -24,7 +24,7 @@ bool is_host_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
 }
 
-/// The system's spelling of an address, or nothing. IPv6 that wraps an IPv4 address is that IPv4 address.
+/// Returns the system's spelling of an address, or nothing. IPv6 that contains an IPv4 address gives that address.
 std::optional<std::string> address(int family, const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   if (inet_pton(family, text.c_str(), bytes.data()) != 1) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::string> address(int family, const std::string& text) {
   return std::string(out.data());
 }
 
-/// ":443". A leading zero could be read as octal.
+/// Parses ":443". Refuses a leading zero, which could be read as octal.
 std::optional<unsigned short> parse_port(std::string_view text) {
   unsigned short port = 0;
   if (text.size() < 2 || text[0] != ':' || text[1] == '0') return std::nullopt;
@@ -44,7 +44,8 @@ std::optional<unsigned short> parse_port(std::string_view text) {
   return port;
 }
 
-/// Browsers and resolvers read a name as a number when its last label is one: 2130706433, 127.1, 0x7f.0.0.1.
+/// Returns true if the last label is numeric, so that browsers and resolvers read a number: 2130706433, 127.1,
+/// 0x7f.0.0.1.
 bool is_numeric(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
   const bool hex = last.starts_with("0x") && last.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;

@@ -12,8 +12,9 @@
 namespace inbox_poller::config {
 namespace {
 
-/// The worker's folder and the home, or nothing: a roster's value that is not plainly an absolute path, or that is the
-/// root or the home (or holds it), below which everything lies, is no starting point.
+/// Returns the worker's directory and the home if usable. A starting point must be plainly an absolute path. The root,
+/// the home, or a directory that contains the home is no starting point for the worker's rules, because everything is
+/// below.
 RuleContext trusted(const RuleContext& context) {
   const auto plain = [](const std::string& path) {
     return path.starts_with('/') && !path_doubt(path, {}) ? normalise_path(path, {}) : std::string();
@@ -23,14 +24,14 @@ RuleContext trusted(const RuleContext& context) {
   return known;
 }
 
-/// `mcp__server` stands for all its tools; a `*` for any run of characters.
+/// Matches a tool of an MCP server: `mcp__server` stands for all its tools; a `*` for any run of characters.
 bool mcp_matches(std::string_view rule_tool, std::string_view tool) {
   if (wildcard_match(rule_tool, tool)) return true;
   const bool names_server = rule_tool.starts_with("mcp__") && rule_tool.find("__", 5) == std::string_view::npos;
   return names_server && wildcard_match(std::string(rule_tool) + "__*", tool);
 }
 
-/// Is the rule about this tool at all? A bare "Edit" or "Read" speaks for the whole family, as its path rules do.
+/// Returns true if the rule is about this tool. A bare "Edit" or "Read" covers the whole family, like its path rules.
 bool names_tool(const PermissionRule& rule, const ToolCall& call) {
   if (call.kind == ToolKind::mcp) return mcp_matches(rule.tool, call.tool);
   if (call.kind == ToolKind::agent || call.kind == ToolKind::skill) return tool_kind(rule.tool) == call.kind;
@@ -45,7 +46,7 @@ bool domain_matches(const PermissionRule& rule, const ToolCall& call, Side side)
 
 // --- restrictions: deny and ask ---
 
-/// `Tool(param:value)` against any scalar field but the one that the tool's own specifier is about.
+/// Matches `Tool(param:value)` with any scalar field except the field of the tool's own specifier.
 bool parameter_matches(std::string_view specifier, const ToolCall& call) {
   const std::size_t colon = specifier.find(':');
   if (colon == std::string_view::npos) return false;
@@ -55,7 +56,7 @@ bool parameter_matches(std::string_view specifier, const ToolCall& call) {
   });
 }
 
-/// A path rule meets a call through any file it uses, a command's redirections included.
+/// Returns true if a path rule covers any file of the call, including a command's redirections.
 bool restricts_file(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (rule.tool != "Edit" && rule.tool != "Read") return false;
   return std::ranges::any_of(call.files, [&](const FileUse& use) {
@@ -66,9 +67,9 @@ bool restricts_file(const PermissionRule& rule, const ToolCall& call, const Rule
 
 enum class Met { no, perhaps, surely };
 
-/// Does a rule meet one path among a command's arguments?
+/// Returns how a rule relates to one path among a command's arguments.
 Met meets(const PathRule& path_rule, const PathUse& use, bool edits, const Arguments& arguments) {
-  const bool unsure = use.may_write;  // of a program that is not listed
+  const bool unsure = use.may_write;  // of an unlisted program
   if (!(edits ? use.writes || use.may_write : use.reads) || (unsure && path_rule.only_wildcards())) return Met::no;
   const PathReach reach = path_rule.reach(use.folded, use.fills_dots);
   if (reach.matches) return use.sure && (!edits || use.writes) ? Met::surely : Met::perhaps;
@@ -82,7 +83,7 @@ Met meets(const PathRule& path_rule, const PathUse& use, bool edits, const Argum
   return below ? Met::perhaps : Met::no;
 }
 
-/// A path rule meets a command through its arguments as well.
+/// Returns how a path rule relates to a command's arguments.
 Met meets_arguments(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (!call.command || (rule.tool != "Edit" && rule.tool != "Read")) return Met::no;
   const bool edits = rule.tool == "Edit";
@@ -111,17 +112,17 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
   return domain_matches(rule, call, Side::restrict);
 }
 
-/// Could a restriction be met by something that cannot be seen: a shell expansion, a file below a searched folder?
+/// Returns true if an unseen part may match a restriction: a shell expansion, a file below a searched directory.
 bool might_restrict(const PermissionRule& rule, const ToolCall& call, Met arguments) {
   if (!rule.specifier) return false;
   if (arguments == Met::perhaps) return true;
   if (call.command) return rule.tool == call.tool && might_restrict(*rule.specifier, *call.command);
-  if (call.kind == ToolKind::powershell)  // what its words are is not known here
+  if (call.kind == ToolKind::powershell)  // its words are unknown
     return rule.tool == call.tool || rule.tool == "Read" || rule.tool == "Edit";
   return call.kind == ToolKind::search && rule.tool == "Read";
 }
 
-/// Could a program run, from its arguments, what a rule for commands is about?
+/// Returns true if a program may run, from its arguments, a command of this rule.
 bool may_be_handed(const PermissionRule& rule, const ToolCall& call) {
   return call.command && rule.tool == "Bash" && rule.specifier && meets_handed(*rule.specifier, call.command->handed);
 }
@@ -135,7 +136,7 @@ bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleConte
   return path_matches(*rule.specifier, path, context, Side::grant);
 }
 
-/// An option may write what a redirection may.
+/// Returns true if an Edit rule grants the path, because an option may write what a redirection may.
 bool edit_granted(const std::vector<PermissionRule>& rules, const std::string& path, const RuleContext& context) {
   const FileUse use{path, true, false, ""};
   return std::ranges::any_of(rules, [&](const PermissionRule& rule) { return grants_file(rule, use, context); });
@@ -143,7 +144,7 @@ bool edit_granted(const std::vector<PermissionRule>& rules, const std::string& p
 
 bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (!names_tool(rule, call) || (call.command && rule.specifier) || why_never_allows(rule)) return false;
-  if (call.kind == ToolKind::skill && rule.tool != call.tool) return false;  // restrictions of one meet the other
+  if (call.kind == ToolKind::skill && rule.tool != call.tool) return false;  // a restriction of one covers the other
   if (!rule.specifier) return true;
   if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
   if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
@@ -152,8 +153,8 @@ bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleCon
   return domain_matches(rule, call, Side::grant);
 }
 
-/// A command is granted when each part is, and each file it redirects to or from. A bare "Bash" is the operator's word
-/// for everything that can be split with certainty.
+/// Returns the grants of each part of a command, and of each redirected file. A bare "Bash" grants everything that can
+/// be split safely.
 std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call,
                                     const RuleContext& context) {
   std::vector<PartVerdict> granted;
@@ -182,7 +183,7 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
       return rule.tool == call.tool && grants(*rule.specifier, parts[i], arguments, {});
     });
     const bool moves = stays_inside(parts[i], context) && surprises.empty();
-    if (moves && std::ranges::none_of(rules, covers)) {  // by itself it does nothing
+    if (moves && std::ranges::none_of(rules, covers)) {  // harmless alone
       granted.push_back({parts[i].text, "", ""});
       continue;
     }
@@ -202,7 +203,7 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
   return granted;
 }
 
-/// All rules that were needed; empty where something is not covered, and then `missing` says what.
+/// Returns all needed rules; empty if something is not covered, which `missing` then names.
 std::string all_rules(const std::vector<PartVerdict>& granted, std::string& missing) {
   std::string rules;
   for (const PartVerdict& part : granted) {
@@ -213,8 +214,8 @@ std::string all_rules(const std::vector<PartVerdict>& granted, std::string& miss
   return missing.empty() ? rules : std::string();
 }
 
-/// `default = "allow"` is no word for tools that are not known here, for redirections, for what decides what runs
-/// later, and for commands that run or change what their arguments say.
+/// Returns true if `default = "allow"` may allow the call. It does not cover unknown tools, redirections, files that
+/// decide what runs later, and commands that run or change what their arguments name.
 bool default_may_allow(const ToolCall& call, const RuleContext& context) {
   static constexpr ToolKind open_ended[] = {ToolKind::unknown, ToolKind::mcp, ToolKind::powershell, ToolKind::skill};
   if (std::ranges::find(open_ended, call.kind) != std::end(open_ended)) return false;
@@ -230,7 +231,7 @@ bool default_may_allow(const ToolCall& call, const RuleContext& context) {
          });
 }
 
-/// What a rule must say to cover exactly this call; empty when there are no words for it.
+/// Returns the rule for exactly this call; empty if no rule can express it.
 std::string exact_rule(const ToolCall& call) {
   if (call.command) {
     const auto& parts = call.command->line.parts;
@@ -260,7 +261,7 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
                    const RuleContext& given, Action default_action) {
   const RuleContext context = trusted(given);
   const ToolCall call = read_tool_call(tool_name, input_json, context);
-  std::vector<Met> arguments;  // what each rule of both lists says of them
+  std::vector<Met> arguments;  // for each rule of both lists
   const auto meets = [&](const PermissionRule& rule) {
     return restricts(rule, call, context, arguments.emplace_back(meets_arguments(rule, call, context)));
   };
@@ -303,7 +304,7 @@ std::optional<std::string> rule_for_call(std::string_view tool_name, std::string
   const ToolCall call = read_tool_call(tool_name, input_json, trusted(given));
   if (!call.doubt.empty()) return std::nullopt;
   const std::string text = exact_rule(call);
-  // The proof that it is the rule wanted: it parses, and it alone allows this very call.
+  // Proves that the rule is right: it parses, and it alone allows this very call.
   auto rule = parse_permission_rule(text);
   if (!rule) return std::nullopt;
   const PermissionRules alone{{}, {}, {std::move(*rule)}};

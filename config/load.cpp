@@ -21,7 +21,7 @@ namespace {
 
 constexpr off_t largest_file = 1 << 20;
 
-/// The file's text. What was checked is what is read: one descriptor for both.
+/// Reads a file. One descriptor is checked and read, so that the file cannot be exchanged between.
 std::optional<std::string> read_file(const std::string& path, std::vector<std::string>& problems) {
   const auto give_up = [&](const std::string& problem) {
     problems.push_back(problem);
@@ -41,7 +41,7 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
     return distrust(path, seen.st_uid, seen.st_mode, Trust::to_us, geteuid());
   };
   if (const auto reason = distrusted(status)) return give_up(reason->told(path));
-  struct stat name {};  // a link's owner can lead it elsewhere
+  struct stat name {};  // a link's owner can change its target
   if (lstat(path.c_str(), &name) != 0) return give_up(path + ": cannot be examined: " + std::strerror(errno));
   if (const auto reason = distrusted(name)) return give_up(reason->told(path));
   if (const auto reason = distrust_above(path)) return give_up(*reason);
@@ -61,7 +61,7 @@ bool is_team_file(const std::filesystem::path& path) {
   return name.ends_with(".toml") && !name.starts_with('.');
 }
 
-/// The TOML files of a folder, by name; anything else in it is no business of ours.
+/// Returns the TOML files of a directory, by name.
 std::vector<std::string> files_of(const std::string& folder, std::vector<std::string>& problems) {
   std::vector<std::string> files;
   std::error_code failure;
@@ -78,7 +78,7 @@ std::vector<std::string> files_of(const std::string& folder, std::vector<std::st
   return files;
 }
 
-/// An XDG folder as the specification has it: what is not absolute does not count.
+/// Returns an XDG directory by the specification: a relative path does not count.
 std::string xdg(const std::string& value, const std::string& home, std::string_view below_home) {
   if (value.starts_with('/')) return value;
   return home.empty() ? "" : home + std::string(below_home);
@@ -121,19 +121,19 @@ void load_daemon(const std::string& file, const Environment& environment, Loaded
   read_daemon(document, environment, complaints, loaded);
 }
 
-/// Empty when the environment names no place.
+/// Returns the base directory; empty if the environment names no place.
 std::string default_folder(const Environment& environment) {
   const std::string base = xdg(environment.xdg_config_home, environment.home, "/.config");
   return base.empty() ? "" : base + "/inbox-poller";
 }
 
-/// Empty when there is none.
+/// Returns the default file; empty if it does not exist.
 std::string default_daemon_file(const std::string& folder) {
   const std::string file = folder + "/daemon.toml";
   return !folder.empty() && access(file.c_str(), F_OK) == 0 ? file : "";
 }
 
-/// Two files for one team would answer the same ask twice, perhaps differently.
+/// Refuses two files for one team, which would answer the same request twice, perhaps differently.
 void find_double_claims(Loaded& loaded) {
   for (std::size_t i = 0; i < loaded.teams.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -148,7 +148,7 @@ void find_double_claims(Loaded& loaded) {
   }
 }
 
-/// Every team of the default root, only looked at.
+/// Adds a team that observes every team of the default root.
 void observe_all(const std::string& folder, const Environment& environment, Loaded& loaded) {
   loaded.unconfigured = true;
   loaded.teams.push_back(parse_team("[team]\nname = \"*\"\nrole = \"observer\"\n", folder, environment, loaded.problems,
@@ -168,7 +168,7 @@ std::string team_folder(const Environment& environment) {
 bool holds_team_files(const std::string& folder) {
   std::error_code failure;
   const std::filesystem::directory_iterator files(folder, failure);
-  return failure ? failure != std::errc::no_such_file_or_directory  // what cannot be read is for load() to tell
+  return failure ? failure != std::errc::no_such_file_or_directory  // load() reports an unreadable directory
                  : std::any_of(begin(files), end(files), [](const auto& file) { return is_team_file(file.path()); });
 }
 
@@ -202,7 +202,7 @@ Loaded load(const Sources& sources, const Environment& environment) {
     const auto found = files_of(dir, loaded.problems);
     files.insert(files.end(), found.begin(), found.end());
   }
-  // The default one whatever teams are named: a client that knows of no team file must find the same socket.
+  // Read by default whatever teams are named, because a client without a team file must find the same socket.
   const bool by_default = sources.daemon_file.empty() && !base.empty();
   load_daemon(by_default ? default_daemon_file(base) : sources.daemon_file, environment, loaded);
   for (const std::string& file : files) {

@@ -1,6 +1,6 @@
-// Reads the TOML files. All complaints come at once, each as `file:line:column: what is wrong, what is expected`.
-// Configuration is read only from the paths given; never from a repository's working directory. A file that others may
-// write is refused (a worker must not be able to widen its own rules).
+// The reader of the TOML files. It reports all problems at once, each as `file:line:column: what is wrong, what is
+// expected`. It reads only the given paths, never a repository's working directory. It refuses a file that others may
+// write, so that a worker cannot widen its own rules.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace inbox_poller::config {
 
-/// The part of the environment that defaults depend on; passed in so that tests need no real one.
+/// The environment variables that defaults depend on; a parameter, so that tests need no real environment.
 struct Environment {
   std::string home;
   std::string claude_config_dir;  // CLAUDE_CONFIG_DIR; empty counts as unset
@@ -22,31 +22,32 @@ struct Environment {
   static Environment from_process();
 };
 
-/// Where one effective value comes from: "default", or "file:line".
+/// The source of one effective value: "default", or "file:line".
 struct Setting {
   std::string key;    // "team.poll_interval"
-  std::string value;  // as TOML would spell it
+  std::string value;  // in TOML syntax
   std::string origin;
 };
 
 struct LoadedTeam {
   TeamConfig config;
   std::vector<Setting> settings;  // every key, in the order of the reference
-  std::vector<std::string> slips;  // of the warnings: rules that do not do what they seem to
+  std::vector<std::string> slips;  // those warnings that are about rules with an unexpected effect
 };
 
 struct Loaded {
   DaemonConfig daemon;
   std::vector<Setting> daemon_settings;
   std::vector<LoadedTeam> teams;
-  std::vector<std::string> warnings;  // loud start-up lines, e.g. for an acknowledged dangerous setting
+  std::vector<std::string> warnings;  // start-up warnings, such as for an acknowledged dangerous setting
   std::vector<std::string> problems;  // not empty: nothing above may be used
-  bool unconfigured = false;          // no team file is named, and there is none: one team, which stands for all
+  bool unconfigured = false;          // no team file is named or found: one observed team stands for all
 };
 
-/// What the command line named. With no files and no folder, the default folder `$XDG_CONFIG_HOME/inbox-poller/teams.d`
-/// is read; with no daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` if present. Where that folder holds no team
-/// file, every team below the default root is observed, which writes nothing into any.
+/// The paths from the command line. Without files and directory, the default directory
+/// `$XDG_CONFIG_HOME/inbox-poller/teams.d` is read. Without a daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml`
+/// is read if present. If the default directory has no team file, every team below the default root is observed, which
+/// writes nothing.
 struct Sources {
   std::vector<std::string> files;
   std::string dir;
@@ -55,20 +56,20 @@ struct Sources {
 
 Loaded load(const Sources&, const Environment&);
 
-/// The default folder of team files; empty when the environment names no place.
+/// Returns the default directory of team files; empty if the environment names no place.
 std::string team_folder(const Environment&);
 
-/// True when neither the command line nor the default folder names a team file.
+/// Returns true if neither the command line nor the default directory names a team file.
 bool is_unconfigured(const Sources&, const Environment&);
 
-/// True when a team file lies in the folder, or when that cannot be told.
+/// Returns true if the directory has a team file, or if that is unknown.
 bool holds_team_files(const std::string& folder);
 
-/// Only the daemon's own settings, from `file`, or as load() reads them without Sources; for a client that looks for the
-/// socket. No team file is touched.
+/// Reads only the daemon's settings, from `file` or as load() does without Sources, for a client that needs the socket.
+/// Reads no team file.
 Loaded load_daemon_settings(const Environment&, const std::string& file = {});
 
-/// Reads one team file's text; `name` stands in the complaints. For tests and the fuzzer: no file is touched.
+/// Parses one team file's text; `name` is its name in problems. For tests and the fuzzer: reads no file.
 LoadedTeam parse_team(std::string_view text, const std::string& name, const Environment&,
                       std::vector<std::string>& problems, std::vector<std::string>& warnings);
 

@@ -1,4 +1,4 @@
-// [hosts]: a team on several machines.
+// [hosts]: a team on several nodes.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -45,7 +45,7 @@ struct HostsReader {
     if (to.engine.empty())
       section.reject("engine", "is missing; write the address of the engine between the hosts, such as "
                                "\"redis+unix:///run/redis/redis.sock\" or \"rediss://engine:6379\"");
-    else if (to.engine.find('@') != std::string::npos)  // not repeated: it may hold a password
+    else if (to.engine.find('@') != std::string::npos)  // not repeated: it may contain a password
       section.reject("engine", "has a user or a password in it; write the password into the file that hosts.secret names");
     else if (!known)
       section.reject("engine", "is no address of an engine: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");

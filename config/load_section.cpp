@@ -47,7 +47,7 @@ Result<T> measured(const toml::node& node, T example, T least, T most, Result<T>
   return bounded(*found, least, most);
 }
 
-// How the effective value stands in the list of settings.
+// The effective value's form in the list of settings.
 std::string shown(const std::string& text) { return toml_text(text); }
 std::string shown(Duration duration) { return toml_text(to_text(duration)); }
 std::string shown(const std::optional<Duration>& duration) { return duration ? shown(*duration) : toml_text(""); }
@@ -113,7 +113,7 @@ void Section::reject(std::string_view key, std::string_view what) {
   complaints_.at(node == nullptr ? place_ : node->source().begin, full_name(key) + " " + std::string(what));
 }
 
-/// The one way a key is read. `parse` turns the node into a T, or says what is wrong with it.
+/// Reads one key; the only way to do so. `parse` turns the node into a T or returns what is wrong.
 template <class T, class Parse>
 void Section::read(std::string_view key, T& value, Parse parse) {
   known_.push_back(key);

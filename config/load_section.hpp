@@ -1,6 +1,6 @@
-// One table of a TOML file, read key by key: each read checks type and bounds, complains with its place, and notes the
-// effective value with its origin. A target keeps its value, the default, when its key is absent or refused. With
-// config/load*.cpp the only place that knows toml++.
+// One table of a TOML file, read key by key. Each read checks type and limits, reports problems with their place, and
+// records the effective value with its origin. A target keeps its default if its key is absent or refused. Invariant:
+// only this file and config/load*.cpp use toml++.
 #pragma once
 
 #include <toml++/toml.h>
@@ -20,7 +20,7 @@
 
 namespace inbox_poller::config {
 
-/// Everything wrong with one file, each with its place, in the order of the file's keys as we read them.
+/// The problems of one file, each with its place, in the order in which the keys are read.
 struct Complaints {
   std::string file;
   std::vector<std::string>& problems;
@@ -28,20 +28,20 @@ struct Complaints {
   void at(const toml::source_position& place, std::string_view what);
 };
 
-/// The parsed text; an empty table and a complaint when it is not TOML.
+/// Returns the parsed text; an empty table and a problem if the text is not TOML.
 toml::table parse_toml(std::string_view text, Complaints&);
 
-/// `"a", "b" or "c"`.
+/// Returns `"a", "b" or "c"`.
 std::string quoted_list(const std::vector<std::string_view>& names);
 
 class Section {
  public:
-  /// `name` is "team", "modes.members" for a table within one, or empty for the top level, whose tables are then
-  /// sections of their own. A section of the wrong type reads as empty, with a complaint.
+  /// Opens a table. `name`: "team", "modes.members" for a nested table, or empty for the top level, whose tables are
+  /// separate sections. A section of the wrong type reads as empty, with a problem.
   Section(const toml::table& document, std::string name, Complaints&, std::vector<Setting>& settings);
 
   void text(std::string_view key, std::string& value);
-  /// An absolute path, or one that begins with "~/".
+  /// Reads an absolute path, or one that begins with "~/".
   void path(std::string_view key, std::string& value, std::string_view home);
   void duration(std::string_view key, Duration& value, Duration least, Duration most);
   void duration(std::string_view key, std::optional<Duration>& value, Duration least, Duration most);
@@ -49,7 +49,7 @@ class Section {
   void count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most);
   void flag(std::string_view key, bool& value);
 
-  /// One of an enum's names.
+  /// Reads one of an enum's names.
   template <class Enum>
   void choice(std::string_view key, Enum& value) {
     std::optional<Enum> chosen = value;
@@ -62,7 +62,7 @@ class Section {
     one_of(key, name, {schema::names<Enum>.begin(), schema::names<Enum>.end()});
     if (const auto chosen = schema::parse<Enum>(name)) value = chosen;
   }
-  /// The same in an order, or in words, of its own.
+  /// Reads one of a given list of names.
   template <class T>
   void choice(std::string_view key, T& value, const std::vector<std::pair<std::string_view, T>>& choices) {
     std::string name;
@@ -77,13 +77,13 @@ class Section {
     }
   }
 
-  /// A list of texts as they are.
+  /// Reads a list of texts.
   void texts(std::string_view key, std::vector<std::string>& values);
 
   using PassOver = std::function<void(const std::string& text, const Error&)>;
 
-  /// A list of texts, each turned into a T; `parse` returns Result<T>. What it refuses is a complaint, or, with
-  /// `pass_over`, handed to that and left out.
+  /// Reads a list of texts, each turned into a T; `parse` returns Result<T>. A refused text is a problem or, with
+  /// `pass_over`, passed to that and left out.
   template <class T, class Parse>
   void list(std::string_view key, std::vector<T>& values, Parse parse, const PassOver& pass_over = {}) {
     std::vector<std::string> found;
@@ -99,20 +99,20 @@ class Section {
     });
   }
 
-  /// What is written there: for a section whose keys are names of the operator's choice, and to see whether it is used.
+  /// Returns the written keys: for a section whose keys are the operator's names, and to see whether the section is
+  /// used.
   [[nodiscard]] std::vector<std::string_view> keys() const;
   [[nodiscard]] bool is_written(std::string_view key) const { return table_->contains(key); }
-  /// "file:line" of this text in a list, or of the list.
+  /// Returns the "file:line" of this text in a list, or of the list.
   [[nodiscard]] std::string place_of(std::string_view key, std::string_view text) const;
-  /// Whether a list is written there, for a key that may be one.
+  /// Returns true if the key is a list, for a key that may be one.
   [[nodiscard]] bool is_list(std::string_view key) const;
-  /// "delivery.via"
+  /// Returns the full name of a key: "delivery.via".
   [[nodiscard]] std::string full_name(std::string_view key) const;
 
-  /// Complains about a value that is well-formed but not acceptable, at its place (or the section's, when it is a
-  /// default).
+  /// Reports a value that is well-formed but not acceptable, at its place (for a default, at the section's place).
   void reject(std::string_view key, std::string_view what);
-  /// To be called after the last read: complains about every key that was neither read nor is a subsection.
+  /// Reports every key that was neither read nor is a subsection. Call after the last read.
   void finish(const std::vector<std::string_view>& subsections = {});
 
  private:
@@ -131,17 +131,17 @@ class Section {
   std::vector<std::string_view> known_;
 };
 
-/// Reads [hosts] (load_hosts.cpp); [team] has been read.
+/// Reads [hosts] (load_hosts.cpp). Call after [team] was read.
 void load_hosts(const toml::table& document, std::string_view home, Complaints&, LoadedTeam&);
 
-/// Reads what of [team] its transport needs (load_transport.cpp); name, lead and role have been read.
+/// Reads the keys of [team] for its transport (load_transport.cpp). Call after name, lead and role were read.
 void load_transport(Section& team, std::string_view home, TeamSettings&);
-/// What is set and cannot be carried by the team's transport; all else has been read.
+/// Reports settings that the team's transport cannot carry. Call after all else was read.
 void tell_what_is_not_carried(const toml::table& document, Complaints&, std::vector<std::string>& warnings, LoadedTeam&);
-/// Of a member, or of somebody who writes.
+/// Parses the name of a member or another sender.
 Result<std::string> sender_name(const std::string& text);
 
-/// A text as TOML spells it: quotes and escapes included.
+/// Returns a text in TOML syntax, with quotes and escapes.
 std::string toml_text(std::string_view text);
 
 }  // namespace inbox_poller::config

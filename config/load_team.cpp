@@ -18,13 +18,14 @@ using std::chrono::seconds;
 constexpr Duration shortest_wait = seconds(1);
 constexpr Duration longest_wait = hours(24 * 7);
 
-// What an operator must have said in so many words before it takes effect.
+// Acknowledgements that an operator must write before a dangerous setting takes effect.
 constexpr std::string_view default_allow = "default-allow";
 constexpr std::string_view any_host = "any-host";
 constexpr std::string_view bypass_ceiling = "bypass-ceiling";
 constexpr std::string_view wide_modes = "wide-modes";
 
-/// Letters, digits, '.', '_', '-', as in the names of team folders and inboxes; stars where a glob may stand.
+/// Returns true for letters, digits, '.', '_', '-', as in names of team directories and inboxes, and for a glob's
+/// stars.
 bool is_plain_name(std::string_view name, bool glob) {
   const auto plain = [glob](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
@@ -61,7 +62,7 @@ Result<std::string> acknowledgement(const std::string& text) {
 
 bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
 
-/// Reads one file's sections in the order of docs/reference/configuration.md.
+/// A reader of one file's sections, in the order of docs/reference/configuration.md.
 struct TeamReader {
   const toml::table& document;
   const Environment& environment;
@@ -94,7 +95,7 @@ struct TeamReader {
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
 
-  /// A rule that is not what it seems; `text` begins with its place.
+  /// Reports a rule with an unexpected effect; `text` begins with its place.
   void slip(std::string text) {
     warnings.push_back(text);
     out.slips.push_back(std::move(text));
@@ -102,7 +103,7 @@ struct TeamReader {
 
   void warn(std::string_view text) { warnings.push_back(complaints.file + ": " + std::string(text)); }
 
-  /// A dangerous value stands only when acknowledged, and is never quiet.
+  /// Accepts a dangerous value only if acknowledged, and then warns.
   void dangerous(Section& from, std::string_view key, std::string_view acknowledgement, std::string_view consequence) {
     const bool known = std::ranges::find(understood, acknowledgement) != understood.end();
     if (known) return warn(std::string(consequence) + " (team.i_understand says that this is meant)");
@@ -110,21 +111,21 @@ struct TeamReader {
                          std::string(acknowledgement) + "\" into the list team.i_understand");
   }
 
-  /// A setting that is read and then never used deserves a word, not a refusal: the role may be changed for a day.
+  /// Warns about a setting without effect, but accepts it, because the role may be changed for a day.
   void only_a_leader(bool is_written, std::string_view what) {
     const Role role = out.config.team.role;
     if (is_written && role != Role::leader)
       warn(std::string(what) + " has no effect with team.role = \"" + std::string(to_string(role)) + "\"");
   }
 
-  /// Once, so that a link that is changed later leads nowhere new. A folder that is not there yet stays as written.
+  /// Follows the links once, so that a later change of a link has no effect. A missing directory stays as written.
   void follow_links(TeamSettings& to) {
     while (to.root.size() > 1 && to.root.back() == '/') to.root.pop_back();
     std::error_code failure;
     const std::string real = std::filesystem::canonical(to.root, failure).string();
     if (failure || real == to.root) return;
     warn("team.root leads by a link to " + real + ", which is used until the configuration is read again");
-    to.tasks_root = to.root.substr(0, to.root.rfind('/')) + "/tasks";  // beside the link, where clients have it
+    to.tasks_root = to.root.substr(0, to.root.rfind('/')) + "/tasks";  // next to the link, where clients have it
     to.root = real;
   }
 
@@ -149,7 +150,7 @@ struct TeamReader {
     team.choice("role", to.role);
     team.choice("transport", to.transport);
     load_transport(team, environment.home, to);
-    if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
+    if (to.role == Role::front) to.poll_interval = Duration(100);  // to answer before the lead
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
     team.list("aliases", to.aliases, [&](const std::string& text) { return alias_of(to.lead, text); });
@@ -163,9 +164,9 @@ struct TeamReader {
     team.finish();
   }
 
-  /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.
-  /// `ask` says who is asked; as a list it is what `ask_rules` is. A line of `allow` that is not understood allows
-  /// nothing; one of `ask` or `deny` refuses the file, since without it more would be allowed.
+  /// Reads [permissions] or [sandbox], which have the same keys. They differ in the form of a rule and in what `allow`
+  /// accepts. `ask` is the answerer or, as a list, `ask_rules`. An invalid line of `allow` allows nothing; an invalid
+  /// line of `ask` or `deny` refuses the file, because more would be allowed without it.
   template <class Rule, class Settings>
   void read_policy(Section& from, RuleSet<Rule>& rules, Settings& to, Result<Rule> (*parse_allow)(std::string_view),
                    Result<Rule> (*parse)(std::string_view)) {
@@ -292,7 +293,7 @@ struct TeamReader {
     shutdown.finish();
   }
 
-  /// A program that we start, with its arguments; empty: none.
+  /// Reads a program with its arguments; empty: none.
   static void read_program(Section& from, std::string_view key, std::vector<std::string>& argv) {
     from.texts(key, argv);
     if (argv.empty() || argv.front().starts_with('/')) return;
@@ -364,7 +365,7 @@ struct TeamReader {
       delivery.reject("via", "names no way to the lead; leave it out, or name some of " + quoted_list(known));
   }
 
-  /// A way that is named and cannot be gone, or that is set up and not named, is most likely a slip.
+  /// Warns about a method that is named but unusable, or configured but not named: most likely a mistake.
   void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
     const auto idle = [&](const std::string& setting, Way way) {
       warn(setting + " has no effect: delivery.via does not name " + toml_text(to_string(way)));

@@ -1,4 +1,4 @@
-// What of [team] depends on the kind of mailbox (team.transport), and what that kind cannot carry.
+// The keys of [team] that depend on the mailbox system (team.transport), and what that system cannot carry.
 #include "config/load_section.hpp"
 #include "schema/ids.hpp"
 

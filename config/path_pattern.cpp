@@ -11,15 +11,15 @@ namespace {
 
 using Segments = std::vector<std::string_view>;
 
-/// Dynamic programme over (pattern segment, path segment), so that many `**` cost no more than a table. `reached[j]`
-/// says whether the pattern so far can cover exactly the first j segments.
+/// Dynamic program over (pattern segment, path segment), so that many `**` cost no more than a table. `reached[j]`: the
+/// pattern so far can cover exactly the first j segments.
 bool segments_match(const Segments& pattern, const Segments& path, bool below_too) {
   std::vector<bool> reached(path.size() + 1, false);
   reached[0] = true;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const bool last = i + 1 == pattern.size();
     std::vector<bool> next(path.size() + 1, false);
-    if (pattern[i] == "**") {  // at the end it stands for at least one segment: what is inside, not the folder itself
+    if (pattern[i] == "**") {  // at the end, at least one segment: the contents, not the directory itself
       bool seen = false;
       for (std::size_t j = 0; j <= path.size(); ++j) {
         next[j] = last ? seen : seen || reached[j];
@@ -92,12 +92,12 @@ std::optional<std::string> path_doubt(std::string_view path, const RuleContext& 
 }
 
 bool path_matches(std::string_view written, std::string_view path, const RuleContext& context, Side side) {
-  // The base is compared literally: it may come from a roster, and a folder that is called `*` must not widen a rule.
+  // The base is compared literally, because it may come from a roster. A directory called `*` must not widen a rule.
   const bool absolute = written.starts_with("//");
   const bool at_home = written.starts_with("~/");
   std::string base = absolute ? "/" : at_home ? context.home : context.cwd;
   std::string pattern = below_start(written, side);
-  if (base.empty() && side == Side::restrict && !at_home) {  // it could start anywhere
+  if (base.empty() && side == Side::restrict && !at_home) {  // it may start anywhere
     base = "/";
     pattern = "**/" + pattern;
   }
@@ -151,7 +151,7 @@ PathReach PathRule::reach(std::string_view folded, bool fills_dots) const {
   PathReach reach;
   if (folded.empty()) return reach;
   const bool glob = folded.find_first_of("*?[") != std::string_view::npos;
-  if (!glob) {  // most paths have nothing to do with most rules
+  if (!glob) {  // a quick exit for the many rules that cannot apply
     const std::string_view literal = std::string_view(text_).substr(0, literal_);
     const std::size_t common = folded == "/" ? 0 : std::min(literal.size(), folded.size());
     if (literal.substr(0, common) != folded.substr(0, common)) return reach;
@@ -159,7 +159,7 @@ PathReach PathRule::reach(std::string_view folded, bool fills_dots) const {
   Segments rule = segments_of(std::string_view(text_).substr(0, base_));
   const std::size_t start = rule.size();
   for (const std::string_view name : segments_of(std::string_view(text_).substr(base_))) rule.push_back(name);
-  // Like segments_match, but every step of both sides may stand for several; `strict` leaves out what only a `**` ate.
+  // As in segments_match, but every step of both sides may stand for several; `strict` omits what only a `**` matched.
   std::vector<char> reached(rule.size() + 1, 0);
   reached[0] = 1;
   const auto skip_stars = [&](std::vector<char>& states) {

@@ -43,7 +43,7 @@ constexpr Cmdlet cmdlets[] = {
     {"select-string", "sls"},
 };
 
-/// What starts another command that stands among its words, or removes more than its words tell.
+/// Commands that start another command from their words, or remove more than their words name.
 constexpr std::string_view starters[] = {"powershell",   "pwsh",
                                          "cmd",          "bash",
                                          "sh",           "wsl",
@@ -59,7 +59,8 @@ constexpr std::string_view starters[] = {"powershell",   "pwsh",
 /// Aliases that do the same with their words as the program of that name in another shell.
 constexpr std::string_view alike[] = {"get-childitem", "get-content", "write-output"};
 
-/// In lower case, with single any_blank, the program without its folder and ending, an alias as its cmdlet.
+/// Returns a command in lower case with single blanks, its program without directory and extension, and aliases
+/// replaced.
 std::string canonical(std::string_view command) {
   std::string text;
   for (const char c : to_lower(trimmed(command))) {

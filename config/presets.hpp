@@ -1,4 +1,4 @@
-// What `init --allow` may write into a team's file: rules for work that people allow every day.
+// The rules that `init --allow` may write into a team's file, for work that people allow every day.
 #pragma once
 
 #include <span>
@@ -6,9 +6,9 @@
 
 namespace inbox_poller::config {
 
-/// Returns the allow rules of a preset, in the order in which they are shown: "looking" (read what is in the own
-/// folder), "working" (edit there, build, test and commit as well). Empty for every other name. Source: rules in public
-/// settings files of agents; tests/fixtures/config/everyday_commands.txt says what each preset allows.
+/// Returns a preset's allow rules in the order in which they are shown: "looking" (read the worker's directory),
+/// "working" (also edit, build, test and commit there). Empty for every other name. Source: rules in public settings
+/// files of agents; tests/fixtures/config/everyday_commands.txt lists what each preset allows.
 std::span<const std::string_view> preset_rules(std::string_view preset);
 
 }  // namespace inbox_poller::config

@@ -27,7 +27,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return found;
 }
 
-/// What stands behind an option's name: how many words it takes, what they are, and what it does.
+/// Reads the marks after an option's name: how many words it takes, their role, and its effect.
 void read_marks(ProgramOption& option, std::string_view marks) {
   const auto takes = [&](ArgumentRole role) {
     option.role = role;
@@ -72,7 +72,7 @@ void read_marks(ProgramOption& option, std::string_view marks) {
 ProgramOption read_option(std::string_view text) {
   constexpr std::string_view marks = "=<>/@%(&!:~+^?$;";
   std::size_t end = std::min(text.find_first_of(marks, 1), text.size());
-  if (!text.starts_with('-') && text.substr(end, 1) == "=") ++end;  // "of=": an operand that begins so
+  if (!text.starts_with('-') && text.substr(end, 1) == "=") ++end;  // "of=": an operand with that beginning
   if (text == "!") end = 0;
   ProgramOption option;
   option.name = text.substr(0, end);
@@ -86,9 +86,9 @@ ProgramOption read_option(std::string_view text) {
 
 using Table = std::map<std::string_view, Program, std::less<>>;
 
-/// The rows as they are looked up: one entry a name, "git log" for a subcommand. Built once.
+/// Returns the rows for lookup: one entry a name, "git log" for a subcommand. Built once.
 const Table& table() {
-  static std::vector<std::string> names;  // what the keys of subcommands point into
+  static std::vector<std::string> names;  // storage for the keys of subcommands
   static const Table built = [] {
     Table all;
     names.reserve(512);

@@ -1,6 +1,6 @@
-// What the arguments of programs do: which options run something, write or read a file, which arguments are paths. One
-// table, in programs_table.cpp, which is the documentation as well (docs/reference/programs.md holds the same rows; a
-// test compares). Programs that are not listed may read any argument that could be a path.
+// The effects of programs' arguments: which options run, write or read something, and which arguments are paths. The
+// one table is programs_table.cpp; docs/reference/programs.md has the same rows, as a test compares. An unlisted
+// program may read any argument that could be a path.
 #pragma once
 
 #include <span>
@@ -10,8 +10,7 @@
 
 namespace inbox_poller::config {
 
-/// A row as it is written and shown. The words of `operands` and the marks of `options` are explained in
-/// docs/reference/programs.md.
+/// A row as written and shown. docs/reference/programs.md explains the words of `operands` and the marks of `options`.
 struct ProgramRow {
   std::string_view names;  // "cat tac", or "git log,show" for subcommands
   std::string_view operands;
@@ -20,46 +19,46 @@ struct ProgramRow {
 
 std::span<const ProgramRow> program_rows();
 
-/// What an argument is to its program.
+/// The meaning of an argument to its program.
 enum class ArgumentRole {
   text,     // no path
   any,      // may be a path: read, perhaps written
   read,     // a path that is read
   tree,     // read with everything below it
-  carry,    // read, moved or linked as a whole: what is in it goes along
-  move,     // carried, and gone afterwards
-  write,    // a path that is written, which is what the program is for
+  carry,    // read, moved or linked with all its contents
+  move,     // carried, then gone
+  write,    // a path that is written, as the program's purpose
   remove,   // written, with everything below it
-  output,   // a path that is written, which nobody expects of the program
-  dest,     // where carried things go: a file or a folder
+  output,   // a path that is written, against expectations
+  dest,     // the target of carried paths: a file or a directory
   pack,     // moved, to a name with another ending
-  stem,     // what the names of written files begin with
-  enter,    // a folder to work in
+  stem,     // the beginning of written files' names
+  enter,    // a directory to work in
   script,   // a program for sed, awk, jq or sqlite3
-  sub,      // a subcommand with options of its own
+  sub,      // a subcommand with its own options
   verb,     // a subcommand that takes the program's options as well
   set,      // a setting that decides what is run
   program,  // the name of a program, whose arguments follow
-  code,     // perhaps a path, and what is there is run
-  rest      // what the program is for: it, and all behind it, is run
+  code,     // perhaps a path, whose contents are run
+  rest      // the program's purpose: this and all later words are run
 };
 
 struct ProgramOption {
-  std::string name;  // "--output", "-o"; "of=" for an operand that begins so; a bare word for a first operand
+  std::string name;  // "--output", "-o"; "of=" for an operand with that beginning; a bare word for a first operand
   ArgumentRole role = ArgumentRole::text;  // of the value
-  unsigned char words = 0;                 // words that it takes; of two the second has the role
-  bool glued = false;                      // the value stands in the same word, or there is none
-  bool runs = false;                       // is run, or decides what is
-  bool tail = false;                       // `runs` the words behind it
-  bool outside = false;                    // `runs` only where its value leaves the working folder
-  bool first = false;                      // stands for the first operand (a pattern, a script)
-  bool in_place = false;                   // the operands are written; nobody expects that
-  bool writes = false;                     // the operands are written; that is what it is for
+  unsigned char words = 0;                 // number of value words; the second of two has the role
+  bool glued = false;                      // the value is in the same word, or absent
+  bool runs = false;                       // is run, or decides what is run
+  bool tail = false;                       // `runs` the words after it
+  bool outside = false;                    // `runs` only if its value leaves the working directory
+  bool first = false;                      // takes the place of the first operand (a pattern, a script)
+  bool in_place = false;                   // the operands are written, against expectations
+  bool writes = false;                     // the operands are written, as its purpose
   bool recurses = false;                   // the operands are read with everything below
-  bool hidden = false;                     // as is what is hidden
-  bool filter = false;                     // its value says which files
-  bool names = false;                      // its value names a file with names of what is read
-  bool behind_colon = false;               // only what stands behind a colon is its value
+  bool hidden = false;                     // hidden files are read as well
+  bool filter = false;                     // its value selects the files
+  bool names = false;                      // its value is a file with names of files to read
+  bool behind_colon = false;               // only the text after a colon is its value
 };
 
 struct Program {
@@ -69,10 +68,10 @@ struct Program {
   bool risky = false;      // has an option that runs or writes
   bool long_dash = false;  // long options have one dash: find, go
   bool whole = false;      // long options are never abbreviated
-  bool local = false;      // runs what it finds in the folder that it works in
+  bool local = false;      // runs files of the directory in which it works
 };
 
-/// Null where it is not listed. `subcommand` may be empty.
+/// Returns the row; null if the program is not listed. `subcommand` may be empty.
 const Program* find_program(std::string_view name, std::string_view subcommand = {});
 
 }  // namespace inbox_poller::config

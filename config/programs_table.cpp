@@ -1,6 +1,6 @@
-// The table of docs/reference/programs.md, as programs_table.inc holds it: a row a line, programs | operands | options;
-// what is indented goes on. Sources: the manuals of the programs (GNU, BSD where it differs), and public collections of
-// options that execute or write.
+// The table of docs/reference/programs.md, from programs_table.inc: a row a line, programs | operands | options; an
+// indented line continues the row. Sources: the manuals of the programs (GNU, and BSD if different), and public
+// collections of options that execute or write.
 #include <algorithm>
 
 #include "config/programs.hpp"
@@ -12,7 +12,7 @@ constexpr std::string_view table_text =
 #include "config/programs_table.inc"
     ;
 
-/// Rows that are broken over several lines made one line each.
+/// Joins rows that span several lines into one line each.
 std::string unfolded() {
   std::string text(table_text);
   for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;)

@@ -78,7 +78,7 @@ const Protections& protections_table() {
   return built;
 }
 
-/// Is this name the protected one, or could it be, where the shell or the program fills something in?
+/// Returns true if this name is, or by its wildcards may be, the protected one.
 bool may_be(std::string_view kept, std::string_view name, bool literal) {
   if (literal || name.find_first_of("*?[") == std::string_view::npos) return kept == name;
   return names_overlap(kept, name, false);
@@ -140,7 +140,7 @@ bool may_write(std::string_view pattern, std::string_view path, const RuleContex
   const Segments named = segments_of(folded);
   RuleContext places = context;
   std::vector<std::string> found = protections_of(path, places, true);
-  places.cwd.clear();  // for a pattern, names above the worker's folder count as well
+  places.cwd.clear();  // for a pattern, names above the worker's directory count as well
   for (const std::string& one : protections_of(path, places, true)) {
     if (one.starts_with('.') || one == "inbox-poller") found.push_back(one);
   }

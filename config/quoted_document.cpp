@@ -5,7 +5,7 @@
 namespace inbox_poller::config {
 namespace {
 
-/// Takes `text` off the front of `rest`.
+/// Removes `text` from the front of `rest`.
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;
   rest.remove_prefix(text.size());
@@ -16,7 +16,7 @@ void skip(std::string_view& rest, std::string_view signs) {
   rest.remove_prefix(std::min(rest.find_first_not_of(signs), rest.size()));
 }
 
-/// `'EOF'`, `"EOF"` or `\EOF`; empty: it is not quoted, or no plain word.
+/// Reads `'EOF'`, `"EOF"` or `\EOF`; empty if it is not quoted, or not a plain word.
 std::string_view take_delimiter(std::string_view& rest) {
   constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   const char quote = rest.empty() ? '\0' : rest.front();
@@ -28,8 +28,8 @@ std::string_view take_delimiter(std::string_view& rest) {
   return word;
 }
 
-/// Would a shell that counts parentheses, and passes over what stands between these quotes, close one that the line did
-/// not open? `inside` is the quote that is open where the line begins, or 0.
+/// Returns true if a shell that counts parentheses, and skips the text in these quotes, would close a parenthesis that
+/// the line did not open. `inside`: the quote that is open at the line's start, or 0.
 bool closes_early(std::string_view line, std::string_view quotes, char inside) {
   int open = 0;
   for (const char c : line) {
@@ -46,8 +46,8 @@ bool closes_early(std::string_view line, std::string_view quotes, char inside) {
   return false;
 }
 
-/// Asks for every kind of quotes that a shell may know here, and for each that may be open from a line above. A
-/// comment, which hides the rest of a line, hides no end where each line closes what it opens.
+/// Checks every set of quotes that a shell may know here, and each quote that may be open from an earlier line. A
+/// comment hides no end if each line closes what it opens.
 bool line_closes_early(std::string_view line, std::string_view above) {
   for (const std::string_view quotes : {"", "'", "\"", "`", "'\"", "'`", "\"`", "'\"`"}) {
     if (closes_early(line, quotes, '\0')) return true;
@@ -58,7 +58,7 @@ bool line_closes_early(std::string_view line, std::string_view above) {
   return std::ranges::count(line, '(') != std::ranges::count(line, ')');
 }
 
-/// Nobody finds an earlier end, and who passes over the true one finds none at all and runs nothing.
+/// Returns true if no shell finds an earlier end. A shell that misses the true end finds none and runs nothing.
 bool has_one_end(std::string_view text, std::string_view behind) {
   if (text.find_first_of("()'\"`\\#$") == std::string_view::npos) return true;
   if (behind.find(')') != std::string_view::npos) return false;

@@ -17,7 +17,8 @@
 namespace inbox_poller::config {
 namespace {
 
-/// The tools that clients of 2026 have, or had; of MCP servers nobody knows. Source: the clients' public documentation.
+/// The tools of the clients of 2026 and before; those of MCP servers are unknown. Source: the clients' public
+/// documentation.
 constexpr std::string_view tools =
     "Agent AgentOutputTool AskUserQuestion Bash BashOutput Config CronCreate CronDelete CronList Edit "
     "EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillBash KillShell LS LSP ListMcpResources "
@@ -26,8 +27,8 @@ constexpr std::string_view tools =
     "Sleep StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TeamCreate TeamDelete "
     "TodoRead TodoWrite ToolSearch WaitForMcpServers WebFetch WebSearch Workflow Write";
 
-/// Every call that `allow` could cover, seen as texts: where it has stars, so has the text, and only a star of the
-/// restriction takes them.
+/// Returns true if the restriction covers every call that `allow` could cover. The calls are compared as texts with
+/// stars, which only a star of the restriction matches.
 bool covers_path(const std::string& restriction, const std::string& allow) {
   if (restriction.find('?') != std::string::npos) return restriction == allow;
   const RuleContext anywhere{"/folder of a worker", "/home"};
@@ -77,7 +78,7 @@ bool covers(const PermissionRule& restriction, const PermissionRule& allow) {
          covers_domain(*restriction.specifier, *allow.specifier);
 }
 
-/// A bare tool that could say more narrowly what it allows.
+/// Returns a warning for a bare tool that could have a narrower rule.
 std::string without_bounds(const PermissionRule& rule) {
   if (rule.specifier) return {};
   switch (tool_kind(rule.tool)) {
@@ -98,12 +99,12 @@ std::string without_bounds(const PermissionRule& rule) {
   return {};
 }
 
-/// A rule as its author most likely means it, in quotes.
+/// Returns the rule that the author most likely means, in quotes.
 std::string suggestion(const PermissionRule& rule, std::string_view specifier) {
   return "\"" + rule_text(rule.tool, specifier) + "\"";
 }
 
-/// Of a Bash rule: a program with ':' in its name, or one without arguments.
+/// Finds a Bash rule with a ':' in its program's name, or without arguments.
 std::optional<std::string> hole_in_command(const PermissionRule& rule) {
   const std::string normal = normal_form(*rule.specifier);
   const std::string program = normal.substr(0, normal.find(' '));
@@ -117,7 +118,7 @@ std::optional<std::string> hole_in_command(const PermissionRule& rule) {
   return std::nullopt;
 }
 
-/// Of a path rule: one that looks like a path from the root, or names a variable.
+/// Finds a path rule that looks like a path from the root, or names a variable.
 std::optional<std::string> hole_in_path(const PermissionRule& rule) {
   static constexpr std::string_view of_root[] = {
       "etc", "home", "root", "usr", "var", "proc",  "sys",   "dev",     "opt",     "tmp",     "bin",         "sbin",
@@ -157,12 +158,12 @@ std::optional<std::string> reach_of(const PermissionRule& rule, Action list, con
   if ((rule.tool != "Read" && rule.tool != "Edit") || !rule.specifier) return std::nullopt;
   const std::string_view path = *rule.specifier;
   if (path.starts_with("//") || path.starts_with("~/") || field_rule(rule.tool, path)) return std::nullopt;
-  if (hole_in_path(rule)) return std::nullopt;  // it is another rule that is meant
+  if (hole_in_path(rule)) return std::nullopt;  // another rule is meant
   std::string_view name = path;
   for (const std::string_view start : {"./", "/", "**/"})
     if (name.starts_with(start)) name.remove_prefix(start.size());
   const RuleContext elsewhere{"/a worker's", "/home"};
-  std::string outside = "/outside/" + std::string(name) + (name.ends_with('/') ? "x" : "");  // a path that it is about
+  std::string outside = "/outside/" + std::string(name) + (name.ends_with('/') ? "x" : "");  // a path of the rule
   std::ranges::replace_if(
       outside, [](char c) { return c == '*' || c == '?'; }, 'x');
   const auto covers_outside = [&](const PermissionRule& other) {

@@ -1,4 +1,5 @@
-// Rules that are well-formed and still most likely a slip. They stand, and are told at every start and by check-config.
+// Warnings about rules that are well-formed but most likely a mistake. The rules stay in force; every start and
+// check-config report the warnings.
 #pragma once
 
 #include <optional>
@@ -10,18 +11,18 @@
 
 namespace inbox_poller::config {
 
-/// That no client has a tool of this name, with the nearest that exists.
+/// Returns that no client has a tool of this name, with the nearest name; empty if one has.
 std::optional<std::string> why_no_such_tool(std::string_view tool);
 
-/// Why a deny or ask rule is most likely not the fence that it looks like: no call can meet it, or only calls that
-/// hardly anybody makes. Empty: it meets what it says.
+/// Returns why a deny or ask rule most likely does not restrict what it seems to: no call, or hardly any call, matches.
+/// Empty: it does.
 std::vector<std::string> holes_in(const PermissionRule&);
 
-/// Where a relative path rule of the list `action` (deny or ask) ends: with the rule that also holds in the checkout
-/// that a worktree was made from. Empty: it is no such rule, or another one covers that.
+/// Returns where a relative path rule of the list `action` (deny or ask) ends, with the rule that also holds in the
+/// checkout of a worktree. Empty: not such a rule, or another rule covers the checkout.
 std::optional<std::string> reach_of(const PermissionRule&, Action list, const PermissionRules& rules);
 
-/// What to tell about one rule of the list `action`; empty: nothing. `rules` are all of the file.
+/// Returns the warnings about one rule of the list `action`. `rules`: all rules of the file.
 std::vector<std::string> advice_on(const PermissionRule&, Action list, const PermissionRules& rules);
 
 }  // namespace inbox_poller::config

@@ -11,12 +11,12 @@
 namespace inbox_poller::config {
 namespace {
 
-/// Is it one of the words in a list with blanks between them?
+/// Returns true for one of the words in a list with blanks between them.
 bool is_listed(std::string_view list, std::string_view word) {
   return !word.empty() && (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
 
-/// "parameter:value". A command's ":*" at the end is a prefix, unless it stands behind the name of a field.
+/// Returns true for "parameter:value". A command's final ":*" is a prefix, unless it follows the name of a field.
 bool may_name_parameter(const PermissionRule& rule) {
   static constexpr std::string_view fields[] = {"command", "description", "timeout", "run_in_background",
                                                 "dangerouslyDisableSandbox"};
@@ -35,7 +35,8 @@ Start start_of(std::string_view pattern) {
   return pattern.starts_with("//") ? Start::root : pattern.starts_with("~/") ? Start::home : Start::worker;
 }
 
-/// The pattern's segments from the root, or, where its start is not known and the other's is another, from any folder.
+/// Returns the pattern's segments from the root. If its start is unknown and the other's is different, they start in
+/// any directory.
 std::vector<std::string> placed(std::string_view pattern, std::string_view home, bool same_start) {
   std::string text = below_start(pattern, Side::restrict);
   const Start start = start_of(pattern);
@@ -46,12 +47,12 @@ std::vector<std::string> placed(std::string_view pattern, std::string_view home,
   return {parts.begin(), parts.end()};
 }
 
-/// Is there a path that is matched by both, or lies below a match of both?
+/// Returns true if a path is matched by both, or is below a match of both.
 bool paths_meet(std::string_view one, std::string_view other, std::string_view home) {
   const bool same_start = start_of(one) == start_of(other);
   const auto a = placed(one, home, same_start);
   const auto b = placed(other, home, same_start);
-  std::vector<char> below(b.size() + 1, 1);  // a folder that is matched stands for what is below it
+  std::vector<char> below(b.size() + 1, 1);  // a matched directory covers everything below
   for (std::size_t i = a.size(); i-- > 0;) {
     std::vector<char> now(b.size() + 1, 1);
     for (std::size_t j = b.size(); j-- > 0;) {
@@ -67,11 +68,11 @@ bool paths_meet(std::string_view one, std::string_view other, std::string_view h
 
 // --- commands ---
 
-/// Looked through by us or by clients: what stands behind them is the command.
+/// Wrappers that InboxPoller or clients ignore: the command follows them.
 constexpr std::string_view looked_through[] = {"timeout", "time",   "nice", "nohup", "command", "builtin",
                                          "noglob",  "stdbuf", "env",  "xargs", "ionice",  "setsid"};
 
-/// Programs of which an argument may be, or may name, another command; beside those that command_rules knows.
+/// Programs with an argument that may be, or may name, another command; in addition to those of command_rules.
 constexpr std::string_view argument_runners =
     "find fd rg sed awk gawk mawk nawk tar sort ssh scp sftp rsync vim vi nvim view ex ed emacs less more man "
     "perl python python2 python3 ruby node deno bun php lua tclsh expect osascript pwsh powershell npx bunx pipx "
@@ -88,7 +89,7 @@ bool is_plain(std::string_view word) {
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-/// A program that is not listed, or one whose row, or whose subcommand's, has something to run.
+/// Returns true for an unlisted program, or one whose row, or subcommand's row, has something to run.
 bool may_hand_on(std::string_view program, std::string_view subcommand) {
   const Program* row = find_program(program);
   if (row == nullptr) return !takes_plain_arguments(program, subcommand);
@@ -109,8 +110,8 @@ bool may_run_its_arguments(std::string_view program) {
   return runs_its_arguments(part) || is_one_of(looked_through, program) || is_listed(argument_runners, program);
 }
 
-/// What every text that the pattern matches begins with, as far as it is the same however it is quoted: whole words,
-/// with one blank between them. Empty when not even the command is certain.
+/// Returns the common beginning of every text that the pattern matches, in any quoting: whole words with one blank
+/// between them. Empty if not even the command is certain.
 std::string certain_words(std::string_view pattern) {
   const std::size_t star = pattern.find('*');
   std::string_view rest = pattern.substr(0, star);
@@ -125,7 +126,7 @@ std::string certain_words(std::string_view pattern) {
   return certain;
 }
 
-/// How a restriction's pattern begins, and what may follow there.
+/// The beginning of a restriction's pattern, and what may follow.
 struct Beginning {
   std::string text;
   bool word_ends = false;  // a blank or the end; otherwise anything
@@ -138,16 +139,16 @@ Beginning beginning_of(const std::string& pattern) {
   return {pattern.substr(0, trailing ? star - 1 : star), trailing};
 }
 
-/// Could a text that begins with these whole words be one that the restriction matches?
+/// Returns true if a text that begins with these whole words may match the restriction.
 bool may_begin_so(const std::string& words, const Beginning& restriction) {
-  const std::string told = words + " ";  // more may follow, through xargs even behind an exact rule
+  const std::string told = words + " ";  // more may follow, through xargs even after an exact rule
   const std::string other = restriction.text + (restriction.word_ends ? " " : "");
   const std::size_t common = std::min(told.size(), other.size());
   return told.compare(0, common, other, 0, common) == 0;
 }
 
-/// `timeout 5 npm test` and `CI=1 npm test` are covered by a rule for `npm test`, and seen by restrictions of
-/// `timeout`.
+/// Returns true for restrictions of wrappers. `timeout 5 npm test` and `CI=1 npm test` are covered by a rule for `npm
+/// test`, and also by restrictions of `timeout`.
 bool may_begin_with_wrapper(const Beginning& restriction) {
   const std::string_view word = first_word(restriction.text);
   if (word.empty() || word.find('=') != std::string_view::npos) return true;
@@ -182,8 +183,8 @@ bool commands_meet(std::string_view told, std::string_view restriction) {
   return may_begin_so(bare, other);
 }
 
-/// `npm test`, `npm run build`, `git status`, `make`: an exact command of which no word can be a file, and of which
-/// nobody takes a word that `xargs` appends for one.
+/// Returns true for an exact command without a file among its words, and with no use for a word that `xargs` appends:
+/// `npm test`, `npm run build`, `git status`, `make`.
 bool names_no_path(std::string_view command) {
   static constexpr std::string_view alone[] = {"make", "pwd", "date", "whoami", "id", "uname", "hostname", "true"};
   static constexpr std::string_view with_subcommands[] = {
@@ -204,12 +205,12 @@ bool names_no_path(std::string_view command) {
     if (i == 0) continue;
     if (i == 1 && program == "git" && !is_one_of(of_git, word)) return false;
     if (!word.starts_with("--") && (!may_take_word || word.starts_with("-"))) return false;
-    may_take_word = word == "run";  // behind an option its value would stand
+    may_take_word = word == "run";  // after an option, its value would follow
   }
   return true;
 }
 
-// --- hosts ---
+// --- domains ---
 
 bool domains_meet(std::string_view one, std::string_view other) {
   const auto a = parse_host_pattern(one.substr(domain_prefix.size()));
@@ -223,7 +224,7 @@ bool domains_meet(std::string_view one, std::string_view other) {
 
 // --- tools ---
 
-/// `mcp__server` stands for all its tools.
+/// Returns the patterns of a tool: `mcp__server` stands for all its tools.
 std::vector<std::string> mcp_patterns(const std::string& tool) {
   std::vector<std::string> found{tool};
   if (tool.find("__", 5) == std::string::npos) found.push_back(tool + "__*");
@@ -239,7 +240,7 @@ bool mcp_tools_meet(const std::string& one, const std::string& other) {
 
 bool takes_path(const PermissionRule& rule) { return rule.tool == "Read" || rule.tool == "Edit"; }
 
-/// Of a rule of the file tools; who may edit may read.
+/// Returns true if two rules of file tools overlap; a worker that may edit may also read.
 bool files_meet(const PermissionRule& told, const PermissionRule& restriction, std::string_view home) {
   const std::string_view reach = path_rule_tool(tool_kind(told.tool));
   const std::string_view other = path_rule_tool(tool_kind(restriction.tool));
@@ -274,7 +275,7 @@ bool may_overlap(const PermissionRule& told, const PermissionRule& restriction, 
     case ToolKind::interactive: return told.tool == restriction.tool;
     case ToolKind::powershell:
     case ToolKind::skill:
-    case ToolKind::unknown: return other != ToolKind::mcp;  // who knows what it runs, reads or writes
+    case ToolKind::unknown: return other != ToolKind::mcp;  // its effects are unknown
   }
   return true;
 }

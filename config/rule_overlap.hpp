@@ -1,8 +1,8 @@
-// What two permission rules have in common. A rule that workers take over ends their asking, and with it every deny and
-// ask rule of ours for the same calls: so only a rule that shares no call with any of those is told (docs/adr/0028).
-// Invariant: *disjoint* is shown, never assumed; what cannot be shown overlaps. Works on the rules alone: no call, no
-// worker's folder. Clients read a rule more widely than we grant it (all arguments of `sudo` under `Bash(sudo:*)`, a
-// folder below a path that names it, reading what may be edited), and that reading counts here.
+// The calls that two permission rules share. A worker that takes over a rule stops asking, which bypasses every deny
+// and ask rule for the same calls. Only a rule without shared calls is sent to workers (docs/adr/0028). Invariant:
+// *disjoint* is proven; everything unproven overlaps. Works on the rules alone, without a call or a worker's directory.
+// The clients' reading of a rule counts, which is wider than InboxPoller's grants: all arguments of `sudo` under
+// `Bash(sudo:*)`, contents of a named directory, reading of editable files.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,12 @@
 
 namespace inbox_poller::config {
 
-/// False only when no call can be covered by `told`, as anybody reads it, and be met by `restriction`. `home` is the
-/// home folder, empty when it is not known.
+/// Returns false only if no call can be covered by `told`, in any client's reading, and by `restriction`. `home`: the
+/// home directory; empty if unknown.
 bool may_overlap(const PermissionRule& told, const PermissionRule& restriction, std::string_view home);
 
-/// The first deny or ask rule that shares calls with this one, as "the deny rule Bash(git push:*)"; empty: none does.
+/// Returns the first deny or ask rule that shares calls with this one, as "the deny rule Bash(git push:*)"; empty:
+/// none.
 std::optional<std::string> restriction_of(const PermissionRule& told, const PermissionRules&, std::string_view home);
 
 }  // namespace inbox_poller::config

@@ -50,7 +50,7 @@ std::optional<std::string> path_problem(std::string_view pattern) {
   return std::nullopt;
 }
 
-/// As clients write a specifier: a backslash in front of a parenthesis or of another backslash.
+/// Decodes a specifier as clients write it: a backslash before a parenthesis or another backslash.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -61,20 +61,20 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-/// Is the sign at `at` a plain one, with no backslash that takes it away?
+/// Returns true if no backslash escapes the character at `at`.
 bool is_unescaped(std::string_view text, std::size_t at) {
   std::size_t backslashes = 0;
   while (backslashes < at && text[at - backslashes - 1] == '\\') ++backslashes;
   return backslashes % 2 == 0;
 }
 
-/// Why the parentheses are wrong, and where the tool's name is the likely slip, that.
+/// Returns why the parentheses are wrong or, if the tool's name is the likely mistake, that.
 std::string with_tool_hint(std::string_view why, std::string_view tool) {
   const auto hint = why_no_such_tool(tool);
   return std::string(why) + (hint ? "; " + *hint : "");
 }
 
-/// What PowerShell takes is not parsed here.
+/// Returns what is wrong with a PowerShell pattern, whose commands are not parsed.
 std::optional<std::string> powershell_problem(std::string_view pattern) {
   const std::size_t colon = pattern.find(":*");
   if (colon != std::string_view::npos && colon + 2 != pattern.size()) return "\":*\" may only stand at the end";

@@ -10,7 +10,7 @@ using Why = std::optional<std::string>;
 
 bool ends_a_word(char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; }
 
-/// Walks over a sed script, command by command.
+/// A reader of a sed script, command by command.
 class Sed {
  public:
   explicit Sed(std::string_view text) : text_(text) {}
@@ -31,8 +31,8 @@ class Sed {
     while (pos_ < text_.size() && check(text_[pos_])) ++pos_;
   }
 
-  /// Behind the delimiter `end`; false when the script ends first. A delimiter in brackets ends the text as well: not
-  /// every sed agrees, and the shorter reading leaves signs behind that are no flags.
+  /// Moves past the delimiter `end`; false if the script ends first. A delimiter in brackets also ends the text,
+  /// because sed programs differ. The shorter reading leaves characters that are not flags.
   bool past(char end) {
     for (; pos_ < text_.size(); ++pos_) {
       if (text_[pos_] == end) return ++pos_, true;
@@ -41,8 +41,8 @@ class Sed {
     return false;
   }
 
-  /// The same behind a regular expression; false as well where the delimiter stands in its brackets, because then
-  /// either reading may be the one that runs.
+  /// Moves past a regular expression; also false if the delimiter is in its brackets, because either reading may be the
+  /// one that runs.
   bool past_expression(char end) {
     const std::size_t begin = pos_;
     if (!past(end)) return false;
@@ -149,7 +149,7 @@ class Sed {
     return "which writes a file";
   }
 
-  /// `a\` and its lines, as long as each ends in a backslash; or `a text`.
+  /// Reads `a\` and its lines, as long as each ends in a backslash; or `a text`.
   Why text_lines() {
     while (pos_ < text_.size()) {
       if (text_[pos_] == '\\') {
@@ -166,8 +166,9 @@ class Sed {
   std::size_t pos_ = 0;
 };
 
-/// awk: outside of strings and regular expressions, a sign that runs or writes; anywhere, a word that could. Where a
-/// `/` may be a division or the begin of a regular expression, and a quote hangs on it, the script is not understood.
+/// A reader of an awk script. It finds signs that run or write outside of strings and regular expressions, and
+/// suspicious words anywhere. A script is not understood if a `/` may be a division or a regular expression and a quote
+/// depends on it.
 class Awk {
  public:
   explicit Awk(std::string_view text) : text_(text) {}
@@ -238,7 +239,7 @@ class Awk {
     return std::nullopt;
   }
 
-  /// To the closing sign; brackets of a regular expression may hold it.
+  /// Moves to the closing sign; brackets of a regular expression may contain it.
   bool skip_to(char end, bool brackets) {
     bool inside = false;
     for (++pos_; pos_ < text_.size() && (text_[pos_] != end || inside); ++pos_) {
@@ -255,11 +256,11 @@ class Awk {
 
   std::string_view text_;
   std::size_t pos_ = 0;
-  bool printing_ = false;  // since the statement's `print`: a `>` is a redirection
-  char before_ = '\0';     // the last sign that was no blank: what a `/` is depends on it
+  bool printing_ = false;  // since the statement's `print`, so a `>` is a redirection
+  char before_ = '\0';     // the last character that was no blank, which decides the meaning of a `/`
 };
 
-/// A word that stands alone, outside of any other name.
+/// Returns true if the word is in the text outside of any other name.
 bool has_word(std::string_view text, std::string_view word) {
   const auto part_of_name = [&](std::size_t at) {
     return at < text.size() &&

@@ -19,7 +19,7 @@ bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 bool ends_word(char c) { return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos; }
 bool is_descriptor(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
-/// NAME=value or NAME+=value, with nothing quoted up to the `=`.
+/// Matches NAME=value or NAME+=value, with nothing quoted up to the `=`.
 bool is_assignment(std::string_view text) {
   if (text.empty() || !is_name_start(text.front())) return false;
   const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_char) - text.begin());
@@ -64,7 +64,7 @@ class Splitter {
     const bool negated = !part_.words.empty() && part_.words.front().text == "!";
     const bool chained = starts_with("&&") && !after_group_ && !negated;
     const bool pipe = text_[pos_] == '|' && peek(1) != '|';
-    const bool goes_on = text_[pos_] == '\n' && part_.words.empty() && part_.piped;  // the line ended behind a `|`
+    const bool goes_on = text_[pos_] == '\n' && part_.words.empty() && part_.piped;  // the line ended after a `|`
     end_part();
     after_group_ = false;
     pos_ += starts_with("&&") || starts_with("||") || starts_with("|&") ? 2 : 1;
@@ -72,7 +72,8 @@ class Splitter {
     part_.piped = pipe || goes_on;
   }
 
-  /// To the end of the line. Not every shell skips it, so it is plain text and no more: then it is at worst arguments.
+  /// Skips to the end of the line. Not every shell skips a comment, so it must be plain text, which is at worst
+  /// arguments.
   void skip_comment() {
     const std::size_t end = std::min(text_.find('\n', pos_), text_.size());
     const std::string_view comment = text_.substr(pos_, end - pos_);
@@ -82,7 +83,7 @@ class Splitter {
     pos_ = end;
   }
 
-  /// `(` begins a group where a command could begin; elsewhere it is a function, an array or a pattern.
+  /// Reads a `(`, which begins a group in the place of a command. Elsewhere it is a function, an array or a pattern.
   void open_group() {
     const std::size_t next = text_.find_first_not_of(" \t\n", pos_ + 1);
     const bool begins = part_.text.empty() && part_.redirections.empty() && !after_group_;
@@ -136,7 +137,7 @@ class Splitter {
           word.expands = word.splits = true;
           literal(word);
           break;
-        case '=':  // at the start of a word zsh replaces =name by a path
+        case '=':  // at the start of a word, zsh replaces =name by a path
           word.expands = word.expands || pos_ == begin;
           literal(word);
           break;
@@ -153,7 +154,7 @@ class Splitter {
     literal(word);
   }
 
-  /// Between words a line may go on with a backslash; inside one, `text` would not be what is run.
+  /// Reads a backslash at a line's end. Inside a word, `text` would differ from what is run.
   void continue_line() {
     doubt("breaks a word over two lines");
     pos_ += 2;
@@ -214,7 +215,7 @@ class Splitter {
     if (word.expands && pos_ < text_.size() && text_[pos_] == '#') literal(word);  // `$#` is not a comment
   }
 
-  /// `$(cat <<'EOF' …)` in double quotes is the text of the document. False: it is another substitution.
+  /// Reads `$(cat <<'EOF' …)` in double quotes as the document's text. False: another substitution.
   bool read_document(ShellWord& word) {
     const auto document = quoted_document(text_.substr(pos_));
     if (!document) return false;
@@ -232,7 +233,7 @@ class Splitter {
     nest(word, 1, std::min(text_.find('`', pos_ + 1), text_.size()));
   }
 
-  /// `$(`, `<(` or `>(` at the current place.
+  /// Reads `$(`, `<(` or `>(` at the present place.
   void read_parentheses(ShellWord& word) {
     std::size_t end = pos_ + 2;
     for (int open = 1; end < text_.size(); ++end) {
@@ -251,8 +252,8 @@ class Splitter {
     nest(word, 2, end);
   }
 
-  /// Splits what stands between `opening` bytes and `end` as a line of its own. Only for what a deny rule should see;
-  /// the line is in doubt already, so a wrongly found end allows nothing.
+  /// Splits the text between `opening` bytes and `end` as a line of its own, for deny rules only. The line is in doubt
+  /// already, so a wrong end allows nothing.
   void nest(ShellWord& word, std::size_t opening, std::size_t end) {
     if (depth_ < deepest_substitution) {
       ShellLine inner = Splitter(text_.substr(pos_ + opening, end - pos_ - opening), depth_ + 1).run();
@@ -315,7 +316,7 @@ class Splitter {
     line_.parts.push_back(std::move(part));
   }
 
-  /// `! grep -q x`: what runs is grep.
+  /// Removes the `!` of `! grep -q x`, which runs grep.
   static void drop_negation(ShellPart& part) {
     const std::size_t gone = part.words[1].at;
     part.words.erase(part.words.begin());

@@ -1,5 +1,5 @@
 // Rules for skills and slash commands: `Skill(name)`, `Skill(name *)`, `SlashCommand(/name:*)`. Both tools start the
-// same thing, so a restriction of one meets the other; a grant holds for its own tool. Source: the client's public
+// same skills, so a restriction of one covers the other; a grant holds for its own tool. Source: the client's public
 // documentation of skills.
 #pragma once
 
@@ -10,13 +10,12 @@
 
 namespace inbox_poller::config {
 
-/// What a call starts, in one spelling: the name without a leading '/', then a blank and the arguments if there are
-/// any.
+/// Returns the started skill in one spelling: the name without a leading '/', then a blank and the arguments, if any.
 std::string skill_invocation(std::string_view name, std::string_view arguments);
 
-/// `name` is the skill without arguments; `name *` and `name:*` are the skill with any. `name:*` also grants the skills
-/// of a plugin of that name. A restriction meets `name` with any arguments, and every name that begins like the
-/// pattern.
+/// Returns true if the pattern matches. `name` is the skill without arguments; `name *` and `name:*` allow any.
+/// `name:*` also grants the skills of a plugin of that name. A restriction covers `name` with any arguments, and every
+/// name with the pattern's beginning.
 bool skill_matches(std::string_view pattern, std::string_view invocation, Side);
 
 }  // namespace inbox_poller::config

@@ -11,7 +11,7 @@ namespace inbox_poller::config {
 bool wildcard_match(std::string_view pattern, std::string_view text, bool question_mark) {
   std::size_t p = 0;
   std::size_t t = 0;
-  std::size_t star = std::string_view::npos;  // the last `*` seen, and the place in the text it may grow to
+  std::size_t star = std::string_view::npos;  // the last `*` seen, and the place in the text to which it may extend
   std::size_t resume = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -31,7 +31,7 @@ bool wildcard_match(std::string_view pattern, std::string_view text, bool questi
 }
 
 bool wildcards_overlap(std::string_view a, std::string_view b) {
-  // reached[j]: what a's signs so far stand for can be what b's first j signs stand for.
+  // reached[j]: the signs of `a` so far and the first j signs of `b` can stand for the same text.
   std::vector<char> reached(b.size() + 1, 0);
   reached[0] = 1;
   for (std::size_t j = 0; j < b.size() && b[j] == '*'; ++j) reached[j + 1] = 1;

@@ -16,7 +16,7 @@ namespace {
 struct KnownTool {
   std::string_view name;
   ToolKind kind;
-  std::string_view primary;  // the input field that a rule's specifier is about
+  std::string_view primary;  // the input field of a rule's specifier
 };
 
 constexpr KnownTool known_tools[] = {
@@ -58,13 +58,13 @@ const std::string* scalar(const ToolCall& call, std::string_view key) {
   return found == call.scalars.rend() ? nullptr : &found->second;
 }
 
-/// The first doubt is the one that is told.
+/// Records a doubt; only the first one is reported.
 void doubt(ToolCall& call, std::string why) {
   if (call.doubt.empty()) call.doubt = std::move(why);
 }
 
-/// Fills `scalars`. Keys are compared decoded, so that "comm\u0061nd" is no second command; a key that stands twice is
-/// a doubt.
+/// Fills `scalars`. Keys are compared decoded, so that "comm\u0061nd" is not a second command; a repeated key is a
+/// doubt.
 void read_input(ToolCall& call, std::string_view json) {
   const auto members = schema::scan_object(json);
   if (!members) return doubt(call, "the input is not a JSON object");
@@ -74,7 +74,7 @@ void read_input(ToolCall& call, std::string_view json) {
     if (!key || !seen.insert(*key).second) doubt(call, "the input names a field twice");
     if (!key) continue;
     const std::string_view value = member.value.of(json);
-    // Whatever a client may take for yes: only the plain word is a no.
+    // A client may take other values for a yes, so only the plain word is a no.
     if (*key == "dangerouslyDisableSandbox" && value != "false") doubt(call, "the call asks to run outside its sandbox");
     if (const auto text = schema::decode_string(value)) {
       call.scalars.emplace_back(*key, *text);
@@ -116,7 +116,7 @@ void read_search(ToolCall& call, const RuleContext& context) {
   call.files.push_back(std::move(use));
 }
 
-/// The host of an http(s) URL, when there is only one way to read it.
+/// Returns the domain of an http(s) URL if it can be read in only one way.
 std::optional<CanonicalHost> url_host(std::string_view url) {
   const std::string scheme = to_lower(url.substr(0, url.find("://")));
   if ((scheme != "http" && scheme != "https") || scheme.size() + 3 > url.size()) return std::nullopt;

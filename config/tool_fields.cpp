@@ -13,8 +13,8 @@ namespace {
 
 struct ToolFields {
   std::string_view tool;
-  std::string_view own;     // what the tool's own specifier is about; a field rule never meets it
-  std::string_view fields;  // that hold one text, number ("name#") or flag ("name?"); lists and objects are never met
+  std::string_view own;     // the field of the tool's own specifier; a field rule never matches it
+  std::string_view fields;  // with one text, number ("name#") or flag ("name?"); lists and objects never match
 };
 
 constexpr std::string_view of_shells = "description timeout# run_in_background? dangerouslyDisableSandbox?";
@@ -57,7 +57,7 @@ const ToolFields* fields_of(std::string_view tool) {
   return found == std::end(fields_by_tool) ? nullptr : found;
 }
 
-/// The names in a row, each with its mark.
+/// Returns the names in a row, each with its mark.
 std::vector<std::string> marked_names(const ToolFields& row) {
   std::vector<std::string> names;
   for (std::string_view rest = row.fields; !rest.empty();) {
@@ -68,7 +68,7 @@ std::vector<std::string> marked_names(const ToolFields& row) {
   return names;
 }
 
-/// '#' or '?'; ' ' for a text, and '\0' where the row has no such field.
+/// Returns '#' or '?'; ' ' for a text, and '\0' if the row has no such field.
 char mark_of(const ToolFields& row, std::string_view field) {
   for (const std::string& name : marked_names(row)) {
     if (name == field) return ' ';
@@ -78,7 +78,7 @@ char mark_of(const ToolFields& row, std::string_view field) {
   return '\0';
 }
 
-/// What the author most likely meant, as a whole rule in quotes.
+/// Returns what the author most likely meant, as a whole rule in quotes.
 std::string meant(std::string_view tool, std::string_view value) {
   const ToolKind kind = tool_kind(tool);
   const std::string wanted(value);

@@ -13,7 +13,7 @@
 namespace inbox_poller::config {
 namespace {
 
-/// The first line of the map says who number 0 is; without a map there are no user namespaces.
+/// Returns true if the first line of the map shows who number 0 is. Without a map there are no user namespaces.
 bool root_is_known() {
   std::ifstream map("/proc/self/uid_map");
   unsigned long inside = 0;
@@ -51,7 +51,7 @@ std::optional<Distrust> distrust(std::string_view path, uid_t owner, mode_t mode
 }
 
 std::optional<std::string> distrust_above(const std::string& path) {
-  for (const bool resolved : {false, true}) {  // as it is written, and behind all links
+  for (const bool resolved : {false, true}) {  // as written, and with all links resolved
     std::error_code failure;
     const auto way =
         resolved ? std::filesystem::weakly_canonical(path, failure) : std::filesystem::absolute(path, failure);

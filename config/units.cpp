@@ -12,8 +12,7 @@ struct Unit {
   std::uint64_t factor;
 };
 
-// From large to small: the first that divides is the one a value is shown in. Decimal sizes are read, binary ones
-// shown.
+// From large to small: a value is shown in the first unit that divides it. Decimal sizes are read, binary ones shown.
 constexpr Unit durations[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}};
 constexpr Unit sizes[] = {{"GiB", 1U << 30}, {"MiB", 1U << 20}, {"KiB", 1U << 10}, {"GB", 1'000'000'000},
                           {"MB", 1'000'000}, {"kB", 1'000},     {"B", 1}};

@@ -1,6 +1,6 @@
-// Whether a worker takes answers of ours. One that a lead of client 2.1.329 or newer started takes answers, and
-// requests to shut down, from that lead's process only; in the right shape from anybody else they make its ask fail.
-// That is the client's protection: nothing is written that would be refused. Pure. Source: docs/adr/0019.
+// Whether a worker accepts answers from InboxPoller. A worker that a lead of client 2.1.329 or newer started accepts
+// answers and shutdown requests from that lead's process only. An answer in the right shape from any other process
+// makes the request fail. Invariant: nothing is written that the worker would refuse. Pure. Source: docs/adr/0019.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace inbox_poller::handlers {
 
-/// What the processes of this user tell of a worker.
+/// Evidence about a worker from the processes of this user.
 enum class WorkerProcess {
-  unseen,       // none names it: it runs elsewhere, hides its command line, or has ended
-  without_key,  // one does, and no lead gave it a key
-  with_key,     // one does, with the key of its lead: what is not signed with it is refused
+  unseen,       // no process names the worker: it runs elsewhere, hides its command line, or has ended
+  without_key,  // a process names the worker, and no lead gave the process a key
+  with_key,     // a process names the worker and has its lead's key: anything not signed with the key is refused
 };
 
 enum class Answers { count, verified, presumed_verified };
@@ -27,15 +27,16 @@ struct AnswerAuthority {
   std::string reason;  // a clause for people: "its process …"
   [[nodiscard]] bool counts() const { return answers == Answers::count; }
 };
-/// Total. `lead_signs`: the roster shows a lead of the generation that signs what it writes.
+/// Returns whether the worker accepts answers. Total. `lead_signs`: the roster shows a lead that signs its messages.
 AnswerAuthority worth_of(WorkerProcess, bool lead_signs);
 
-/// True for events whose words to the worker it would verify. A refused wish to stop is plain chat.
+/// Returns true for events whose message to the worker the worker would verify. A denied request to stop is plain chat,
+/// which no worker verifies.
 bool is_verified(AskKind, AskEvent);
 
-/// "ada takes answers from its own lead only: its process …"
+/// Returns a sentence for people: "ada takes answers from its own lead only: its process …".
 std::string verifies(std::string_view worker, const AnswerAuthority&);
-/// What to do instead of answering it here.
+/// Returns a sentence about the alternatives to an answer from InboxPoller.
 std::string answered_instead(std::string_view worker);
 
 }  // namespace inbox_poller::handlers

@@ -33,7 +33,7 @@ Post reply_to(const Ask& decided, const Grant& grant, const TeamView& view) {
 }
 
 Post note_to(const Ask& decided, std::string_view words, const TeamView& view) {
-  // The words stand behind ours, so that they can never be read as a control message.
+  // The words follow a fixed beginning, so that they can never be read as a control message.
   const std::string kind(to_string(decided.kind));
   const std::string text = "Note on your " + kind + " request " + decided.request_id + ": " + std::string(words);
   return post_for(decided, "note", text, view);

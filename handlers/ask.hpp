@@ -1,6 +1,6 @@
-// What permission, sandbox and plan asks have in common: the message that carries an answer to the asker's inbox.
-// What each kind says in its answer is in permission.hpp, sandbox.hpp, plan_approval.hpp, stop.hpp. Invariant: the same
-// decided request gives the same message; its timestamp is the moment of the decision.
+// The messages that carry answers to approval requests. Each kind builds its payload in permission.hpp, sandbox.hpp,
+// plan_approval.hpp or stop.hpp. Invariant: the same decided request gives the same message, whose timestamp is the
+// time of the decision.
 #pragma once
 
 #include <string>
@@ -10,24 +10,26 @@
 
 namespace inbox_poller::handlers {
 
-/// What an approval carries beside the yes. Each kind reads its own field.
+/// The contents of an approval. Each kind reads its own field.
 struct Grant {
-  std::string input;                                               // permission: what is to be carried out
-  config::PermissionMode mode = config::PermissionMode::standard;  // plan: the worker's mode afterwards
+  std::string input;                                               // permission: the input that the worker will run
+  config::PermissionMode mode = config::PermissionMode::standard;  // plan: the worker's mode after the approval
 };
 
-/// Why the rules decided so; of a denial, the text that the asker reads. May quote the ask, so it is kept short.
+/// Returns the reason for a rule's decision. The worker reads the reason of a denial. A verdict may quote the
+/// request, so its text is cut to 300 bytes.
 std::string reason_of(const config::Verdict&);
 
-/// What is granted when nobody says otherwise: the input as it was asked; the standard mode, or the ceiling below it.
+/// Returns the grant without a person's changes: the input as requested, and the standard mode or plans.ceiling if that
+/// is lower.
 Grant plain_grant(const Ask&, const TeamView&);
 
-/// The answer to a request that is approved, denied or expired, as a message for the asker's inbox. A denial's text is
-/// the request's `reason`. A granted wish to stop has none: a shutdown follows.
+/// Returns the answer to an approved, denied or expired request, for the worker's inbox. A denial contains the
+/// request's `reason`. Not for an approved request to stop, which starts a shutdown instead.
 Post reply_to(const Ask& decided, const Grant&, const TeamView&);
 
-/// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a
-/// plain message that follows the answer. Clients drop words inside an approval; see docs/reference/protocol.md.
+/// Returns a person's words as a plain message to follow an answer that has no field for them (an approval, a sandbox
+/// denial). Clients drop words inside an approval; see docs/reference/protocol.md.
 Post note_to(const Ask& decided, std::string_view words, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -17,7 +17,7 @@ std::string quoted(std::string_view title, std::string_view text) {
 }
 
 std::string command(std::string_view verb, std::string_view options, const Ask& request, const TeamView& view) {
-  // `--` ends the options, whatever the id begins with.
+  // The id may begin with a dash.
   const std::string id = (request.request_id.starts_with('-') ? "-- " : "") + schema::shell_word(request.request_id);
   return schema::printable("  inbox-poller " + std::string(verb) + " --team " + schema::shell_word(view.team) +
                            " --by " + schema::shell_word(view.lead) + std::string(options) + " " + id) +
@@ -56,7 +56,7 @@ std::string whole_text(const Ask& request, const TeamView& view) {
          how_to_answer(request, view);
 }
 
-/// Nothing of a long ask is better than its harmless beginning.
+/// Shows nothing of a long request, because its beginning alone may look harmless.
 std::string pointing_text(const Ask& request, const TeamView& view, std::size_t whole) {
   const std::string text = request.asker + " asks something (" + std::string(to_string(request.kind)) +
                            ") that is too long to be shown here: " + std::to_string(whole) +

@@ -1,6 +1,6 @@
-// An ask as text for the lead session: all that an approval would allow, and the commands that answer it. What agents
-// wrote stands behind "| ", with invisible characters spelled out, so that nothing in it passes for a word of ours.
-// Pure.
+// An approval request as text for the lead session: all that an approval would allow, and the commands that answer it.
+// Text from agents follows "| " and has its invisible characters escaped, so that it cannot pass for text of
+// InboxPoller. Pure.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace inbox_poller::handlers {
 
-/// "permission_ask": the message type under which the lead gets an ask of this kind.
+/// Returns the message type under which the lead gets a request of this kind, such as "permission_ask".
 std::string ask_type(AskKind);
 inline constexpr std::string_view closed_type = "ask_closed";
 
-/// True for the message types that only we give, so that no worker's message passes for one of ours: asks, their ends,
-/// and digests.
+/// Returns true for the message types that only InboxPoller may use: requests, their ends, and digests. A worker's
+/// message of such a type is refused.
 bool is_type_of_ours(std::string_view type);
 
-/// The ask as put before the lead. What would be longer than limits.message is not cut: then it says so, shows nothing
-/// of what is asked, and names the command that shows all of it.
+/// Returns the request as a message to the lead. A text longer than limits.message is not cut. The message then shows
+/// nothing of the request, and names the command that shows all of it.
 Notice ask_notice(const Ask& pending, const TeamView&, EpochMs now_ms);
 
-/// That an ask which the lead has seen is closed without it.
+/// Returns the message that a request which the lead has seen is closed.
 Notice closed_notice(const Ask& decided, const TeamView&, EpochMs now_ms);
 
 }  // namespace inbox_poller::handlers

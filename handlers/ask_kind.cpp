@@ -45,7 +45,7 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order() && kinds.size() == static_cast<std::size_t>(AskKind::stop) + 1);
 
-// One for each type of answer, or verdict_of() does not compile.
+// One for each type of answer; otherwise verdict_of() does not compile.
 bool allows(const schema::PermissionResponse& answer) { return answer.allowed; }
 bool allows(const schema::SandboxPermissionResponse& answer) { return answer.allow; }
 bool allows(const schema::PlanApprovalResponse& answer) { return answer.approved; }

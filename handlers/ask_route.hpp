@@ -1,25 +1,25 @@
-// Who is asked what no rule decides, and who may answer it.
+// The answerers of the approval requests that no rule decides.
 #pragma once
 
 #include "handlers/handler.hpp"
 
 namespace inbox_poller::handlers {
 
-/// True when this ask is put before the lead session, and only then the lead's name may answer it. Its own prompt never
-/// is. Everybody else may always answer: somebody must be able to help when the lead does not. The name is what an
-/// answer says of itself, no proof.
+/// Returns true if this request is put before the lead session. Only then may the lead's name answer it. Any other
+/// name may always answer, in case the lead does not. The name in an answer is a claim, not a proof. The lead's own
+/// prompts are never put before the lead.
 bool asks_lead(const Ask&, const TeamView&);
 
-/// True when a person is told of this ask.
+/// Returns true if a person is notified of this request.
 bool asks_person(const Ask&, const TeamView&);
 
-/// Which of the two things a person was told of an ask.
+/// The notifications about a request that a person has had.
 struct Told {
   bool asked = false;
   bool decided = false;
 };
-/// True when it is still to be told: that it was asked or, with `of_decision`, what was decided. An ask that was decided
-/// before its turn came is nobody's business any more, and nor is its decision then.
+/// Returns true if a notification is still due: of the request or, with `of_decision`, of its decision. A request that
+/// was decided before its notification is not notified, and neither is its decision.
 bool is_to_be_told(const Ask&, const Told&, bool of_decision);
 
 }  // namespace inbox_poller::handlers

@@ -3,12 +3,12 @@
 namespace inbox_poller::handlers {
 
 std::optional<AskState> transition(AskState state, AskEvent event) {
-  // Each event moves exactly one state. A final state is named nowhere on the left: the first decision is the only one.
+  // No event moves a final state, so the first decision is final.
   const auto from = [state](AskState moved, AskState to) {
     return state == moved ? std::optional(to) : std::nullopt;
   };
   switch (event) {
-    // A fresh ask waits for the rules, and for nobody else. While it waits, a rule that came later may decide it, too.
+    // Rules decide a received request. A rule that is added later may decide a pending one.
     case AskEvent::rule_allows: return is_open(state) ? std::optional(AskState::approved) : std::nullopt;
     case AskEvent::rule_denies: return is_open(state) ? std::optional(AskState::denied) : std::nullopt;
     case AskEvent::rule_asks: return from(AskState::received, AskState::pending);

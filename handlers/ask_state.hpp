@@ -1,5 +1,5 @@
-// The life of one ask, as one total transition table. States only move forward; the first decision is final, and
-// whoever comes second is told so. Source: docs/dev/architecture.md, "Identity and idempotency".
+// The states of one approval request, as one total transition table. Invariant: states only move forward, and the first
+// decision is final. Source: docs/dev/architecture.md, "Identity and idempotency".
 #pragma once
 
 #include <optional>
@@ -23,16 +23,16 @@ enum class AskEvent {
   person_denies,
   deadline_passes,    // always a denial
   asker_leaves,       // the worker is no longer a member
-  answered_by_other,  // somebody else's answer was seen in the worker's inbox
+  answered_by_other,  // an answer that InboxPoller did not write was seen in the worker's inbox
 };
 BOOST_DESCRIBE_ENUM(AskEvent, rule_allows, rule_denies, rule_asks, person_approves, person_denies, deadline_passes,
                     asker_leaves, answered_by_other)
 inline std::string_view to_string(AskEvent event) { return schema::name_of(event); }
 
-/// The state after the event; empty when the event comes too late or does not apply (the state stays as it is).
+/// Returns the state after the event; empty if the event is late or does not apply, which leaves the state unchanged.
 std::optional<AskState> transition(AskState, AskEvent);
 
-/// True for states in which somebody still owes an answer.
+/// Returns true for states without an answer.
 bool is_open(AskState);
 
 }  // namespace inbox_poller::handlers

@@ -15,7 +15,7 @@ constexpr std::size_t most_compared = 1'000'000;  // pairs of lines
 
 using RosterStore = std::vector<schema::MemberSpan>;
 
-/// The text of the one member of that name.
+/// Returns the text of the member of this name; empty if the name occurs twice.
 std::optional<std::string> text_of(std::string_view object, const RosterStore& members, std::string_view name) {
   const auto is_named = [&](const schema::MemberSpan& member) {
     return schema::decode_string(member.key.of(object)) == name;
@@ -35,7 +35,6 @@ std::optional<Replacement> replacement_in(std::string_view object) {
 
 using Lines = std::vector<std::string_view>;
 
-/// Without their newlines.
 Lines split(std::string_view text) {
   Lines lines;
   while (!text.empty()) {
@@ -46,7 +45,8 @@ Lines split(std::string_view text) {
   return lines;
 }
 
-/// How many lines the ends have in common, for each pair of ends: row by row, one row and one column more than lines.
+/// Returns the length of the longest common subsequence for each pair of ends, row by row. The table has one row and
+/// one column more than there are lines.
 std::vector<std::uint32_t> common_ends(std::span<const std::string_view> before,
                                        std::span<const std::string_view> after) {
   const auto width = after.size() + 1;

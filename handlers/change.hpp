@@ -1,5 +1,5 @@
-// What an edit would change, as lines that go and lines that come: told from the tool's input alone, so it is what
-// will be carried out, and no file is opened for it. Pure.
+// The lines that an edit removes and adds. They come from the tool's input alone, which is what will run; no file is
+// opened. Pure.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,30 @@
 
 namespace inbox_poller::handlers {
 
-/// One text in place of another.
+/// A text and the text that replaces it.
 struct Replacement {
   std::string before;
   std::string after;
 };
 
-/// What the input of Edit, MultiEdit or Write changes. Empty for every other tool, and where the input does not say it
-/// beyond doubt: a text that is none, or a member that stands there twice.
+/// Returns the changes of Edit, MultiEdit or Write. Empty for every other tool, and for ambiguous input: a value that
+/// is not a string, or a member that occurs twice.
 std::optional<std::vector<Replacement>> changes_of(std::string_view tool, std::string_view input);
 
 struct ChangedLine {
-  char sign;  // ' ' stays, '-' goes, '+' comes
+  char sign;  // ' ' unchanged, '-' removed, '+' added
   std::string_view text;
 };
 
-/// Every line of both texts without its newline, those that stay once; a view of them. Where the texts are too long to be compared line by
-/// line, all between what they begin and end with goes and comes.
+/// Returns every line of both texts without its newline, unchanged lines once. If the texts are too long to compare,
+/// all lines between their common beginning and end are removed and added. The views are valid as long as the
+/// replacement.
 std::vector<ChangedLine> lines_of(const Replacement&);
 
-/// The same as lines for a person, odd characters spelled out, each behind `margin` and its sign.
+/// Returns the lines for people, with odd characters escaped, each after `margin` and its sign.
 std::string change_text(const Replacement&, std::string_view margin);
 
-/// "+3 -1"
+/// Returns the counts of added and removed lines: "+3 -1".
 std::string count_of(const std::vector<Replacement>&);
 
 }  // namespace inbox_poller::handlers

@@ -38,7 +38,7 @@ std::vector<std::size_t> entries_to_compact(const config::CompactionSettings& se
     else
       staying.insert(identity_of(items[i]));
   }
-  // Equals are numbered by their order: without the first, the second would take its number.
+  // Equal entries are numbered by their order: without the first, the second would get its number.
   std::erase_if(leaving, [&](std::size_t i) { return staying.contains(identity_of(items[i])); });
   std::reverse(leaving.begin(), leaving.end());
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
-// What may leave the lead's inbox, and when that is worth a rewrite of the file. An entry may leave when it is marked
-// read, the ledger has it whole and owes nothing for it, and both were so for long enough. Source:
-// docs/adr/0014-compaction-of-the-leads-inbox.md.
+// Which entries may leave the lead's inbox, and when their removal is worth rewriting the file. Invariant: an entry
+// leaves only if it is marked read, its ledger row is committed and closed, and it was received long enough ago.
+// Source: docs/adr/0014-compaction-of-the-leads-inbox.md.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,16 @@
 
 namespace inbox_poller::handlers {
 
-/// So many of the newest read entries always stay: for a person who looks into the file, for the spelling that the next
-/// entry takes over, and so that one who removes all that is read is still noticed.
+/// The newest read entries, which always stay. A person may look into the file, and the next entry copies its
+/// formatting. A reader that removes all read entries is also still noticed.
 inline constexpr std::size_t newest_that_stay = 10;
 
-/// What the ledger has of an entry: its committed row.
+/// The committed ledger row of an entry.
 struct ArchivedEntry {
-  EpochMs received_ms = 0;  // by our clock; what the sender claims does not count
-  /// An equal of an entry without a time stamp is a message of its own, and is told from it only as long as it is
-  /// there.
+  EpochMs received_ms = 0;  // by the daemon's clock, not by the sender's claim
+  /// Without a time stamp, an equal entry is a separate message that only the entry's presence tells apart.
   bool has_timestamp = false;
-  bool owes = false;  // it is still on its way to the lead, or its ask is open
+  bool owes = false;  // still on its way to the lead, or an open approval request
 };
 
 /// One entry of the inbox, in the order of the file.
@@ -33,14 +32,14 @@ struct InboxItem {
   const schema::MessageKey* key = nullptr;
   std::size_t bytes = 0;
   bool is_read = false;
-  std::optional<ArchivedEntry> archived;  // looked up for read entries only
+  std::optional<ArchivedEntry> archived;  // set for read entries only
 };
 
-/// Whether a look at all entries may be worth it.
+/// Returns true if a scan of all entries may be worth it.
 bool is_compaction_due(const config::CompactionSettings&, std::size_t read_entries, std::uint64_t file_bytes);
 
-/// The indexes of those that may leave, ascending; all equals of one (same sender, time and text) or none. Empty when
-/// it is too little for a rewrite: fewer than 500 entries and less than half of the file.
+/// Returns the indexes of the entries that may leave, ascending. Equal entries (same sender, time and text) leave
+/// together or not at all. Empty if fewer than 500 entries and less than half of the file could leave.
 std::vector<std::size_t> entries_to_compact(const config::CompactionSettings&, std::span<const InboxItem> items,
                                             std::uint64_t file_bytes, EpochMs now_ms);
 

@@ -1,4 +1,4 @@
-// The second half of dispatch.hpp: what an answer makes of an open ask.
+// The second half of dispatch.hpp: the effect of an answer on an open request.
 #include <algorithm>
 #include <chrono>
 
@@ -28,7 +28,7 @@ NotTaken too_late(const Ask& request, AskEvent event) {
   return {"request.already_decided", reason + " since " + schema::iso_timestamp(request.decided_ms)};
 }
 
-/// What we may not do as we stand. An observer records what others did and writes nothing to the team.
+/// Returns why the role forbids the answer. An observer records what others did and writes nothing to the team.
 std::optional<NotTaken> no_say(const Ask& request, AskEvent event, const TeamView& view) {
   const bool done_by_others = event == AskEvent::asker_leaves || event == AskEvent::answered_by_other;
   if (!view.standing.may(Right::answer) && !done_by_others) {
@@ -45,7 +45,8 @@ std::optional<NotTaken> no_say(const Ask& request, AskEvent event, const TeamVie
   return std::nullopt;
 }
 
-/// Whom nobody asked. The name is what the answer says of itself, so this keeps apart who is honest, nothing else.
+/// Returns why the lead may not answer this request. The name is the answer's own claim, so this check stops mistakes
+/// only.
 std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, const TeamView& view) {
   const bool answers = answer.event == AskEvent::person_approves || answer.event == AskEvent::person_denies;
   if (!answers || answer.by != view.lead || asks_lead(request, view)) return std::nullopt;
@@ -56,14 +57,14 @@ std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, co
                                               view.config.source + ")")};
 }
 
-/// What the asker would not take from us, and what would make its ask fail.
+/// Returns why the worker would refuse the answer, which would make its request fail.
 std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerAuthority& worth) {
   if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
   return NotTaken{"worker.verifies", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
                                          ". " + answered_instead(request.asker)};
 }
 
-/// What speaks against carrying the answer out; looked at before anything changes.
+/// Returns why the answer cannot be carried out; called before anything changes.
 std::optional<NotTaken> objection(const Ask& request, const Answer& answer, const TeamView& view) {
   const bool approves = answer.event == AskEvent::person_approves;
   const char* const misplaced = "answer.misplaced";
@@ -97,7 +98,7 @@ std::string in_words(std::chrono::milliseconds span) {
   return unit(1, "millisecond");
 }
 
-/// What the record says, and what a denied asker reads. Never empty for a denial: clients do not take an empty text.
+/// Returns the reason for the record and the denied worker. Never empty for a denial: clients ignore an empty text.
 std::string reason_given(const Ask& request, const Answer& answer) {
   if (answer.event == AskEvent::deadline_passes) {
     return "Denied because nobody answered within " +
@@ -109,7 +110,7 @@ std::string reason_given(const Ask& request, const Answer& answer) {
   return answer.reason;
 }
 
-/// True when the answer itself has no field for a person's words.
+/// Returns true if the answer has no field for a person's words.
 bool needs_note(const Ask& decided, const Answer& answer) {
   if (answer.reason.empty()) return false;
   return answer.event == AskEvent::person_approves ||
@@ -117,11 +118,11 @@ bool needs_note(const Ask& decided, const Answer& answer) {
 }
 
 std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamView& view) {
-  // Withdrawn, or answered elsewhere: nobody waits for us.
+  // Withdrawn or answered elsewhere: no worker waits for an answer.
   const bool is_answer = decided.state == AskState::approved || decided.state == AskState::denied ||
                          decided.state == AskState::expired;
   if (!is_answer) return {};
-  // The lead's own prompt: whoever put it before us waits for the decision itself, not for a message.
+  // The lead's prompt waits for the decision itself, not for a message.
   if (decided.asker == view.lead) return {};
   std::vector<Post> posts;
   Grant grant = plain_grant(decided, view);

@@ -1,5 +1,4 @@
-// Many status messages in a few lines: what each worker did since the last digest, for a lead that wants to know but not
-// to be woken for each.
+// A summary of many status messages in a few lines, so that the lead is not woken for each.
 #pragma once
 
 #include <string>
@@ -15,8 +14,8 @@ struct DigestItem {
   schema::Payload payload;
 };
 
-/// One line for each sender in the order of its first message: how often it was idle, which tasks it took and finished,
-/// its last summary. At most 100 senders and 500 characters a line; what is left out is counted.
+/// Returns one line for each sender, in the order of first messages: idle and task counts, and the last summary. At
+/// most 100 senders and 500 bytes a line. The senders left out are counted.
 std::string digest_text(const std::vector<DigestItem>&);
 
 }  // namespace inbox_poller::handlers

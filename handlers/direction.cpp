@@ -20,11 +20,11 @@ Side side_of(std::string_view from, const TeamView& view) {
   return Side::stranger;
 }
 
-/// Apart: its cells have the names that everybody else has for variables.
+/// A namespace, because variables elsewhere have the same names as the cells.
 namespace table {
 namespace {
 
-/// One line of the table, a cell for every side.
+/// One row of the table, with a cell for every side.
 using Row = std::array<Direction, 5>;
 static_assert(static_cast<std::size_t>(Side::stranger) + 1 == std::tuple_size_v<Row>);
 
@@ -46,10 +46,10 @@ constexpr Direction left = refuse("the sender has left the team; nobody waits fo
 constexpr Direction left_unknown = refuse("the sender has left the team; a type nobody knows is not taken from it");
 constexpr Direction malformed = refuse("the message has a known type, but its fields are not as they must be");
 
-/// The same refusal for everybody who has a place in the team; the others have a nearer reason.
+/// Returns the same refusal for members past and present; the other sides have a closer reason.
 constexpr Row never(std::string_view reason) { return {refuse(reason), refuse(reason), own_name, only_chat, stranger}; }
 
-// The table itself, a part for each place. Columns: member, former, lead, listed, stranger.
+// The table, in a part for each place. Columns: member, former, lead, listed, stranger.
 
 struct LeadInbox {
   Row operator()(const schema::PlainText&) const { return {chat, chat, own_name, chat, stranger}; }
@@ -60,10 +60,10 @@ struct LeadInbox {
 
   Row operator()(const AskPayload auto&) const { return {ask, left, own_name, only_chat, stranger}; }
 
-  // Who agreed to end is often out of the roster before its word is read.
+  // A worker that agreed to end has often left the roster before its answer is read.
   Row operator()(const ShutdownAnswerPayload auto&) const { return {answer, answer, own_name, only_chat, stranger}; }
 
-  // A last report, written just before leaving, is still worth having. A lead may assign a task to itself.
+  // A last report, written just before leaving, still counts. A lead may assign a task to itself.
   Row operator()(const schema::IdleNotification&) const { return {status, status, own_name, only_chat, stranger}; }
   Row operator()(const schema::TaskAssignment&) const { return {status, status, status, only_chat, stranger}; }
   Row operator()(const schema::TaskCompleted&) const { return {status, status, own_name, only_chat, stranger}; }
@@ -86,8 +86,8 @@ struct LeadInbox {
   }
 };
 
-/// Whoever misspells the lead's name has something to say, but a control message that no lead's program would ever have
-/// found there is not obeyed either.
+/// An inbox under a misspelled name of the lead. Chat there counts, but no lead's program would read a control message
+/// there, so none is obeyed.
 struct AliasInbox {
   Row operator()(const ContentPayload auto& content) const { return LeadInbox{}(content); }
   Row operator()(const StatusPayload auto& report) const { return LeadInbox{}(report); }
@@ -100,7 +100,7 @@ struct AliasInbox {
   }
 };
 
-/// What only the lead may say to a worker.
+/// Returns the row of a message to a worker that only the lead may send.
 constexpr Row from_lead(Direction passage, std::string_view forged) {
   return {refuse(forged), refuse(forged), passage, refuse(forged), refuse(forged)};
 }
@@ -109,7 +109,8 @@ constexpr Row everybody(Direction direction) { return {direction, direction, dir
 struct WorkerInbox {
   Row operator()(const schema::PlainText&) const { return everybody(talk); }
   Row operator()(const schema::UnknownPayload&) const { return everybody(talk); }
-  // In the lead's name it may be meant as an answer that the worker does not understand, and then waits for ever.
+  // In the lead's name, the text may be an answer that the worker does not understand. The worker then waits without
+  // end.
   Row operator()(const schema::MalformedPayload&) const { return {talk, talk, verdict, talk, talk}; }
 
   Row operator()(const schema::IdleNotification&) const { return everybody(talk); }

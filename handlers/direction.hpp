@@ -1,5 +1,5 @@
-// Who may say what where: type x sender x inbox, total. Anybody who can write a file can write any type; what is obeyed
-// is decided here and nowhere else. docs/reference/protocol.md shows the same table.
+// Which payload type may come from which sender in which inbox, as a total table. Any process that can write a file can
+// write any type, so only this table decides what is obeyed. Source: docs/reference/protocol.md shows the same table.
 #pragma once
 
 #include <string_view>
@@ -9,31 +9,31 @@
 
 namespace inbox_poller::handlers {
 
-/// Who the envelope's `from` is to us.
+/// The relation of an envelope's `from` to the team.
 enum class Side {
   member,    // in the roster, not the lead
-  former,    // was in the roster once
-  lead,      // our own name
-  listed,    // not a member, but named in the configuration as somebody whose chat is welcome
-  stranger,  // anybody else
+  former,    // in the roster before, not now
+  lead,      // the lead's own name
+  listed,    // not a member, but named in delivery.senders
+  stranger,  // any other name
 };
 Side side_of(std::string_view from, const TeamView&);
 
 enum class Passage {
-  // in the lead's inbox, or an alias
+  // In the lead's inbox, or an alias:
   ask,      // judged by its handler
-  answer,   // of a worker to a shutdown of ours
-  status,   // updates what we know of the worker
-  chat,     // to the lead
+  answer,   // a worker's answer to a shutdown
+  status,   // updates the worker's status
+  chat,     // for the lead
   unknown,  // an unknown type: chat or held, as configured
-  // in a worker's inbox
-  verdict,       // the lead's name answers an ask: if we did not write it, somebody else answered
-  order,         // the lead's name orders something; ours or not, it is the worker's to obey
-  private_talk,  // between others; not looked into
+  // In a worker's inbox:
+  verdict,       // an answer in the lead's name; if InboxPoller did not write it, a competing answer
+  order,         // an order in the lead's name; the worker obeys it in any case
+  private_talk,  // between others; not read
   refuse,        // reported; in the lead's inbox also kept in quarantine
 };
 
-/// The table. `reason` is set for `refuse` and says, for people, why this may not come from there.
+/// One cell of the table. `reason` is set for `refuse` and tells people why the type may not come from this sender.
 struct Direction {
   Passage passage = Passage::refuse;
   std::string_view reason;

@@ -19,13 +19,13 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-/// Finds the name that a payload gives for its own sender, if it is another one than the envelope's.
+/// Finds a sender's name in a payload that differs from the envelope's.
 struct OtherSender {
   std::string_view sender;  // bare
 
   using Name = std::optional<std::string_view>;
 
-  // Asks are answered, so their payload must say who asks, and say the same.
+  // Requests are answered, so their payload must name the sender, and the same sender.
   Name operator()(const schema::PermissionRequest& ask) const { return required(ask.agent_id); }
   Name operator()(const schema::PlanApprovalRequest& ask) const { return required(ask.from); }
   Name operator()(const schema::ShutdownRequest& ask) const { return required(ask.from); }
@@ -36,10 +36,10 @@ struct OtherSender {
   }
   Name operator()(const schema::IdleNotification& idle) const { return optional(idle.from); }
   Name operator()(const schema::TaskCompleted& task) const { return optional(task.from); }
-  // Names who assigns, not who sends.
+  // Names the assigner, not the sender.
   Name operator()(const schema::TaskAssignment&) const { return std::nullopt; }
   Name operator()(const ShutdownAnswerPayload auto& answer) const { return optional(answer.from); }
-  // Refused by direction, whoever they say they are from.
+  // The direction table refuses these for every claimed sender.
   Name operator()(const NeverObeyedPayload auto&) const { return std::nullopt; }
   Name operator()(const ContentPayload auto&) const { return std::nullopt; }
 
@@ -50,7 +50,7 @@ struct OtherSender {
   [[nodiscard]] Name optional(std::string_view name) const { return name.empty() ? Name() : required(name); }
 };
 
-/// What the operator reads about a message that does not pass. The code tells a sender's fault from a message's.
+/// Returns the refusal for the operator. The code tells a sender's fault from a message's.
 Refused refusal(const schema::Payload& payload, Side side, std::string_view from, std::string_view reason) {
   const auto told = [&](std::string code, std::string_view why) {
     return Refused{std::move(code),
@@ -87,12 +87,12 @@ Asked decided_at_once(Ask request, AskEvent event, std::string_view by, const Te
   return {std::move(request), {std::move(reply)}};
 }
 
-/// Takes a fresh ask to its first resting place.
+/// Gives a new request its first state.
 Outcome first_state(Ask request, const config::Verdict& verdict, const TeamView& view, const AskView& known) {
   request.rule = verdict.rule;
   const bool answers = view.standing.may(Right::answer_by_rule);
   const AskEvent event = event_of(verdict.action);
-  // Neither a rule nor a deadline of ours could be told to it, so it has none.
+  // The worker accepts neither a rule's answer nor a denial at a deadline, so the request has no deadline.
   const bool refused = !known.worth.counts() && is_verified(request.kind, AskEvent::deadline_passes);
   if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
@@ -117,7 +117,7 @@ Outcome first_state(Ask request, const config::Verdict& verdict, const TeamView&
   return left_pending(std::move(request));
 }
 
-/// What becomes of a message that may come from its sender.
+/// The outcome of a message that its sender may send.
 struct ByType {
   const Incoming& incoming;
   std::string_view sender;  // bare
@@ -137,7 +137,7 @@ struct ByType {
 
   Outcome operator()(const StatusPayload auto& report) const {
     WorkerStatus status = status_of(report, view.config.delivery);
-    // Clients repeat themselves; the lead hears of one failure once, unless it wants to hear everything.
+    // Clients repeat reports; the lead gets one failure once, unless it wants every report.
     const bool again = status.state == known.last_state && status.detail == known.last_detail;
     if (again && view.config.delivery.idle != config::IdlePolicy::all) status.to_lead = false;
     return status;
@@ -158,7 +158,7 @@ struct ByType {
     return answer_shutdown(answer, incoming, known.shutdown);
   }
 
-  // The table refuses these from every side. Should it ever forget one, it ends here.
+  // The direction table refuses these from every side; this is the second check.
   Outcome operator()(const NeverObeyedPayload auto&) const { return not_for_us(); }
   Outcome operator()(const schema::MalformedPayload&) const { return not_for_us(); }
 
@@ -166,7 +166,7 @@ struct ByType {
   [[nodiscard]] Refused not_for_us() const {
     return refusal(payload, side, sender, "this may not be sent to the lead");
   }
-  /// Another ask under an id of the same worker: an answer could not tell the two apart, so the new one is denied.
+  /// Another request with a used id: an answer could not tell the two apart, so the new one is denied.
   [[nodiscard]] Outcome same_id_again(Ask request) const {
     const Ask& first = *known.same_id;
     if (first.content_hash == request.content_hash) return AskedAgain{};
@@ -182,7 +182,7 @@ struct ByType {
                      "\" before, for another request. Ask again with an id that you have not used.";
     refused.reason += ", so it was denied";
     refused.posts.push_back(reply_to(request, plain_grant(request, view), view));
-    if (request.kind == AskKind::sandbox) refused.posts.push_back(note_to(request, request.reason, view));  // it has no words
+    if (request.kind == AskKind::sandbox) refused.posts.push_back(note_to(request, request.reason, view));  // no text
     return refused;
   }
 };

@@ -1,6 +1,6 @@
-// The one door into the handlers: a decoded message in, an outcome out; an answer in, a decision out.
-// Order of judgement: is the sender somebody (roster), do payload and envelope agree on who speaks, may this type come
-// from that side at all (direction.hpp), and only then the handler of the type.
+// The entry to the handlers: a decoded message gives an outcome, an answer gives a decision. Checks in order: the
+// sender is known, payload and envelope name the same sender, and direction.hpp allows the type. Only then the type's
+// handler judges.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace inbox_poller::handlers {
 
-/// Which ask a payload makes, so that the caller can fetch what is known about it.
+/// The identity of an approval request in a payload, so that the caller can load what the ledger knows about it.
 struct AskRef {
   AskKind kind;
   std::string request_id;
@@ -18,16 +18,16 @@ struct AskRef {
 };
 std::optional<AskRef> request_of(const schema::Payload&);
 
-/// The request id of a worker's answer to a shutdown, so that the caller can fetch that one.
+/// Returns the request id of a worker's answer to a shutdown, so that the caller can load that shutdown.
 std::optional<std::string> shutdown_of(const schema::Payload&);
 
-/// Total and pure. Beside another lead (role front) only what the rules decide is answered, and whatever they leave
-/// open is that lead's, without a deadline of ours; an observer answers nothing, and notes what the rules would have
-/// said. So it is in every role with an ask whose asker would refuse our answer.
+/// Judges one message. Total and pure. In the role front, only the rules answer; the rest is left to the lead, without
+/// a deadline. An observer answers nothing and records what the rules say. The same holds in every role if the worker
+/// would refuse the answer.
 Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const AskView&);
 
-/// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer; nor
-/// is one that its asker would refuse (`worth`: of its answers from us).
+/// Applies an answer to an open request, or returns why not. An observer applies only what other programs did. `worth`:
+/// whether the worker accepts answers; if not, the answer is not applied.
 std::variant<Decided, NotTaken> decide(const Ask&, const Answer&, const TeamView&, EpochMs now_ms,
                                        const AnswerAuthority& worth = {});
 

@@ -28,7 +28,7 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::disconnects: return LeadState::gone;
 
     case LeadEvent::batch_pushed: return state == LeadState::idle ? LeadState::busy : state;
-    // A session that left does not come back by waiting.
+    // A time limit does not bring back a session that left.
     case LeadEvent::turn_interrupted:
     case LeadEvent::busy_limit_passes: return state == LeadState::busy ? LeadState::idle : state;
   }
@@ -41,7 +41,7 @@ std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view 
                        *last == LeadEvent::batch_pushed || *last == LeadEvent::busy_limit_passes;
   if (hooks_tell || !is_ours) return std::nullopt;
   if (status == "idle") return LeadEvent::session_rests;
-  // A dialog or a shell stands in front of the composer.
+  // A dialog or a shell covers the composer.
   const bool works = status == "busy" || status == "waiting" || status == "shell";
   return works ? std::optional(LeadEvent::session_works) : std::nullopt;
 }
@@ -63,7 +63,7 @@ bool tells_turns(LeadEvent event) {
     case LeadEvent::stream_opens:
     case LeadEvent::stream_works:
     case LeadEvent::stream_result: return true;
-    case LeadEvent::session_works:  // the file tells by itself when a turn has begun
+    case LeadEvent::session_works:  // the file itself shows when a turn begins
     case LeadEvent::session_rests:
     case LeadEvent::reports_gone:
     case LeadEvent::session_ends:

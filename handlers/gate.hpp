@@ -1,6 +1,6 @@
-// The busy/idle gate: whether the lead is between turns. One total table over everything that tells: hook events, the
-// stream of a lead that we started, reports, our own deliveries, and time. Control messages never pass through it.
-// Source: docs/dev/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
+// The gate: whether the lead is between turns. One total table of states and events: hooks, the stream of a lead that
+// InboxPoller started, reports, deliveries, and time. Control messages never wait for the gate. Source:
+// docs/dev/architecture.md, "Delivery"; hook events of the client's documentation (2.1.240).
 #pragma once
 
 #include <optional>
@@ -11,57 +11,58 @@
 namespace inbox_poller::handlers {
 
 enum class LeadState {
-  idle,  // between turns: chat may be handed over
+  idle,  // between turns: chat may be offered
   busy,  // in a turn: chat waits, unless it is overdue
-  gone,  // no session: chat waits, however long
+  gone,  // no session: chat waits without a limit
 };
 BOOST_DESCRIBE_ENUM(LeadState, idle, busy, gone)
 inline std::string_view to_string(LeadState state) { return schema::name_of(state); }
 
 enum class LeadEvent {
-  // said in so many words (`inbox-poller lead …`)
+  // Reported by command (`inbox-poller lead …`):
   reports_busy,
   reports_idle,
   reports_gone,
-  // hooks of the lead's session
+  // Hooks of the lead's session:
   session_starts,
   prompt_submitted,
   tool_used,
   turn_stops,
-  turn_continues,  // it wanted to stop, and was given messages instead
+  turn_continues,  // the lead wanted to stop, and got messages instead
   turn_fails,
-  turn_interrupted,  // by a person: no hook tells, the session's transcript does
-  prompt_waits,      // the client tells that nobody has typed for a while
+  turn_interrupted,  // by a person; shown by the session's transcript, not by a hook
+  prompt_waits,      // the client reports that nobody has typed for a while
   session_ends,
-  // the stream of a lead that we started
+  // The stream of a lead that InboxPoller started:
   stream_opens,
-  stream_works,  // anything of a turn
+  stream_works,  // any line of a turn
   stream_result,
   stream_closes,
-  // the file that its client keeps of the session, where nobody else tells
+  // The client's session file, if there is no other source:
   session_works,
   session_rests,
-  // our own doing
-  batch_pushed,       // begins a turn by presumption, where the lead says when turns end
-  busy_limit_passes,  // nobody took the busy state back: a person may have interrupted the turn
-  disconnects,        // who held the lead's end went away without a word
+  // InboxPoller's own actions and timers:
+  batch_pushed,       // presumed to begin a turn, if the lead reports the ends of turns
+  busy_limit_passes,  // nothing ended the busy state: a person may have interrupted the turn
+  disconnects,        // the program that held the lead's end went away without a report
 };
 BOOST_DESCRIBE_ENUM(LeadEvent, reports_busy, reports_idle, reports_gone, session_starts, prompt_submitted, tool_used,
                     turn_stops, turn_continues, turn_fails, turn_interrupted, prompt_waits, session_ends, stream_opens,
                     stream_works, stream_result, stream_closes, session_works, session_rests, batch_pushed, busy_limit_passes, disconnects)
 inline std::string_view to_string(LeadEvent event) { return schema::name_of(event); }
 
-/// The state after the event. Total.
+/// Returns the state after the event. Total.
 LeadState next(LeadState, LeadEvent);
 
-/// True when chat may be offered.
+/// Returns true if chat may be offered.
 bool is_open(LeadState);
 
-/// What the `status` that a client keeps of its session says of the lead. Nothing where a hook, a stream or a person tells
-/// of its turns (`by`, the last word), and for words that are not known.
+/// Returns the event that the `status` in a client's session file means. Empty if a hook, a stream or a person reports
+/// turns (`by`: the name of the last event), and for unknown values of `status`.
 std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view by, bool hooks_tell);
 
-/// True for what shows that the lead tells when its turns end, so that a push may be presumed to begin one.
+/// Returns true for events that show that the lead reports the ends of turns. A push may then be presumed to begin a
+/// turn.
 bool tells_turns(LeadEvent);
 
 }  // namespace inbox_poller::handlers

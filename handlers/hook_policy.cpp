@@ -11,7 +11,7 @@ namespace {
 
 using schema::HookEvent;
 
-constexpr int most_held = 6;      // the client overrides the eighth, and what it was told would be lost
+constexpr int most_held = 6;      // the client overrides the eighth, whose messages would be lost
 constexpr int most_pointers = 3;  // at the same message, unless a person is there
 constexpr std::size_t longest_list_of_names = 500;
 
@@ -25,7 +25,7 @@ struct Row {
   HookPlan plan;
 };
 
-// As it is by default; plan_of() says what takes of it away.
+// Defaults; plan_of() removes what does not apply.
 constexpr Row rows[] = {
     {"SessionStart", {LeadEvent::session_starts, nobody, !even_busy, true, !lets_go, false}},
     {"UserPromptSubmit", {LeadEvent::prompt_submitted, HookWay::prompt, even_busy, false, lets_go, true}},
@@ -34,9 +34,9 @@ constexpr Row rows[] = {
     {"Stop",
      {nothing, HookWay::stop, even_busy, false, !lets_go, false, LeadEvent::turn_continues, LeadEvent::turn_stops}},
     {"StopFailure", {LeadEvent::turn_fails, nobody, !even_busy, false, lets_go, false}},
-    // Also with the reasons `clear` and `resume`: what goes on then starts anew in a moment, under another id.
+    // Also with the reasons `clear` and `resume`: the session then continues under another id.
     {"SessionEnd", {LeadEvent::session_ends, nobody, !even_busy, false, lets_go, false}},
-    // A person interrupted the turn, perhaps: no event tells that.
+    // A person may have interrupted the turn, which no event reports.
     {"Notification", {LeadEvent::prompt_waits, nobody, !even_busy, false, !lets_go, false}},
 };
 
@@ -50,14 +50,14 @@ HookPlan plan_of(const HookEvent& event, const HookFacts& facts) {
   if (row == std::end(rows)) return {};
   HookPlan plan = row->plan;
   plan.backlog = plan.backlog && facts.hook_is_first;
-  // The client compacts in the middle of a turn too.
+  // The client may compact within a turn.
   if (name == "SessionStart" && event.source == "compact" && is_busy) plan.told = LeadEvent::tool_used;
   if (name == "Notification" && !(is_busy && sign == HookSign::idle)) plan.told = nothing;
   if (name == "Stop") {
-    // Held by somebody else, or by us before a restart: how often is not known, so it is let go.
+    // Held by another hook, or before a restart: the count is unknown, so the turn may end.
     const bool is_others = event.stop_hook_active && facts.held == 0;
     if (is_others || facts.held >= most_held) plan.offers = nobody;
-    // A turn has been running until now, whatever we presumed.
+    // A turn was running until now, whatever state was presumed.
     if (plan.offers && !is_busy) plan.told = LeadEvent::tool_used;
   }
   // A subagent's context is not the lead's.

@@ -13,7 +13,8 @@ using schema::ClientMode;
 
 namespace {
 
-/// A client before 2.1.78 has no StopFailure: it runs Stop, and these are its own words in the model's place.
+/// Returns true for an error text of the client in the model's place. A client before 2.1.78 has no StopFailure and
+/// runs Stop.
 bool tells_of_failure(std::string_view last_message) {
   static constexpr std::string_view texts[] = {"API Error", "Credit balance is too low", "Invalid API key",
                                                "Prompt is too long", "Request timed out"};
@@ -26,7 +27,7 @@ bool tells_of_failure(std::string_view last_message) {
 std::optional<HookSign> sign_of(const schema::HookEvent& event) {
   if (event.name == "Stop" && tells_of_failure(event.last_assistant_message)) return HookSign::failure;
   if (event.name == "Stop") return event.stop_hook_active ? HookSign::held : HookSign::stop;
-  // A client that was killed ran no SessionEnd; the session that is resumed has not what its hooks said last.
+  // A killed client ran no SessionEnd. The resumed session lacks the last output of its hooks.
   if (event.name == "SessionStart") return event.source == "compact" ? std::nullopt : std::optional(HookSign::end);
   if (event.name == "Notification")
     return event.notification_type == "idle_prompt" ? std::optional(HookSign::idle) : std::nullopt;
@@ -41,7 +42,7 @@ std::optional<HookSign> sign_of(const schema::HookEvent& event) {
 }
 
 bool reaches_model(HookWay way, ClientMode mode) {
-  // Under -p the client waits for such a hook instead of running it beside the session, and drops what it says.
+  // Under -p the client waits for such a hook instead of running it in the background, and drops its output.
   return way != HookWay::wait || mode == ClientMode::interactive;
 }
 
@@ -60,15 +61,15 @@ std::string why_not_woken(const ClientSight& client) {
 
 namespace {
 
-/// The next hook of the turn that followed, where nothing else can be asked.
+/// Returns true if this next hook of the turn proves the delivery. For sessions without a readable transcript.
 bool follows_from(HookWay way, HookSign sign) {
   switch (way) {
-    // A tool is used, and a turn ends, because the model answered the prompt.
+    // The model answered the prompt, so it uses a tool or ends the turn.
     case HookWay::prompt: return sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held;
-    // Another tool may be one of several that were asked for at once, before this.
+    // Another tool may be one of several that the model requested at once, before this.
     case HookWay::tool: return sign == HookSign::stop || sign == HookSign::held;
     case HookWay::stop: return sign == HookSign::tool || sign == HookSign::held;
-    // Whatever the session does next may have other reasons.
+    // The session's next event may have other reasons.
     case HookWay::wait: return false;
   }
   std::abort();
@@ -81,13 +82,13 @@ Proof judge_proof(HookWay way, HookSign sign, Transcript transcript) {
   if (sign == HookSign::end) return Proof::back;
   if (transcript == Transcript::given) {
     if (sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held) return Proof::proven;
-    // A person's Escape takes the prompt back into the composer, and out of the conversation what came with it.
+    // A person's Escape moves the prompt back into the composer, and removes the added text from the conversation.
     const bool is_undone = sign != HookSign::failure && (way == HookWay::prompt || way == HookWay::wait);
     return is_undone ? Proof::back : Proof::open;
   }
   if (transcript == Transcript::silent && follows_from(way, sign)) return Proof::proven;
   if (sign == HookSign::tool) return Proof::open;
-  // What wakes a session waits for the turn under way.
+  // The text that wakes a session waits for the running turn.
   if (way == HookWay::wait && (sign == HookSign::prompt || transcript == Transcript::silent)) return Proof::open;
   return Proof::back;
 }

@@ -1,5 +1,5 @@
-// What a hook's output proves, and what proves that it reached the model: one table (docs/reference/hooks.md shows it).
-// What a hook printed is offered; that the client ran the hook says nothing about the model. Source: docs/adr/0021.
+// The proofs that a hook's output reached the model: one table, also in docs/reference/hooks.md. A hook's output is
+// only offered; that the client ran the hook proves nothing about the model. Source: docs/adr/0021.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace inbox_poller::handlers {
 
-/// By which hook messages are handed over.
+/// The hook that offers messages.
 enum class HookWay {
-  prompt,  // UserPromptSubmit: with what a person asks
+  prompt,  // UserPromptSubmit: with a person's prompt
   tool,    // PostToolUse: between two tools
-  stop,    // Stop: the turn goes on with them
-  wait,    // `hook wait`: an idle session is woken
+  stop,    // Stop: the turn continues with the messages
+  wait,    // `hook wait`: wakes an idle session
 };
 BOOST_DESCRIBE_ENUM(HookWay, prompt, tool, stop, wait)
 inline std::string_view to_string(HookWay way) { return schema::name_of(way); }
@@ -27,43 +27,43 @@ enum class HookSign {
   tool,     // PreToolUse, PostToolUse
   stop,     // Stop
   held,     // Stop of a turn that went on after a Stop
-  failure,  // StopFailure, or Stop after a text of the client's own ("API Error: …")
+  failure,  // StopFailure, or Stop after an error text of the client ("API Error: …")
   idle,     // Notification of the idle prompt
-  end,      // SessionEnd, another session in its place, or SessionStart (not after a compaction)
+  end,      // SessionEnd, a session that replaces it, or SessionStart (not after a compaction)
 };
 BOOST_DESCRIBE_ENUM(HookSign, prompt, tool, stop, held, failure, idle, end)
 inline std::string_view to_string(HookSign sign) { return schema::name_of(sign); }
-/// Nothing for events that say nothing about it.
+/// Returns the sign that an event is; empty for events without evidence.
 std::optional<HookSign> sign_of(const schema::HookEvent&);
 
-/// What the session's transcript says of the text.
+/// Evidence from the session's transcript about the text.
 enum class Transcript {
-  has,     // it was given to the model, which answered
-  given,   // it stands in the conversation; an interruption before the answer may take it out again
-  lacks,   // all is there that was given to the model, and not this
-  silent,  // it cannot be read, or this client does not write everything into it
+  has,     // given to the model, which answered
+  given,   // in the conversation; an interruption before the answer may remove it
+  lacks,   // complete, without the text
+  silent,  // unreadable, or the client does not record everything
 };
 BOOST_DESCRIBE_ENUM(Transcript, has, given, lacks, silent)
 inline std::string_view to_string(Transcript transcript) { return schema::name_of(transcript); }
 
 enum class Proof {
-  open,    // nothing is known yet
-  proven,  // the model has it
-  back,    // the turn passed without it: to the queue, as a possible repeat
+  open,    // no evidence yet
+  proven,  // the model has the text
+  back,    // the turn passed without the text: requeued as a possible repeat
 };
 BOOST_DESCRIBE_ENUM(Proof, open, proven, back)
 inline std::string_view to_string(Proof proof) { return schema::name_of(proof); }
 
-/// False: what this hook prints does not reach the model, so nothing is handed over by it.
+/// Returns false if this hook's output does not reach the model. No messages are offered by that hook.
 bool reaches_model(HookWay, schema::ClientMode);
 
-/// What the lead's client tells of itself with its hooks, as far as it does.
+/// Data that the lead's client gives to its hooks.
 struct ClientSight {
   schema::ClientMode mode = schema::ClientMode::unknown;
-  std::string version;    // empty: not known
-  bool attended = false;  // it says so in so many words
+  std::string version;    // empty: unknown
+  bool attended = false;  // reported by the client itself
 };
-/// Why an idle session of such a client is not woken by a hook beside it, and so must not have one; empty when it is.
+/// Returns why a waiting hook cannot wake an idle session of such a client and must not run; empty if it can.
 std::string why_not_woken(const ClientSight&);
 
 Proof judge_proof(HookWay, HookSign, Transcript);

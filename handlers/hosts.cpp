@@ -36,7 +36,7 @@ std::optional<Refused> refusal_of(const config::HostsSettings& hosts, const Host
                                               std::string(host_of(hosts, from)) + " (hosts.members)"};
   if (is_elsewhere(hosts, letter.to, lead, leading))
     return Refused{"host.not_ours", "it is for \"" + std::string(letter.to) + "\", who does not live here"};
-  if (letter.to == lead) return std::nullopt;  // judged by intake, as all that comes to the lead
+  if (letter.to == lead) return std::nullopt;  // judged by intake, like all mail to the lead
   const auto direction = direction_of(letter.payload, by_lead ? Side::lead : Side::member, Place::worker);
   if (direction.passage != Passage::refuse) return std::nullopt;
   return Refused{"direction." + std::string(schema::type_name(letter.payload)), std::string(direction.reason)};

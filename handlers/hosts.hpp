@@ -1,6 +1,6 @@
-// A team on several hosts: who lives where, and whose mail may come from which host. A host's name is proven by the
-// engine's access rules; everything in a letter is what that host says, and a host may be hostile. So it may speak for
-// those who live there, and for nobody else. Pure. Source: docs/adr/0044-hosts.md.
+// A team on several nodes: who lives on which node, and whose mail may come from which node. The engine's access rules
+// prove a node's name; a letter's contents are that node's claim, and a node may be hostile. Invariant: a node speaks
+// only for its own members; only a node that may lead speaks for the lead. Pure. Source: docs/adr/0044-hosts.md.
 #pragma once
 
 #include <optional>
@@ -12,27 +12,28 @@
 
 namespace inbox_poller::handlers {
 
-/// On which host this member lives. The lead's is whichever leads; nobody asks here.
+/// Returns the node of this member. Not for the lead, who lives on the leader node.
 std::string_view host_of(const config::HostsSettings&, std::string_view member);
 
-/// Whether mail for this member is for another host than ours. `leading`: the lead is here.
+/// Returns true if mail for this member is for another node. `leading`: this node leads.
 bool is_elsewhere(const config::HostsSettings&, std::string_view member, std::string_view lead, bool leading);
 
-/// Whose stream a letter to this member goes into: a host's name; empty: that of whoever leads.
+/// Returns the node whose stream gets a letter to this member; empty: the leader node's.
 std::string_view host_for(const config::HostsSettings&, std::string_view member, std::string_view lead);
 
-/// A letter as it arrived, decoded.
+/// A received letter, decoded.
 struct HostLetterView {
-  std::string_view host;  // who wrote it: proven
+  std::string_view host;  // the sending node: proven
   std::string_view to;
   std::string_view from;
   const schema::Payload& payload;
 };
-/// Why it is not taken; none when it is. Codes: "host.not_its_member", "host.not_ours", "direction.<type>".
+/// Returns why a letter is refused; empty if it is accepted. Codes: "host.not_its_member", "host.not_ours",
+/// "direction.<type>".
 std::optional<Refused> refusal_of(const config::HostsSettings&, const HostLetterView&, std::string_view lead,
                                   bool leading);
 
-/// Whether this is an answer to an ask: the first one to an id is final.
+/// Returns true for an answer to a request. The first answer to an id is final.
 bool is_final_answer(const schema::Payload&);
 
 }  // namespace inbox_poller::handlers

@@ -9,7 +9,7 @@ bool is_full(const Arrival& arrival, const TeamView& view) {
   return arrival.queued >= static_cast<long long>(view.config.limits.queued_chat);
 }
 
-/// Why one more message of this sender does not fit; empty when it does.
+/// Returns why one more message of this sender does not fit; empty if it does.
 std::string no_room(const Arrival& arrival, const TeamView& view) {
   if (is_full(arrival, view)) return "limits.queued_chat is reached";
   const auto senders = std::max<std::size_t>(2, view.roster.members.size()) - 1 + view.config.delivery.senders.size();

@@ -1,5 +1,5 @@
-// What becomes of a message in the lead's inbox beyond its handler's word: whether it is for us to take, whether the
-// queue for the lead has room for it, how it goes there, and what of it we may mark. Pure.
+// The reception of a message in the lead's inbox after its handler's outcome: whether InboxPoller takes the message,
+// whether the queue has room, how the message reaches the lead, and whether it may be marked. Pure.
 #pragma once
 
 #include <string>
@@ -9,74 +9,75 @@
 
 namespace inbox_poller::handlers {
 
-/// The code of what role front and observer leave to the lead.
+/// The code of messages that the roles front and observer leave to the lead.
 inline constexpr std::string_view left_code = "role.left";
 std::string left_reason(const Membership&);
-/// The code of what is recorded of the mail between others, where a team is only watched.
+/// The code of recorded mail between others, in a team that is only watched.
 inline constexpr std::string_view between_code = "role.between";
 
-/// How a message goes to the lead.
+/// The queue position of a message to the lead.
 enum class Lane { none, digest, chat, urgent };
 
 struct Arrival {
   std::string_view sender;  // bare
-  bool was_read = false;    // when it was first seen
+  bool was_read = false;    // when first seen
   long long queued = 0;     // chat that waits for the lead
-  long long of_sender = 0;  // of that, this sender's
+  long long of_sender = 0;  // of the queued chat, this sender's
 };
 struct Reception {
   enum class What {
     accepted,
-    already_read,  // somebody consumed it before we ever saw it; whether the lead got it is theirs to know
-    left,          // to the lead, which consumes this inbox
-    stays,         // in the inbox, unread: the queue has no room
+    already_read,  // read by a competing consumer before InboxPoller saw it; whether the lead got it is unknown
+    left,          // to the lead, which reads this inbox
+    stays,         // in the inbox, unread: the queue is full
   };
   What what = What::accepted;
   Lane lane = Lane::none;
-  std::string reason;  // of all but what was accepted
+  std::string reason;  // empty for accepted messages, except refused ones
 };
-/// Each sender has an equal share of the queue, used or not: however much one writes, there is room for what the others
-/// say. Reports count like chat, and yield to it: one that does not fit is recorded and goes no further.
+/// Decides how a message is taken. Each sender has an equal share of the queue, used or not, so that no sender fills
+/// it. Reports need room like chat, but a report that does not fit is recorded and not queued.
 Reception receive(const ToLead&, const Arrival&, const TeamView&);
 Reception receive(const WorkerStatus&, const Arrival&, const TeamView&);
-/// What is refused is set aside by the consumer of the inbox; to anybody else it is the lead's.
+/// Decides about a refused message. The consumer of the inbox sets the message aside; every other role leaves it to the
+/// lead.
 Reception receive(const Refused&, const Membership&);
 
-/// Whose an ask is, when it is met for the first time.
+/// The answerer of a request that is seen for the first time.
 enum class FirstMet {
-  ours,           // also beside another lead: a rule answers it
-  left,           // to the lead, which had read it before
-  open_for_lead,  // beside another lead, and no rule answers it: recorded, and not marked
+  ours,           // InboxPoller; next to another lead only by a rule
+  left,           // the lead, who had read it before
+  open_for_lead,  // the lead, next to whom no rule answers it: recorded, not marked
 };
 FirstMet first_met(const Asked&, bool was_read, const Membership&);
 
-/// The same ask once more.
+/// A repeat of a request.
 enum class Repeat {
   left,
-  told,      // recorded; its asker would refuse an answer of ours, so none is written again
+  told,      // recorded; its worker would refuse an answer, so none is written again
   answered,  // recorded, and the recorded answer is written again
 };
-/// `by_rule`: a rule of ours decided it.
+/// Returns how a repeat is handled. `by_rule`: a rule of InboxPoller decided the request.
 Repeat repeated(const Membership&, bool by_rule, const AnswerAuthority&);
 
-/// True for an open ask that nobody waits for any more after this report of its asker: its turn has ended. Of those
-/// that are ours to answer the asker still hears.
+/// Returns true for an open request whose worker no longer waits for the answer, because this report shows the end of
+/// its turn. Not for a leader's requests with a deadline: their workers still get an answer.
 bool is_moot(const Ask& open, const WorkerStatus&, std::string_view sender, const Membership&);
 
-/// What the record has of an unread message that we meet again, after a start or a change of role.
+/// The ledger's data about an unread message that is seen again after a start or a change of role.
 struct Met {
-  bool left = false;     // was left to another lead
+  bool left = false;     // left to another lead
   bool unsent = false;   // chat that never entered the queue
-  bool by_rule = false;  // an ask that a rule of ours decided
+  bool by_rule = false;  // a request that a rule of InboxPoller decided
 };
 enum class Again {
   nothing,
   ours_to_mark,
-  taken_over,  // another lead did not read it, and now we are the lead's side
+  taken_over,  // another lead did not read it, and InboxPoller has become the consumer
 };
 Again met_again(const Membership&, const Met&);
 
-/// `by_rule` as above.
+/// Returns true if a message may be marked read. `by_rule`: a rule of InboxPoller decided the request.
 bool may_mark(const Membership&, bool by_rule);
 
 }  // namespace inbox_poller::handlers

@@ -1,5 +1,5 @@
-// Every payload type, sorted once by who says it to whom, as concepts for visitors. A type that is
-// in none of these lists makes each visitor that uses them fail to compile, which is the point.
+// Concepts that sort every payload type once by sender and receiver. A type in none of these lists makes the visitors
+// that use them fail to compile.
 #pragma once
 
 #include <concepts>
@@ -11,34 +11,34 @@ namespace inbox_poller::handlers {
 template <class T, class... Types>
 concept OneOf = (std::same_as<T, Types> || ...);
 
-/// Somebody waits for our answer. A shutdown_request is one when a worker writes it to the lead: it wishes to stop. In
-/// the other direction it is the lead's order.
+/// A request that waits for an answer. A shutdown_request from a worker to the lead is a request to stop; in the other
+/// direction it is the lead's order.
 template <class T>
 concept AskPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest,
                            schema::ShutdownRequest>;
 
-/// News about a worker.
+/// A report about a worker.
 template <class T>
 concept StatusPayload = OneOf<T, schema::IdleNotification, schema::TaskAssignment, schema::TaskCompleted>;
 
-/// Not control at all, or not recognisable as such.
+/// Not control, or not recognizable as control.
 template <class T>
 concept ContentPayload = OneOf<T, schema::PlainText, schema::UnknownPayload, schema::MalformedPayload>;
 
-/// The lead answers an ask.
+/// The lead's answer to a request.
 template <class T>
 concept VerdictPayload =
     OneOf<T, schema::PermissionResponse, schema::SandboxPermissionResponse, schema::PlanApprovalResponse>;
 
-/// The lead orders something, and nobody else ever does.
+/// An order that only the lead gives.
 template <class T>
 concept OrderPayload = OneOf<T, schema::ModeSetRequest, schema::TeamPermissionUpdate>;
 
-/// A worker answers the order to end.
+/// A worker's answer to the order to end.
 template <class T>
 concept ShutdownAnswerPayload = OneOf<T, schema::ShutdownApproved, schema::ShutdownRejected>;
 
-/// Travels away from the lead: no side may send it there.
+/// Payloads that only the lead sends, so that none is accepted in the lead's inbox.
 template <class T>
 concept NeverObeyedPayload = VerdictPayload<T> || OrderPayload<T> || OneOf<T, schema::TeammateTerminated>;
 

@@ -14,7 +14,7 @@ WayState state_of(config::Way way, const WaySight& sight, const config::Delivery
     case Way::stdin_stream: return unless(sight.held ? "" : "no lead was started with `inbox-poller lead run`");
     case Way::hook:
       if (!sight.heard_session) return unless("no hook of the lead's session was heard");
-      // Its next hook takes them along; an idle session fires none by itself.
+      // The next hook of a busy lead gets the messages; an idle session runs no hook by itself.
       if (sight.lead == LeadState::busy || sight.held) return unless("");
       return unless("the lead is idle, and no `hook wait` is there to wake it");
     case Way::socket: return unless(sight.held ? "" : "nobody follows with `inbox-poller recv --follow`");

@@ -1,4 +1,4 @@
-// The delivery ladder: of the ways to the lead that `delivery.via` names, the first that is available is used.
+// The choice of a delivery method: the first available one in `delivery.via`.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,26 @@ namespace inbox_poller::handlers {
 struct WayState {
   config::Way way = config::Way::file;
   bool available = false;
-  std::string reason;  // a few words for people: why it is not available; empty when it is
+  std::string reason;  // why it is not available, for people; empty if it is
 };
 
-/// True for ways on which we act; on the others somebody comes and takes.
+/// Returns true for methods by which InboxPoller pushes; with the others, a receiver fetches.
 constexpr bool is_pushed(config::Way way) {
   return way == config::Way::exec || way == config::Way::file || way == config::Way::tmux;
 }
 
-/// What is known of one way.
+/// Data known about one delivery method.
 struct WaySight {
-  std::string failed;          // why it is left alone for now, after a failure; empty: it is not
-  bool held = false;           // somebody holds its end
-  bool heard_session = false;  // hooks of the lead's session were heard
+  std::string failed;          // why it is paused after a failure; empty: it is not
+  bool held = false;           // a receiver is connected
+  bool heard_session = false;  // a hook of the lead's session has run
   LeadState lead = LeadState::idle;
-  std::string no_pane;  // tmux: why there is no pane to type into
+  std::string no_pane;  // tmux: why no pane can be typed into
 };
-/// Whether it can be used now.
+/// Returns whether the method can be used now.
 WayState state_of(config::Way, const WaySight&, const config::DeliverySettings&);
 
-/// `states` in the order of `via`. The first available one.
+/// Returns the first available method. `states`: in the order of delivery.via.
 std::optional<config::Way> choose(const std::vector<WayState>& states);
 
 }  // namespace inbox_poller::handlers

@@ -3,7 +3,7 @@
 namespace inbox_poller::handlers {
 
 LeadProcessState state_of(const LeadProcessSight& sight) {
-  // The same number and the same start are the same process, whatever its host is called by now.
+  // The same number and start are the same process, even if the machine's name has changed.
   if (sight.lives && sight.began_then.value_or(false)) return LeadProcessState::lives;
   if (!sight.is_here) return LeadProcessState::elsewhere;
   if (!sight.lives || sight.began_then.has_value() || sight.began_later) return LeadProcessState::gone;

@@ -15,9 +15,9 @@ bool is_workers(const TeamView& view, const HookEvent& event, std::string_view p
   });
 }
 
-/// `/clear`, `/resume` and their like go on under a new id, which the roster does not have yet. Such a start is the
-/// lead's in the lead's own pane, or, when no session is live, in the lead's folder. A plain start never is: a client
-/// that the lead itself runs has its pane and its folder too.
+/// Returns true if the event starts a successor of the lead's session. `/clear`, `/resume` and others continue under a
+/// new id, which the roster lacks. The start is the lead's in the lead's pane or, if no session is live, in the lead's
+/// directory. A plain start never is, because a client that the lead runs shares its pane and directory.
 bool succeeds(const TeamView& view, const LiveLead& live, const HookEvent& event, std::string_view pane) {
   static constexpr std::string_view sources[] = {"clear", "resume", "compact", "fork"};
   if (event.name != "SessionStart" ||
@@ -28,8 +28,8 @@ bool succeeds(const TeamView& view, const LiveLead& live, const HookEvent& event
   return live.session.empty() && lead != nullptr && lead->cwd == event.cwd;
 }
 
-/// Where nothing says which session the lead's is, one that a person is at may be it: in the lead's pane, or in the
-/// folder that the roster names for the lead (in any, where it names none). A `claude -p` of somebody is no lead.
+/// Returns true if an unknown session may be the lead's: any session in the lead's pane, or an interactive session in
+/// the lead's directory (any directory if the roster has none). A `claude -p` outside of that pane is no lead.
 bool may_be_first(const TeamView& view, const HookEvent& event, std::string_view pane, schema::ClientMode mode) {
   const auto* lead = view.roster.find(view.lead);
   if (lead != nullptr && !pane.empty() && lead->tmux_pane_id == pane) return true;

@@ -29,7 +29,7 @@ Lease refused(Lease lease, Moment asked, bool by_the_engine) {
     lease.tried = asked;
     return lease;
   }
-  // Renewed again soon: a lease that is nearly over is not to be lost by one slow answer.
+  // Renewed again soon, so that one slow answer does not lose a lease that is nearly over.
   lease.tried = asked - renew_every + elect_every / 2;
   return lease;
 }

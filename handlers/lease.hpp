@@ -1,5 +1,5 @@
-// Who leads a team of several hosts: one of them has a lease, renews it, and decides nothing any more before it ends.
-// Whoever was stopped for a while finds it over, by his own clock. All moments are of one monotonic clock. Pure.
+// The lease of leadership in a team on several nodes. The holder renews the lease and stops deciding before the lease
+// ends. A node that was paused finds its lease over by its own clock. All times are of one monotonic clock. Pure.
 // Source: docs/adr/0044-hosts.md.
 #pragma once
 
@@ -10,40 +10,41 @@ namespace inbox_poller::handlers {
 
 using Moment = std::chrono::milliseconds;
 
-/// As the engine gives it.
+/// The duration of a lease, as the engine grants it.
 inline constexpr Moment lease_lasts{10'000};
 inline constexpr Moment renew_every{3'000};
-/// Before its end nothing is decided any more: a commit that is under way may take so long.
+/// The last part of a lease, without decisions, because a running commit may take so long.
 inline constexpr Moment decide_until_before{2'000};
-/// Between two tries to get it.
+/// The time between two attempts to get the lease.
 inline constexpr Moment elect_every{2'000};
 
 struct Lease {
   bool held = false;
   std::int64_t epoch = 0;  // with `held`
-  Moment until{0};         // when the engine may give it to somebody else, at the earliest
-  Moment tried{-elect_every};  // when it was last asked for
+  Moment until{0};         // the earliest time at which the engine may grant it to another node
+  Moment tried{-elect_every};  // last attempt
 };
 
 enum class LeaseStep {
   wait,
-  elect,     // ask for it
-  renew,     // ask for more of it
-  give_up,   // it is over, or not wanted any more: resign
+  elect,     // request the lease
+  renew,     // extend the lease
+  give_up,   // resign: it is nearly over, or not wanted any more
 };
 
-/// Whether anything may be decided under it now.
+/// Returns true if this node may decide under the lease now.
 bool may_decide(const Lease&, Moment now);
 
-/// What is to be done now. `wanted`: this host may lead, and nobody said otherwise.
+/// Returns the next action. `wanted`: this node may lead, and no command forbids it.
 LeaseStep next_step(const Lease&, bool wanted, Moment now);
 
-/// When next_step() has something else to say than `wait`, if nothing happens.
+/// Returns the time at which next_step() may return another step than `wait`, if nothing happens before.
 Moment next_moment(const Lease&, bool wanted, Moment now);
 
-/// After the engine gave it for so long, asked at `asked`: counted from before the question.
+/// Returns the lease after a grant of `left` that was requested at `asked`. Counts from before the request.
 Lease granted(std::int64_t epoch, Moment left, Moment asked);
-/// After it was refused, or the engine said nothing: a lease that is held goes on until its own end.
+/// Returns the lease after a refusal or an engine without an answer. A held lease goes on until its own end in the
+/// second case.
 Lease refused(Lease, Moment asked, bool by_the_engine);
 
 }  // namespace inbox_poller::handlers

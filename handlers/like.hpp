@@ -1,4 +1,4 @@
-// Which open asks are like one: those that the rule which `--always` would make from it covers. Pure.
+// Which open requests are like one: those covered by the rule that its approval with `--always` would add. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace inbox_poller::handlers {
 
-/// The rule that an approval of this ask with `--always` would add, or why there is none.
+/// Returns the rule that an approval of this request with `--always` would add, or why there is none.
 std::variant<NewRule, NotTaken> rule_like(const Ask&, const TeamView&);
 
-/// True when this rule, and no other, would allow that ask. `cwd`: the folder in which it would be carried out.
+/// Returns true if this rule alone would allow the request. `cwd`: the directory in which the call would run.
 bool covers(const NewRule&, const Ask&, std::string_view cwd, const TeamView&);
 
-/// What the rules as they are now make of an ask that waits: one of them allows or denies it. Nothing where none speaks
-/// about it, or one that asks; defaults, settings and our word on what is no rule's matter decide nothing here.
+/// Returns what an allow or deny rule now decides about a waiting request. Empty if no rule covers it or a rule asks;
+/// defaults and settings decide nothing here.
 std::optional<config::Verdict> ruled(const Ask&, std::string_view cwd, const TeamView&);
 
 }  // namespace inbox_poller::handlers

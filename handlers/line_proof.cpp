@@ -23,7 +23,7 @@ void GivenLine::note(const schema::StreamLine& line) {
 LineProof GivenLine::hear(const schema::StreamLine& line, bool tells) {
   note(line);
   if (const auto* answer = std::get_if<StreamAnswer>(&line.said)) {
-    // A message of the model that had begun before belongs to a request without the line.
+    // A message that the model began earlier belongs to a request without the line.
     const bool is_new = answer->id.empty() || answer->id != last_answer_;
     if (taken_up_ && is_new) return LineProof::proven;
     answered_ = answered_ || is_new;
@@ -39,7 +39,7 @@ LineProof GivenLine::end_of_turn(const StreamResult& result, bool tells) {
   if (taken_up_) return answered ? LineProof::assumed : LineProof::unanswered;
   others_turns_ = std::max(others_turns_ - 1, 0);
   ++passed_;
-  // The turn may have been another line's; if the next one does not name it either, it is lost.
+  // The turn may have been another line's; if the next turn does not name the line either, it is lost.
   if (tells) return passed_ > 1 && !is_others ? LineProof::lost : LineProof::open;
   if (is_others) return LineProof::open;
   return answered ? LineProof::assumed : LineProof::unanswered;

@@ -15,7 +15,7 @@ namespace {
 
 bool takes_paths(const config::PermissionRule& rule) { return rule.tool == "Read" || rule.tool == "Edit"; }
 
-/// The folder that a rule made by team_rule() is about; empty for any other rule.
+/// Returns the directory of a rule made by team_rule(); empty for any other rule.
 std::string_view folder_of(const config::PermissionRule& rule) {
   if (!takes_paths(rule) || !rule.specifier) return {};
   std::string_view path = *rule.specifier;
@@ -24,7 +24,7 @@ std::string_view folder_of(const config::PermissionRule& rule) {
   return path.empty() ? "/" : path;
 }
 
-/// `directory` as it stands in a rule, behind the slash that means "from the root": "/repo", or nothing for "/" itself.
+/// Returns `directory` as it follows the leading slash ("from the root") in a rule: "/repo", or nothing for "/" itself.
 Result<std::string> folder_in_rule(std::string_view directory) {
   const auto refused = [&](std::string_view why) {
     return Error{"rule.directory", "the directory " + shown(directory) + " " + std::string(why)};
@@ -139,7 +139,7 @@ std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector
     const auto before = owed.size();
     for (const auto& member : view.roster.members)
       if (lacks(member, "rule", rules[i].origin)) owed.push_back({member.name, rules[i].origin, std::nullopt, i});
-    // The rules may have been others when it was given.
+    // The team's rules may have changed since the rule was shared.
     if (owed.size() > before && !why_not_shared(rules[i].rule, view).empty()) owed.resize(before);
   }
   return owed;

@@ -13,7 +13,7 @@ std::string digest_of(std::initializer_list<std::string_view> parts) {
 Post post_of(const Letter& letter, const TeamView& view) {
   schema::Message message;
   message.from = letter.from;
-  // What a reader will decode, not what we were given: the key must be found again in the file.
+  // As a reader will decode it, because the key must be found again in the file.
   message.text = schema::decode_string(schema::quote(letter.text)).value_or(std::string(letter.text));
   message.timestamp = schema::iso_timestamp(letter.at_ms);
   message.id = schema::uuid_from(letter.origin);

@@ -12,13 +12,13 @@ namespace inbox_poller::handlers {
 namespace {
 
 config::Verdict judge_from(std::string_view cwd, const Call& call, const TeamView& view) {
-  // The default is for what was asked: it may not stop or allow every call that the client never asks about.
+  // The default action is for requests; here it would decide calls that the client never asks about.
   return config::judge_tool(view.rules, call.tool, call.input, {std::string(cwd), std::string(view.home)},
                             config::Action::ask);
 }
 
-/// True where the call names all its paths from the root: it does not matter then where the session stands. A command
-/// has words of its own, whatever members its model writes beside it.
+/// Returns true if the call names all its paths from the root, so that the session's directory does not matter. A
+/// command may have paths in its words, whatever other members the input has.
 bool is_absolute(const Call& call) {
   if (schema::find_member(call.input, "command")) return false;
   bool any = false;
@@ -31,8 +31,8 @@ bool is_absolute(const Call& call) {
   return any;
 }
 
-/// The session has left the folder that the roster names, from which the rules' relative paths start. What either
-/// folder denies is denied; where a relative path matters, nothing is allowed.
+/// Judges a call of a session that left its initial directory, from which the rules' relative paths start. A denial for
+/// either directory denies; if a relative path matters, nothing is allowed.
 config::Verdict judge_moved(config::Verdict verdict, const Call& call, const TeamView& view) {
   auto here = judge_from(call.cwd, call, view);
   if (here.action == config::Action::deny && verdict.action != config::Action::deny) return here;
@@ -109,7 +109,7 @@ std::string input_text(std::string_view tool, std::string_view input, std::strin
                        std::string_view before_value) {
   const auto members = schema::scan_object(input);
   if (!members) return schema::printable_block(input, before_value);
-  // Write's content is all new, and reads better without signs. The edits of MultiEdit say more than their texts.
+  // Write's content is all new and reads better without signs. MultiEdit has more members than its texts.
   const auto changes = tool == "Write" ? std::nullopt : changes_of(tool, input);
   std::string text;
   for (const schema::MemberSpan& member : *members) {
@@ -135,7 +135,7 @@ std::vector<config::PartVerdict> parts_of(const Ask& request, std::string_view c
 }
 
 std::string parts_text(const std::vector<config::PartVerdict>& parts, std::string_view before) {
-  if (parts.size() < 2) return {};  // the reason has said it
+  if (parts.size() < 2) return {};  // the reason already says so
   std::string text;
   for (const config::PartVerdict& part : parts)
     text += std::string(before) + (part.missing.empty() ? "covered      " : "NOT COVERED  ") +

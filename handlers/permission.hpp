@@ -1,6 +1,6 @@
-// A worker asks to run a tool. Judged on the tool's name and input, which is what will be carried out; its description
-// and its permission_suggestions are shown to people and never used. Either the worker asks its lead, or its client's
-// hook asks us before anybody is asked. Sources: docs/reference/wire.md W17, W25 (PreToolUse).
+// A worker's request to run a tool. Judged by the tool's name and input, which are what will run. The description and
+// permission_suggestions are shown to people and never used. The request comes from the worker, or from its client's
+// hook before any prompt. Sources: docs/reference/wire.md W17, W25 (PreToolUse).
 #pragma once
 
 #include <optional>
@@ -12,55 +12,55 @@
 
 namespace inbox_poller::handlers {
 
-/// The ask without asker and times. Its hash covers tool and input, not tool_use_id: a retry is the same ask.
+/// Returns the request without worker and times. Its hash covers tool and input, not tool_use_id: a retry is the same
+/// request.
 Ask draft_of(const schema::PermissionRequest&);
 
 config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const AskView&);
 
-/// Our id of an ask that a hook or the lead makes of a tool call: "hook-toolu_1", and "hook-toolu_1+2" the second time that
-/// `from` needs one for it. A decision stands for ever, so another call under the same id, or the same one asked once
-/// more after it was withdrawn, is another ask.
+/// Returns InboxPoller's id of a request that a hook or the lead makes: "hook-toolu_1". The id is "hook-toolu_1+2" if
+/// `from` needs a second one for the call. A decision is final, so another call with the same id, or a repeat after a
+/// withdrawal, needs another id.
 std::string call_request_id(std::string_view from, std::string_view call, int round);
 
 /// A call that a worker's client is about to make.
 struct Call {
-  std::string id;  // tool_use_id: the same call has the same one
+  std::string id;  // tool_use_id: the same for the same call
   std::string tool;
   std::string input;  // the bytes of a JSON object
-  std::string cwd;    // where the session stands now; the roster has where it began
+  std::string cwd;    // the session's present directory; the roster has the initial one
   bool planning = false;
 };
 
-/// Who decided what a rule decided there: no message of the worker's asks for it, and none answers it.
+/// Recorded as the decider of a rule's decision at the hook: no request or answer message exists.
 inline constexpr std::string_view by_hook = "hook";
 
-/// By the same rules, before anybody is asked: approved or denied by one of them, or nothing, which is everything that
-/// no allow or deny rule speaks about. Where the session has left the folder that the roster names, what either
-/// denies is denied, and a relative path allows nothing; while it plans nothing is allowed. `request_id`: under which
-/// it is recorded.
+/// Judges a call by the same rules, before any prompt. Returns a decision of an allow or deny rule, or nothing. If the
+/// session has left its initial directory, a denial for either directory denies, and no relative path allows. While the
+/// session plans, nothing is allowed. `request_id`: the id in the record.
 std::optional<Ask> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
                              EpochMs now_ms);
 
-/// The payload of the answer; `input` is what an approval lets run.
+/// Returns the payload of the answer. `input`: what an approval lets run.
 std::string permission_answer(const Ask& decided, std::string_view input);
 
-/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew. Of an edit, the
-/// lines that go and come in place of the two texts. Names stand behind `before`, values behind `before_value`.
+/// Returns a tool's input for people, member by member and complete. An edit shows its removed and added lines instead
+/// of the two texts. Names follow `before`, values `before_value`.
 std::string input_text(std::string_view tool, std::string_view input, std::string_view before,
                        std::string_view before_value);
 
-/// What the rules say of each part of a command that is asked about in this folder; empty for everything else.
+/// Returns the verdicts on the parts of a command in this directory; empty for every other request.
 std::vector<config::PartVerdict> parts_of(const Ask&, std::string_view cwd, const TeamView&);
-/// A line each, those marked that no rule covers; nothing for a command of one part.
+/// Returns one line for each part, which marks the parts that no rule covers; empty for a command of one part.
 std::string parts_text(const std::vector<config::PartVerdict>&, std::string_view before);
 
-/// Tool and input, member by member as it was written.
+/// Returns tool and input for people, member by member.
 std::string permission_card(const Ask&, std::string_view before);
-/// With `--always`: the rule for exactly this call, where there is one.
+/// Returns the rule for exactly this call if `always` is set; the error "rule.none_safe" if there is none.
 RuleOfAnswer permission_rule(const Ask&, const Answer&, bool always, const TeamView&);
 
-/// True for bytes that every client reads back as the JSON object that they are. Anything else would make it ignore the
-/// answer and wait for ever.
+/// Returns true for bytes that every client reads as the same JSON object. With any other input a client would ignore
+/// the answer and wait without end.
 bool is_sendable_input(std::string_view input);
 
 }  // namespace inbox_poller::handlers

@@ -9,7 +9,7 @@ namespace inbox_poller::handlers {
 namespace {
 
 constexpr EpochMs one_breath_ms = 5'000;
-/// Long enough that a worker which goes on has mostly said something by then.
+/// Most workers that continue have sent something by then.
 constexpr EpochMs reminder_after_ms = 60'000;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A worker in plan mode submits its plan. The decision is bound to the plan's text; its file is named, never opened (it
-// may have changed since, or be somebody else's secret). Source: docs/reference/wire.md W19.
+// A plan that a worker in plan mode submits. The decision is bound to the plan's text. Its file is named but never
+// opened, because it may have changed or be a secret. Source: docs/reference/wire.md W19.
 #pragma once
 
 #include <string>
@@ -10,32 +10,33 @@
 
 namespace inbox_poller::handlers {
 
-/// The ask without asker and times.
+/// Returns the request without worker and times.
 Ask draft_of(const schema::PlanApprovalRequest&);
 
-/// As configured; but an empty plan, and one that comes again and again, goes to a person.
+/// Decides as configured; an empty plan, and one that was submitted plans.loop_limit times, goes to a person.
 config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const AskView&);
 
-/// The payload of the answer; `mode` is what an approval sets.
+/// Returns the payload of the answer. `mode`: the worker's mode after an approval.
 std::string plan_answer(const Ask& decided, config::PermissionMode mode);
 std::string plan_card(const Ask&, std::string_view before);
 
-/// When a worker whose plan was approved is reminded, if it was asked and answered in one breath: newest clients lose
-/// an approval that they read in the moment their turn ends. 0: not at all.
+/// Returns when the worker of an approved plan is reminded, or 0: never. Only after an approval within seconds, which
+/// the newest clients lose if they read it while their turn ends.
 EpochMs plan_reminder_due(const Ask& decided);
-/// True when a message of the worker tells that it goes on: anything but the end of the turn in which it asked.
+/// Returns true if a message shows that the worker continues: any message but the end of the turn that submitted the
+/// plan.
 bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms);
-/// What is known of that worker since then.
+/// Data about the worker since the decision.
 struct SincePlan {
-  bool has_answer = false;      // it has taken all that was written under the plan's id
+  bool has_answer = false;      // the worker has read all messages under the plan's id
   bool was_reminded = false;
-  bool shows_going_on = false;  // one of its messages does
-  std::string_view state;       // as it told last, or a hook of its client
-  EpochMs last_seen_ms = 0;     // when
+  bool shows_going_on = false;  // a message shows that the worker continues
+  std::string_view state;       // of the last report, or of a hook of its client
+  EpochMs last_seen_ms = 0;
 };
-/// True when it has the approval and said nothing since, so that a reminder helps.
+/// Returns true if the worker has the approval and was silent since, so that a reminder may help.
 bool is_silent_since(const Ask& decided, const SincePlan&);
-/// The reminder: plain words, the same for the same plan.
+/// Returns the reminder: plain text, the same for the same plan.
 Post plan_reminder(const Ask& decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

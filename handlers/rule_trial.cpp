@@ -31,7 +31,7 @@ bool by_person(const Ask& ask, const TeamView& view) {
   return ask.decided_by != view.lead && std::ranges::find(others, ask.decided_by) == std::end(others);
 }
 
-/// Kind and text of the rule for exactly this ask.
+/// Returns kind and text of the rule for exactly this request.
 std::optional<std::pair<std::string, std::string>> rule_of(const Ask& ask, const TeamView& view) {
   const auto make = traits_of(ask.kind).rule;
   if (make == nullptr) return std::nullopt;
@@ -48,14 +48,14 @@ config::RuleContext context_of(const Ask& ask, const TeamView& view) {
   return {member != nullptr ? member->cwd : std::string(), std::string(view.home)};
 }
 
-/// What would come of it with these rules, the settings' defaults aside.
+/// Returns the action by these rules, without the settings' defaults.
 config::Action judged(const Ask& ask, const config::PermissionRules& rules, const config::HostRules& hosts,
                       const TeamView& view) {
   if (ask.kind == AskKind::sandbox) return config::judge_host(hosts, ask.body, config::Action::ask).action;
   return config::judge_tool(rules, ask.subject, ask.body, context_of(ask, view), config::Action::ask).action;
 }
 
-/// Nothing covers it yet, and with the rule it would be allowed.
+/// Returns true if no rule covers the request, and this rule would allow it.
 bool would_help(const Ask& ask, const std::pair<std::string, std::string>& rule, const TeamView& view) {
   if (judged(ask, view.rules, view.hosts, view) != config::Action::ask) return false;
   config::PermissionRules rules = view.rules;

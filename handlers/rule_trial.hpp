@@ -1,5 +1,5 @@
-// Rules before they matter: what those in force say of a call that nobody makes, and which new ones the answers of
-// people would have spared them. Pure; nothing is decided here.
+// Trials of rules: what the rules in force say about a hypothetical call, and which new rules would have answered
+// people's approvals. Pure; nothing is decided here.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,38 @@
 
 namespace inbox_poller::handlers {
 
-/// One part of a command line, as the rules see it.
+/// One part of a command line, as the rules judge it.
 struct TriedPart {
   std::string text;
-  config::Action action = config::Action::ask;  // what would come of this part alone
-  std::string rule;                             // that says so; empty: none does
+  config::Action action = config::Action::ask;  // the action for this part alone
+  std::string rule;                             // the rule that decides; empty: none does
   std::string reason;
 };
 
 struct Trial {
   config::Verdict verdict;
   std::string folder;            // from which relative paths start; empty: they never allow
-  std::vector<TriedPart> parts;  // empty for a call that is no command, or cannot be split with certainty
+  std::vector<TriedPart> parts;  // empty for a call that is not a command, or cannot be split safely
 };
 
-/// As if that worker asked. Without one: from the folder in which all workers are, where that is the same one.
+/// Judges a call as if that worker asked. Without a worker: from the directory of all workers, if they share one.
 Trial try_rules(std::string_view tool, std::string_view input, const std::optional<std::string>& worker,
                 const TeamView&);
 
 struct Suggestion {
   std::string kind;  // "permission" or "host"
   std::string rule;
-  std::size_t asks = 0;              // that people approved and this rule covers
-  std::vector<std::string> askers;   // each once
-  EpochMs last_ms = 0;               // when the last of them was decided
+  std::size_t asks = 0;              // approved by people and covered by this rule
+  std::vector<std::string> askers;   // without repeats
+  EpochMs last_ms = 0;               // decision of the last of them
 };
 
-/// As if a worker's sandbox asked for this host.
+/// Judges a domain as if a worker's sandbox asked for it.
 config::Verdict try_host(std::string_view host, const TeamView&);
 
-/// The rules that cover exactly what people approved, the most asked for first. `decided`: asks that were carried out
-/// as they were asked. None for what a rule decided, what was denied or ran out at any time, or what a rule in force
-/// stands against.
+/// Returns the rules that cover exactly what people approved, the most requested first. `decided`: requests that ran as
+/// requested. No rule for requests that a rule decided, that were ever denied or expired, or that a rule in force
+/// decides now.
 std::vector<Suggestion> suggest_rules(std::span<const Ask> decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

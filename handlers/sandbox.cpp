@@ -8,7 +8,7 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-/// The spelling that people see and that equal asks share.
+/// Returns the spelling that people see and that equal requests share.
 std::string spelled(const config::CanonicalHost& host) {
   return host.port ? host.name + " port " + std::to_string(*host.port) : host.name;
 }

@@ -1,5 +1,5 @@
-// A worker's sandbox asks to reach a host. Judged on the canonical spelling; the answer repeats the asker's own
-// spelling, since that is what the worker waits for. Source: docs/reference/wire.md W18.
+// A request of a worker's sandbox to reach a domain. Judged in the canonical spelling. The answer repeats the worker's
+// own spelling, for which the worker waits. Source: docs/reference/wire.md W18.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace inbox_poller::handlers {
 
-/// The ask without asker and times. Its hash covers the canonical host, or the bytes of what is no plain host.
+/// Returns the request without worker and times. Its hash covers the canonical domain, or the bytes of an invalid one.
 Ask draft_of(const schema::SandboxPermissionRequest&);
 
 config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view asker, const TeamView&,
@@ -17,7 +17,7 @@ config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view 
 
 std::string sandbox_answer(const Ask& decided);
 std::string sandbox_card(const Ask&, std::string_view before);
-/// What a person said about a host holds for equal asks of the session, both ways.
+/// Returns the rule of a person's answer, which holds for equal requests of the session, allowed or denied.
 RuleOfAnswer sandbox_rule(const Ask&, const Answer&, bool always, const TeamView&);
 
 }  // namespace inbox_poller::handlers

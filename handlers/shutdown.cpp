@@ -13,14 +13,14 @@ std::optional<ShutdownState> transition(ShutdownState state, ShutdownEvent event
   using S = ShutdownState;
   using Next = std::optional<ShutdownState>;
   switch (event) {
-    // A consent counts while the worker may still live: also when force came first, and when we had given up.
+    // An approval counts while the worker may still live: also after force or a timeout.
     case ShutdownEvent::worker_approves:
       return state == S::requested || state == S::forced || state == S::timed_out ? Next(S::approved) : std::nullopt;
-    // A late no is told like an early one. Consent is not taken back, and force does not ask.
+    // A rejection after the timeout counts too. An approval cannot be taken back, and force needs none.
     case ShutdownEvent::worker_rejects:
       return state == S::requested || state == S::timed_out ? Next(S::rejected) : std::nullopt;
     case ShutdownEvent::force_is_due: return state == S::requested ? Next(S::forced) : std::nullopt;
-    // Also without an answer: a worker that died, or was stopped by hand, is cleaned up after all the same.
+    // Also without an answer: a worker that died or was stopped by hand still needs the cleanup.
     case ShutdownEvent::process_ends:
       return state == S::requested || state == S::approved || state == S::forced ? Next(S::process_gone) : std::nullopt;
     case ShutdownEvent::pane_closes: return state == S::process_gone ? Next(S::pane_gone) : std::nullopt;
@@ -49,7 +49,7 @@ namespace {
 constexpr NextStep wait{};
 constexpr NextStep advance(ShutdownEvent event) { return {ShutdownStep::advance, event}; }
 
-/// What is shown and decided of one shutdown at one moment.
+/// One shutdown and its evidence at one time.
 struct Situation {
   const Shutdown& shutdown;
   const ShutdownSight& sight;
@@ -58,11 +58,11 @@ struct Situation {
 
   [[nodiscard]] bool past(EpochMs from_ms, config::Duration span) const { return now_ms >= from_ms + span.count(); }
   [[nodiscard]] bool is_due(EpochMs at_ms) const { return at_ms != 0 && now_ms >= at_ms; }
-  /// A mark of an earlier state says nothing about this one.
+  /// A mark from an earlier state does not count in this one.
   [[nodiscard]] bool done_here(EpochMs at_ms) const { return at_ms != 0 && at_ms >= shutdown.changed_ms; }
 
-  /// For what lives although it should not: patience, TERM, KILL, and the end of waiting. Time is not over before KILL
-  /// was tried, so that a daemon that was away for long does not give up at its first look.
+  /// Ends what still lives: patience, TERM, KILL, timeout. Time does not run out before KILL was tried, so that a
+  /// daemon that was away for long does not give up at its first check.
   [[nodiscard]] NextStep insist(config::Duration patience) const {
     if (!done_here(shutdown.term_ms))
       return {past(shutdown.changed_ms, patience) ? ShutdownStep::terminate : ShutdownStep::wait, {}};
@@ -73,7 +73,7 @@ struct Situation {
 
   [[nodiscard]] NextStep requested() const {
     const WorkerPlace& place = shutdown.place;
-    // Without a recorded process its pane stands for it; without either its end cannot be seen.
+    // Without a recorded process, the end of the pane counts; without either, the end is not visible.
     const bool unseen = place.processes.empty();
     const bool gone = sight.ended.value_or(unseen ? !place.pane_id.empty() && !sight.pane : !sight.process);
     if (gone) return advance(ShutdownEvent::process_ends);
@@ -83,16 +83,16 @@ struct Situation {
     return wait;
   }
 
-  /// Approved or forced: a worker that agreed has a moment to end by itself.
+  /// Approved or forced: a worker that agreed has the grace to end by itself.
   [[nodiscard]] NextStep ending() const {
     const config::Duration patience = shutdown.state == ShutdownState::forced ? config::Duration(0) : settings.grace;
-    // It lives inside another process, where nothing can be signalled, and says by itself when it has ended.
+    // The worker lives inside another process, where nothing can be signaled, and reports its own end.
     if (sight.ended && !*sight.ended)
       return past(shutdown.changed_ms, settings.timeout) ? advance(ShutdownEvent::time_passes) : wait;
     if (sight.ended) return advance(ShutdownEvent::process_ends);
     const bool unseen = shutdown.place.processes.empty();
     if (!unseen && sight.process) return insist(patience);
-    // Nothing to signal, but its pane tells that it may still be at it.
+    // Nothing to signal, but the open pane shows that the worker may still run.
     if (unseen && sight.pane && !past(shutdown.changed_ms, patience)) return wait;
     return advance(ShutdownEvent::process_ends);
   }
@@ -117,7 +117,7 @@ NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const c
     case ShutdownState::approved:
     case ShutdownState::forced: return situation.ending();
     case ShutdownState::process_gone: return situation.closing();
-    // Files of ours to change: what hinders it is told, and tried until it works.
+    // Changes the team's files. An error is reported and retried until it works.
     case ShutdownState::pane_gone: return {ShutdownStep::remove_traces, ShutdownEvent::traces_removed};
     case ShutdownState::cleaned:
     case ShutdownState::rejected:
@@ -146,7 +146,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
     if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
     if (order.force_after && facts.ends_by_force) shutdown.force_ms = after(*order.force_after);
   }
-  // Who configured force later than the timeout still means force.
+  // A force time after the timeout still applies.
   shutdown.timeout_ms = std::max(after(view.config.shutdown.timeout), shutdown.force_ms);
   shutdown.place = order.place;
   if (order.force) {
@@ -200,8 +200,8 @@ std::string named(const WorkerPlace& place) {
 }
 
 Post nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
-  // Models tend to say "ok" and go on; the client ends only by its own tool. Begins with a word, so that it can never
-  // be read as a control message.
+  // Models often say "ok" and continue, but the client ends only by its tool. The text begins with a word, so that it
+  // can never be read as a control message.
   const std::string text =
       "Reminder: shutdown request " + shutdown.request_id +
       " still waits for your answer. Words alone do not answer it. Use the SendMessage tool with a "
@@ -214,7 +214,7 @@ Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms
   const auto notice = [&](const std::string& text) {
     return notice_of(text, {to_string(shutdown.state), shutdown.request_id}, view, now_ms);
   };
-  // Not a teammate_terminated: nobody has ended.
+  // Not a teammate_terminated, because no worker has ended.
   if (shutdown.state == ShutdownState::timed_out) {
     return notice("The shutdown of " + shutdown.member + " (" + shutdown.request_id + ") was given up: " +
                   (shutdown.detail.empty() ? "it did not come to an end in time" : shutdown.detail) + ".");
@@ -228,8 +228,8 @@ Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms
 
 namespace {
 
-/// Takes the answer, or refuses it exactly where the table knows no way on. What the message says about a pane or a
-/// backend is not looked at: what is closed was recorded before we asked (WorkerPlace).
+/// Accepts the answer, or refuses it if it does not apply in the present state. The message's pane and backend are
+/// ignored: only the recorded place is closed (WorkerPlace).
 Outcome take_answer(std::string_view type, const std::string& id, std::string_view words, ShutdownEvent event,
                     const Incoming& incoming, const Shutdown* known) {
   const std::string_view sender = schema::bare_name(incoming.message.from);

@@ -14,13 +14,13 @@ WorkerStatus report(std::string state, std::string detail, const config::Deliver
   return status;
 }
 
-/// "7: Build the parser"; empty when no task is named.
+/// Returns "7: Build the parser"; empty if no task is named.
 std::string task_line(std::string_view id, std::string_view subject) {
   if (id.empty()) return {};
   return one_line(std::string(id) + (subject.empty() ? "" : ": " + std::string(subject)));
 }
 
-/// What is worth knowing about a finished turn, most telling first.
+/// Returns the most significant detail of a finished turn.
 std::string idle_detail(const schema::IdleNotification& idle, const std::string& task) {
   if (!idle.failure_reason.empty()) return one_line(idle.failure_reason);
   return task.empty() ? one_line(idle.summary) : "task " + task;

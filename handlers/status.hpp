@@ -1,6 +1,5 @@
-// What workers tell about themselves: idle after a turn, a task taken, a task done. Nobody waits for an answer; it
-// changes what `status` shows, and reaches the lead only if configured, or when a turn went wrong. Source:
-// docs/reference/wire.md W23.
+// Status reports of workers: idle after a turn, a task taken, a task done. A report needs no answer and updates
+// `status`. Reports reach the lead only if configured, or after a failed turn. Source: docs/reference/wire.md W23.
 #pragma once
 
 #include "handlers/handler.hpp"

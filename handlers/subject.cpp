@@ -12,7 +12,7 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-constexpr std::size_t most_read = 2000;  // bytes of a line: a secret that is cut here is masked or cut below as well
+constexpr std::size_t most_read = 2000;  // bytes of a line: a secret cut here is masked, or cut below as well
 constexpr std::size_t most_shown = 600;
 
 std::string_view trimmed(std::string_view line) {
@@ -23,10 +23,10 @@ std::string_view trimmed(std::string_view line) {
 
 struct FirstLine {
   std::string_view text;
-  std::size_t more = 0;  // lines behind it that are not empty
+  std::size_t more = 0;  // following lines that are not empty
 };
 
-/// The first line with something in it; one that begins with `passed` counts only where there is no other.
+/// Returns the first line with text. A line that begins with `passed` counts only if there is no other.
 FirstLine first_line(std::string_view text, char passed) {
   FirstLine first, other;
   while (!text.empty()) {
@@ -46,7 +46,6 @@ FirstLine first_line(std::string_view text, char passed) {
   return first.text.empty() ? other : first;
 }
 
-/// Masked and short.
 std::string shortened(std::string_view text) {
   const std::string masked = schema::mask_secrets(beginning(text, most_read));
   const auto kept = beginning(masked, most_shown);
@@ -58,7 +57,7 @@ std::string shortened(const FirstLine& line) {
   return shortened(line.text) + (line.more == 0 ? "" : " (+" + std::to_string(line.more) + " lines)");
 }
 
-/// The switches that are on: what stands in a list must not look harmless because one of them is left out.
+/// Returns the members that are true, because a call without them in a list might look harmless.
 std::string switches_of(std::string_view input) {
   std::string names;
   const auto members = schema::scan_object(input);

@@ -1,4 +1,4 @@
-// What an ask is about, in one line: the same wherever a list, the log or a sentence names it. Pure.
+// The subject of a request in one line, the same in every list, log and sentence. Pure.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace inbox_poller::handlers {
 
-/// The tool and the first line of its command that does something, the file and how much of it changes, the host, the
-/// plan's title, why a worker wants to stop. From what will be carried out, never from a description. What looks like
-/// a credential is masked, and it is short enough for a line (600 bytes); escaping is left to who shows it.
+/// Returns the subject: the tool with the first effective line of its command, the file with the size of its change,
+/// the domain, the plan's title, or the reason to stop. Taken from what will run, never from a description. Credentials
+/// are masked, and each text is cut to 600 bytes. Not escaped for any output.
 std::string subject_of(const Ask&);
 
 }  // namespace inbox_poller::handlers

@@ -6,13 +6,13 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-constexpr double grace = 1;  // a beat that is a little late is one
+constexpr double grace = 1;  // tolerates a heartbeat that is a little late
 constexpr double longest_watched = 24 * 3600;
 constexpr double most_attempts = 1e6;
 
 bool is_over_by(double now, const ClaimSeen& seen, double default_lease) {
   if (*seen.expires_at - now <= 10 * default_lease) return *seen.expires_at + grace < now;
-  // So far away that one of the clocks was put: its length counts, from when we first saw it.
+  // A time so far away means that a clock was set: the lease's length then counts from the first sight of the claim.
   const double length = seen.claimed_at ? *seen.expires_at - *seen.claimed_at : default_lease;
   return seen.seen_for > std::clamp(length, default_lease, longest_watched) + grace;
 }

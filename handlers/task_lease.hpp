@@ -1,29 +1,29 @@
-// When a claimed task may be given back, and when it is given to nobody any more.
-// Two clocks are asked, the system's as it stands and ours that never jumps: a lease is over when both say so, so that
-// a clock that is put forward takes nothing from whoever holds it. Where a clock cannot be right, what counts is how
-// long we have watched the claim. Source: docs/reference/mailboxes.md.
+// When a claimed task may be returned. A lease is over only if two clocks agree: the system clock and one that never
+// jumps. A system clock that was set forward therefore takes no task from its holder. If a lease's end is too far away
+// for a correct clock, the time since the claim was first seen decides. Source: docs/reference/mailboxes.md.
 #pragma once
 
 #include <optional>
 
 namespace inbox_poller::handlers {
 
-/// A claim as it was read. All in seconds; moments since the Unix epoch.
+/// A claim as read. All values in seconds; times since the Unix epoch.
 struct ClaimSeen {
   std::optional<double> claimed_at, expires_at;
-  double system_now = 0;  // as the peers have it, who stamp with it
-  double even_now = 0;    // the same when we started, and even from there
-  double seen_for = 0;    // since we first saw this claim as it is
+  double system_now = 0;  // the system clock, with which the peers stamp
+  double even_now = 0;    // the system clock at the daemon's start, advanced evenly
+  double seen_for = 0;    // time since this claim was first seen
 };
 
-/// True when nobody can hold it any more. A claim without a lease is one whose claimer died in the middle, or is there
-/// right now: it gets two leases of time.
+/// Returns true if no peer can hold the claim any more. A claim without a lease ends after two default leases: its
+/// claimer died while it claimed, or is still claiming.
 bool lease_is_over(const ClaimSeen&, double default_lease);
 
-/// True when both clocks are past its end, be it within the grace.
+/// Returns true if both clocks are past its end, without a grace.
 bool lease_has_ended(const ClaimSeen&);
 
-/// How often a task was handed out: what stands in it, where its last claim counted itself; one more where it did not.
+/// Returns how often a task was claimed: the number written in the task, plus one if the last claim did not count
+/// itself.
 long long attempts_so_far(std::optional<double> written, bool counted);
 
 }  // namespace inbox_poller::handlers

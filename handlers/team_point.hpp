@@ -1,4 +1,4 @@
-// What somebody can wait for a team to come to (the verb `wait`).
+// The states of a team that the verb `wait` waits for.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 namespace inbox_poller::handlers {
 
 enum class TeamPoint {
-  idle,      // no worker works: each is idle, has failed or is gone. With no worker that is so at once
-  closed,    // no worker is left, and no shutdown is under way
-  mail,      // a message for the lead waits to be taken
-  answered,  // no ask is open
+  idle,      // no worker works: each is idle, failed or gone; true without workers
+  closed,    // no worker is left, and no shutdown is open
+  mail,      // a message for the lead is queued
+  answered,  // no request is open
 };
 BOOST_DESCRIBE_ENUM(TeamPoint, idle, closed, mail, answered)
 inline std::string_view to_string(TeamPoint point) { return schema::name_of(point); }
 
 struct TeamCounts {
   std::size_t present = 0;  // workers
-  std::size_t working = 0;  // those of them that are busy, wait for an answer, or are silent
+  std::size_t working = 0;  // workers that are busy, waiting or silent
   std::size_t shutdowns = 0;
   std::size_t asks = 0;
   std::size_t mail = 0;
 };
 
-/// Whether this worker keeps a team from being idle.
+/// Returns true if this worker keeps the team from being idle.
 constexpr bool is_working(WorkerState state) {
   return state == WorkerState::busy || state == WorkerState::waiting || state == WorkerState::silent;
 }

@@ -1,4 +1,4 @@
-// Whose a box of the team is, by its name, and whether what others write to each other in it is recorded. Pure.
+// The owner of a team's inbox by its name, and whether mail between others is recorded from it. Pure.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@ namespace inbox_poller::handlers {
 enum class BoxOf {
   lead,
   alias,     // the lead's, under another name
-  somebody,  // a worker's, or another sender's whom the configuration names
-  nobody,    // a misspelt name, most of the time
+  somebody,  // a worker's, or another sender's in delivery.senders
+  nobody,    // a misspelled name, most of the time
 };
 
-/// `is_known`: the name was or is in the roster. For each box of each poll, so it takes what it reads.
+/// Returns the owner. Called for each inbox of each poll. `is_known`: the name is or was in the roster.
 BoxOf whose_box(std::string_view box, std::string_view lead, const config::TeamConfig&, bool is_known);
 
-/// A worker's inbox is there a moment before its name is in the roster; what stays nobody's is told.
+/// A worker's inbox appears a moment before its name in the roster. An inbox that stays unknown is reported.
 inline constexpr std::chrono::seconds nobodys_grace{5};
 
-/// True where all mail of a team is recorded, also what workers write to each other: where agents share their mail,
-/// nobody's mail is more the team's than another's.
+/// Returns true if mail between workers is recorded too: for an observer where agents share their mail, because no mail
+/// is more the team's than other mail.
 bool watches_all(const Membership&, const config::TransportFacts&);
 
 }  // namespace inbox_poller::handlers

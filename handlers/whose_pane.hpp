@@ -1,5 +1,5 @@
-// Whose tmux pane it is that the roster gives a worker: it is closed, and what lives in it ended, only when it is
-// certainly the worker's. Pure. Source: docs/adr/0007.
+// Whether the tmux pane that the roster gives a worker is the worker's. Invariant: a pane is closed, and its processes
+// are ended, only if the pane is certainly the worker's. Pure. Source: docs/adr/0007.
 #pragma once
 
 #include <optional>
@@ -11,33 +11,33 @@
 
 namespace inbox_poller::handlers {
 
-/// A pane is opened for its worker, so both begin within this time. One that began later is another one of the same
-/// number; one that began earlier was somebody's before.
+/// A pane is opened for its worker, so both begin within this time. A later pane reuses the number; an earlier one
+/// belonged to another program.
 inline constexpr EpochMs joining_ms = 120'000;
 
-/// What the roster alone says against touching the pane of this member, a sentence; empty when nothing does.
-/// `names_pane`: what it has there is the id of a tmux pane.
+/// Returns why the roster forbids touching this member's pane, a sentence; empty if it does not. `names_pane`: the
+/// roster has the id of a tmux pane.
 std::string left_alone(const schema::Member&, bool names_pane, const schema::Roster&);
 
-/// One process of those that live in the pane.
+/// One process in the pane.
 struct PaneProcess {
   ProcessRef process;
-  std::string agent_id = {};  // the worker that its command line names; or empty
-  bool ours = false;     // this program's own
-  bool leads = false;    // the lead's
+  std::string agent_id = {};  // of the worker on its command line; or empty
+  bool ours = false;     // this program's own process
+  bool leads = false;    // the lead's process
 };
 struct PaneOwner {
-  std::string left_alone;          // why it is not the worker's, a sentence; empty when it is
-  std::vector<ProcessRef> worker;  // the processes that name the worker; none when only the pane's age speaks for it
+  std::string left_alone;          // why it is not the worker's, a sentence; empty if it is
+  std::vector<ProcessRef> worker;  // processes that name the worker; empty if only the pane's age proves it
 };
-/// `started_ms`: when the pane's first process began; 0 when that cannot be told.
+/// Returns the owner. `started_ms`: the start of the pane's first process; 0: unknown.
 PaneOwner owner_of(const schema::Member&, const std::vector<PaneProcess>&, EpochMs started_ms);
 
-/// Why the shutdown of this worker cannot begin: it would not obey (`worth`), or nothing on record may be ended while
-/// it lives as process `living` (0: none is seen). `force`: it is not asked.
+/// Returns why the shutdown of this worker cannot begin: the worker would refuse the request (`worth`), or no recorded
+/// process may be ended while process `living` (0: unseen) lives. `force`: no request is sent.
 std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerAuthority&, const WorkerPlace&,
                                      long long living);
-/// The same for one that lives inside another process, of which nothing can be ended from outside.
+/// Returns the same for a worker inside another process, which cannot be ended from outside.
 NotTaken only_by_itself(std::string_view member);
 
 }  // namespace inbox_poller::handlers

@@ -7,10 +7,10 @@ namespace inbox_poller::handlers {
 WorkerState state_of(const WorkerSigns& signs, config::Duration silent_after, EpochMs now_ms) {
   if (!signs.present) return WorkerState::gone;
   if (signs.open_asks > 0) return WorkerState::waiting;
-  // What it was sent begins a turn of its own, and nothing else tells of that before the turn's end.
+  // A text begins a turn, and no other event shows that before the turn's end.
   const bool was_told = signs.told_ms > signs.last_seen_ms;
   if (!was_told && (signs.last_report == "failed" || signs.last_report == "interrupted")) return WorkerState::failed;
-  // The report may be lost while the roster has it, and old rosters have nothing: either is enough.
+  // The report may be lost although the roster shows it, and old rosters show nothing: either is enough.
   if (!was_told && (signs.last_report == "idle" || !signs.active)) return WorkerState::idle;
   const EpochMs last_ms = std::max(signs.last_seen_ms, signs.told_ms);
   return now_ms - last_ms > silent_after.count() ? WorkerState::silent : WorkerState::busy;

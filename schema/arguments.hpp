@@ -1,4 +1,4 @@
-// What stands in a program's command line.
+// Lookups in a program's command line.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace inbox_poller::schema {
 
-/// What a command line gives an option ("--name value" or "--name=value"); empty when it does not have it.
+/// Returns the value of an option ("--name value" or "--name=value"); empty if the option or its value is missing.
 inline std::string option_of(std::span<const std::string> arguments, std::string_view name) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];

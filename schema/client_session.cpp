@@ -22,7 +22,7 @@ std::string start_of(FieldReader& fields) {
 std::optional<ClientSession> decode_client_session(std::string_view bytes) {
   const auto members = scan_object(bytes);
   if (!members) return std::nullopt;
-  FieldReader fields(bytes, *members);  // its problems are fields of another kind
+  FieldReader fields(bytes, *members);  // its problems are fields of another type
   ClientSession session;
   session.pid = fields.integer("pid");
   session.updated_ms = fields.integer("updatedAt");

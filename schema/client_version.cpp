@@ -14,7 +14,7 @@ struct EventSince {
   ClientVersion since;
 };
 
-/// Measured with 2.1.50, which takes these and no other.
+/// Measured: 2.1.50 reads these events and no other.
 constexpr std::string_view oldest_takes[] = {"SessionStart",   "SessionEnd",        "UserPromptSubmit",
                                              "PreToolUse",     "PostToolUse",       "PostToolUseFailure",
                                              "Notification",   "PermissionRequest", "Stop",
@@ -22,8 +22,8 @@ constexpr std::string_view oldest_takes[] = {"SessionStart",   "SessionEnd",    
                                              "TeammateIdle",   "TaskCompleted",     "ConfigChange",
                                              "WorktreeCreate", "WorktreeRemove",    "Setup"};
 
-/// The public changelog's versions, those of StopFailure, TaskCreated and PermissionDenied measured. When the last
-/// three came is not told: only that 2.1.50 refuses them is known.
+/// Versions of the public changelog; those of StopFailure, TaskCreated and PermissionDenied are measured. The first
+/// versions with the last three events are unknown; 2.1.50 refuses them.
 constexpr EventSince younger[] = {
     {"InstructionsLoaded", {2, 1, 69}}, {"Elicitation", {2, 1, 76}},    {"ElicitationResult", {2, 1, 76}},
     {"PostCompact", {2, 1, 76}},        {"StopFailure", {2, 1, 78}},    {"CwdChanged", {2, 1, 83}},

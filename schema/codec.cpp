@@ -9,7 +9,7 @@ namespace inbox_poller::schema {
 
 namespace {
 
-// One function for each type: what its fields are called, and which of them it cannot do without.
+// One function for each type: the names of its fields, and which are required.
 
 void read(FieldReader& fields, PermissionRequest& request) {
   std::string from;
@@ -30,7 +30,7 @@ void read(FieldReader& fields, PermissionRequest& request) {
 }
 
 void read(FieldReader& fields, PermissionResponse& response) {
-  // Not in camelCase and not by `approve`: no worker understands such an answer, so it must not look like one here.
+  // Not in camelCase and not by `approve`: no worker understands such an answer, so it must not pass for one here.
   response.request_id = fields.request_id("request_id");
   const std::string subtype = fields.string("subtype");
   if (subtype == "success") {
@@ -145,7 +145,7 @@ Payload decoded(FieldReader& fields) {
   return payload;
 }
 
-/// The JSONL system's one type for both answers.
+/// Decodes the single type that the JSONL system has for both answers.
 Payload shutdown_response(FieldReader& fields) {
   const bool approved = fields.required_boolean("approve", "approved");
   return approved ? decoded<ShutdownApproved>(fields) : decoded<ShutdownRejected>(fields);
@@ -176,7 +176,7 @@ struct Field {
   std::string token;
 };
 
-/// Compact JSON; a field without a token is left out.
+/// Returns compact JSON; a field without a token is left out.
 std::string object(std::string_view type, std::initializer_list<Field> fields) {
   std::string text = "{\"type\":" + quote(type);
   for (const auto& [name, token] : fields) {
@@ -212,7 +212,7 @@ std::string claimed_request_id(std::string_view text) {
   if (!members) return "";
   FieldReader fields(text, *members);
   const std::string id = fields.request_id();
-  return fields.problem() ? "" : id;  // two spellings that contradict each other claim nothing
+  return fields.problem() ? "" : id;  // contradictory spellings claim nothing
 }
 
 std::string encode(const PermissionResponse& response) {

@@ -1,9 +1,9 @@
-// Text <-> payload. Tolerant reader: every spelling that was ever seen is accepted (camelCase and
-// snake_case, `approve`/`approved`, `name` or `name@team`, host as string or object); `null` counts as absent, except
-// where JSON is kept raw. One exception, a permission_response without `request_id` and `subtype`: all workers ignore
-// it or stop, so it is malformed here too and never mistaken for an answer. Strict writer: exactly the one shape that
-// clients 2.1.50 and 2.1.329 both honour (docs/reference/wire.md W15 to W22): the permission pair in snake_case, everything else
-// camelCase, a timestamp in plan and sandbox answers, never `null`, never an empty error, no extra keys.
+// Conversion between texts and payloads. Tolerant reader: every spelling ever seen is accepted (camelCase, snake_case,
+// `approve`/`approved`, `name` or `name@team`, domain as string or object). `null` counts as absent, except where JSON
+// is kept raw. Exception: a permission_response without `request_id` and `subtype` is malformed, because all workers
+// ignore it or stop. Strict writer: exactly the form that clients 2.1.50 and 2.1.329 both obey (docs/reference/wire.md
+// W15 to W22). The permission pair is in snake_case, everything else in camelCase. Plan and sandbox answers have a
+// timestamp. No `null`, empty error or extra key is written.
 #pragma once
 
 #include <string>
@@ -13,21 +13,20 @@
 
 namespace inbox_poller::schema {
 
-/// Total: any bytes give a payload. Both spellings of a field present with different values is a MalformedPayload (but
-/// for the id of a permission_response, of which workers see only one), as is an unacceptable request id. `input` and
-/// `permission_suggestions` keep their bytes; nested deeper than 256 levels or with raw control characters they are
-/// malformed, since no strict parser would read them. Of duplicate keys the last one counts. An optional field of another
-/// type counts as absent; `ignored` then names it and what was found.
+/// Decodes any text. Two spellings of a field with different values are a MalformedPayload, and so is an invalid
+/// request id. Exception: the id of a permission_response, which workers read in one spelling. `input` and
+/// `permission_suggestions` keep their bytes. More than 256 levels or raw control characters in them are malformed,
+/// because no strict parser would read them. The last duplicate key counts. An optional field of another type counts as
+/// absent and is reported in `ignored`.
 Payload decode_payload(std::string_view text, std::string* ignored = nullptr);
 
-/// The request id that a text seems to be about, in either spelling; empty when there is none that we would keep. For
-/// messages that decode_payload() calls malformed.
+/// Returns the request id of a text that decode_payload() calls malformed, in either spelling; empty if the id is
+/// missing or invalid.
 std::string claimed_request_id(std::string_view text);
 
-// Compact JSON, keys in the order the real client writes them. An empty `updated_input` is left out (the worker then
-// runs the original), empty `permission_updates` are [], an empty error says "Denied", feedback goes only with a
-// rejection and permissionMode only with an approval. Raw members are written as they are: whoever fills them answers
-// for their being JSON.
+// Return compact JSON with keys in the real client's order. Omitted: an empty `updated_input` (the worker runs the
+// original), feedback without a rejection, permissionMode without an approval. Empty `permission_updates` become [], an
+// empty error "Denied". Raw members are written as they are, so the caller must provide valid JSON.
 std::string encode(const PermissionResponse&);
 std::string encode(const SandboxPermissionResponse&);
 std::string encode(const PlanApprovalResponse&);

@@ -11,7 +11,7 @@
 namespace inbox_poller::schema {
 
 std::optional<double> read_decimal(const std::string& text) {
-  // strtod_l also takes spaces, hexadecimal numbers and words.
+  // strtod_l also accepts spaces, hexadecimal numbers and words.
   if (text.empty() || text.front() == '+' || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
   static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
   char* end = nullptr;

@@ -1,5 +1,5 @@
-// Reads a decimal number as a double, in the same way on every system. It is not a JSON parser: the caller has a token already.
-// The libc++ of macOS has no std::from_chars for a double before version 20, and std::strtod follows the locale.
+// A reader of decimal numbers with the same result on every system. Not a JSON parser: the caller has the token. Needed
+// because macOS libc++ before version 20 has no std::from_chars for double, and std::strtod depends on the locale.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace inbox_poller::schema {
 
-/// Reads the whole of `text`, such as "-2.5e1", as the nearest double. Returns nothing when `text` is anything else, has a plus in
-/// front, or is too large or too small for a double. Safe on every thread; the locale is without influence.
+/// Returns the double nearest to `text`, such as "-2.5e1". Returns nothing for any other text, a leading plus, or a
+/// number that is too large or too small. Safe on every thread; independent of the locale.
 std::optional<double> read_decimal(const std::string& text);
 
 }  // namespace inbox_poller::schema

@@ -27,7 +27,7 @@ std::string unit_escape(std::uint32_t unit) {
   return text.data();
 }
 
-/// As quote(), with what is not ASCII as escapes: the halves of a pair for what needs two.
+/// Returns the value as from quote(), with non-ASCII characters as escapes, if necessary a surrogate pair.
 std::string ascii_quote(std::string_view value) {
   const std::string quoted = quote(value);
   std::string out;
@@ -50,10 +50,10 @@ std::string ascii_quote(std::string_view value) {
   return out;
 }
 
-/// Always with a point or an exponent: a reader that tells 1 from 1.0 gets back what it was.
+/// Always with a point or an exponent, so that a reader that distinguishes 1 from 1.0 gets a float.
 std::string number_token(double number) {
-  if (std::isnan(number)) return "0.0";                                // what the parser makes of 0e400
-  if (!std::isfinite(number)) return number < 0 ? "-1e999" : "1e999";  // and of that
+  if (std::isnan(number)) return "0.0";                                // the parser's result for 0e400
+  if (!std::isfinite(number)) return number < 0 ? "-1e999" : "1e999";  // the parser's result for 1e400
   std::array<char, 40> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   std::string token(text.data(), end);
@@ -61,7 +61,7 @@ std::string number_token(double number) {
   return token;
 }
 
-/// "[", the parts on lines of their own, "]".
+/// Returns "[", each part on its own line, "]".
 std::string enclosed(char open, const std::vector<std::string>& parts, char close, std::size_t level) {
   std::string text(1, open);
   for (const std::string& part : parts)
@@ -161,7 +161,7 @@ json::object Envelope::object() const {
   json::object object;
   for (const auto& [key, token] : members_) {
     Result<json::value> value = parse_value(token);
-    // The parser is a digit off now and then; a time should be shown as it was written.
+    // The parser is sometimes off by a digit, but a time should be shown as written.
     if (value && value->is_double()) value = json::value(number(key).value_or(value->get_double()));
     object[key] = value ? *std::move(value) : json::value(make_parsable(token));
   }

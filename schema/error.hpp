@@ -1,8 +1,6 @@
-// What this is: the one way a fault travels through this program, and the value-or-fault type that carries it.
-// What it is not: an outcome. "The lock is held", "the inbox is missing", "refused" are ordinary answers and have types
-// of their own; an Error is something that should have worked and did not. Source: docs/dev/architecture.md, "Errors". A
-// small type of our own because boost::system::result 1.81 may be ignored silently, and std::expected needs a newer
-// standard than clang 14 offers the fuzzers.
+// The error type of this program, and the type that holds a value or an error. Not for outcomes: "the lock is held" and
+// "refused" are ordinary results with types of their own. Source: docs/dev/architecture.md, "Errors". Not
+// boost::system::result 1.81, which may be ignored silently, and not std::expected, which the fuzzers' clang 14 lacks.
 #pragma once
 
 #include <string>
@@ -13,20 +11,20 @@
 
 namespace inbox_poller {
 
-/// A fault. `code` is stable and for programs ("json.syntax", "io.enospc"); `message` is for a person and names the
-/// place, what is wrong and, where we know it, what to do.
+/// An error. `code` is stable and for programs ("json.syntax", "io.enospc"). `message` is for people and names the
+/// place, the fault and, if known, the remedy.
 struct Error {
   std::string code;
   std::string message;
 };
 
-/// The same fault, told from one step further out: "reading /x/y.json: permission denied".
+/// Returns the error with its context: "reading /x/y.json: permission denied".
 inline Error in_context(std::string_view what, Error error) {
   error.message = std::string(what) + ": " + error.message;
   return error;
 }
 
-/// Either a T or the fault that prevented it. Must be looked at; reading the wrong side throws std::bad_variant_access.
+/// A T or the error that prevented it. Must be checked; reading the wrong one throws std::bad_variant_access.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -52,11 +50,11 @@ using Status = Result<Done>;
 
 }  // namespace inbox_poller
 
-// TRY(auto row, table.find(id));   declares `row` with the value, or returns the fault from this function
-// TRY(table.add(row));             goes on after success, or returns the fault
-// CO_TRY is the same in a coroutine. The first form is a declaration and not an expression, because a statement
-// expression may not hold a co_return. The second form may not have a comma outside of parentheses, and drops no value
-// that cannot be copied: such a one is held until it goes, and needs a name.
+// TRY(auto row, table.find(id));   declares `row` with the value, or returns the error from this function
+// TRY(table.add(row));             continues after success, or returns the error
+// CO_TRY is the same in a coroutine. The first form is a declaration, because a statement expression may not contain
+// co_return. The second form may not contain a comma outside of parentheses. It refuses a value that cannot be copied
+// (a lock, a file), which needs a name.
 #define TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(return, __VA_ARGS__)
 #define CO_TRY(...) INBOX_POLLER_TRY_FORM(__VA_ARGS__, V, V, V, V, V, V, V, DONE)(co_return, __VA_ARGS__)
 #define INBOX_POLLER_TRY_FORM(a, b, c, d, e, f, g, h, form, ...) INBOX_POLLER_TRY_##form

@@ -31,8 +31,8 @@ bool same_value(std::string_view a, std::string_view b) {
   return decoded && decoded == decode_string(b);
 }
 
-/// Why a strict parser would refuse JSON that our scanner accepted; empty when it would not. Invalid UTF-8 is no
-/// question here: the object is the decoded text of an envelope.
+/// Returns why a strict parser would refuse JSON that the scanner accepted; empty if it would not. Invalid UTF-8 cannot
+/// occur: the object is the decoded text of a message.
 std::string_view refusal(std::string_view json) {
   std::size_t depth = 0;
   bool in_string = false;

@@ -1,7 +1,6 @@
-// Reads the fields of one scanned JSON object and remembers the first thing that is wrong with them, so that a decoder
-// is a plain list of its fields. A name is given in camelCase and also found in snake_case ("requestId", "request_id");
-// a name without capitals has one spelling. Where several spellings are present they must say the same. `null` counts as
-// absent for strings, booleans and numbers. An optional field of another type counts as absent too, and is remembered.
+// A reader of one scanned JSON object that records the first problem, so that a decoder is a plain list of fields. A
+// camelCase name is also found in snake_case ("requestId", "request_id"); different values are a problem. `null` counts
+// as absent for strings, booleans and numbers. An optional field of another type counts as absent and is recorded.
 #pragma once
 
 #include <initializer_list>
@@ -16,30 +15,30 @@ namespace inbox_poller::schema {
 
 enum class JsonKind { string, number, boolean, null, array, object };
 
-/// What a token that the scanner accepted is.
+/// Returns the kind of a token that the scanner accepted.
 JsonKind kind_of(std::string_view token);
 
-/// "expected …, found a number"
+/// Returns "expected …, found a number".
 std::string unexpected(std::string_view expected, std::string_view token);
 
 class FieldReader {
  public:
-  /// Both must outlive the reader. `path` precedes every name in a problem: "members[2].".
+  /// Both arguments must outlive the reader. `path` precedes every name in a problem: "members[2].".
   FieldReader(std::string_view object, const std::vector<MemberSpan>& members, std::string path = {})
       : object_(object), members_(members), path_(std::move(path)) {}
 
-  /// The bytes of the value, under the name or another one that is `also` used; of duplicates the last.
+  /// Returns the bytes of the value under `name` or `also`; the last duplicate counts.
   std::optional<std::string_view> token(std::string_view name, std::string_view also = {});
 
   std::optional<std::string> optional_string(std::string_view name, std::string_view also = {});
-  /// The string, or "" when it is absent.
+  /// Returns the string, or "" if absent.
   std::string string(std::string_view name) { return optional_string(name).value_or(""); }
-  /// The string; absent is a problem. May be empty.
+  /// Returns the string, which may be empty; absence is a problem.
   std::string required_string(std::string_view name, std::string_view also = {});
-  /// A required string that is_valid_request_id.
+  /// Returns a required string; one that is not is_valid_request_id is a problem.
   std::string request_id(std::string_view name = "requestId");
 
-  /// Many fields as by string().
+  /// A field that strings() reads.
   struct Text {
     std::string_view name;
     std::string& value;
@@ -51,20 +50,20 @@ class FieldReader {
   std::optional<bool> optional_boolean(std::string_view name, std::string_view also = {});
   bool required_boolean(std::string_view name, std::string_view also = {});
 
-  /// The whole part of a number, 0 when absent.
+  /// Returns the whole part of a number, 0 if absent.
   long long integer(std::string_view name);
 
-  /// The bytes of an array or object, or `fallback` when it is absent; another type is a problem. Checked to be readable
-  /// by any strict JSON parser with a nesting limit of 256, since these bytes are parsed by rules and handed back to
-  /// peers.
+  /// Returns the bytes of an array or object, or `fallback` if absent; another type is a problem. Any strict JSON
+  /// parser with 256 levels can read them, because rules parse these bytes and peers get them back.
   std::string raw(std::string_view name, JsonKind kind, std::string_view fallback);
 
-  /// Records a problem with a field, unless there is one already.
+  /// Records a problem with a field unless one is recorded already.
   void fail(std::string_view name, std::string_view what);
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
-  /// Counts a field as absent whose value has another type than `expected`.
+  /// Records a field that counts as absent because of its type.
   void ignore(std::string_view name, std::string_view expected, std::string_view token);
-  /// The fields that counted as absent, for people: "color: expected a string, found a number"; empty when none did.
+  /// Returns the fields that counted as absent, for people: "color: expected a string, found a number"; empty if none
+  /// did.
   [[nodiscard]] const std::string& ignored() const { return ignored_; }
 
  private:

@@ -13,7 +13,7 @@ struct Alike {
   char32_t ascii;
 };
 
-/// Of those that are drawn like an ASCII character, one by one; in their lower case.
+/// Single characters that look like an ASCII character; in lower case.
 constexpr std::array<Alike, 24> alikes{{
     {U"\u2039\u2329\u3008\u27E8\u276C\u276E\u2770\u29FC\uFE64\u02C2\u1438\u300A\u27EA\u00AB\uFE3D\uFE3F\u2A9A\u22D6",
      '<'},
@@ -44,7 +44,7 @@ constexpr std::array<Alike, 24> alikes{{
 
 bool is_in(char32_t c, char32_t first, char32_t last) { return first <= c && c <= last; }
 
-/// What full folding turns into several ASCII letters.
+/// Returns the ASCII letters of a character whose full folding has several.
 std::string_view folded_to_several(char32_t c) {
   switch (c) {
     case 0xDF:
@@ -70,7 +70,7 @@ char32_t simple_fold(char32_t c) {
   if (c == 0xB5) return 0x3BC;
   if (c == 0x3C2) return 0x3C3;
   if (c == 0x178) return 0xFF;
-  if (c == 0x130) return c;  // the i with a dot folds only together with it
+  if (c == 0x130) return c;  // the dotted I has no simple folding
   if ((is_in(c, 0xC0, 0xDE) && c != 0xD7) || (is_in(c, 0x391, 0x3AB) && c != 0x3A2)) return c + 0x20;
   if (is_in(c, 0x410, 0x42F) || is_in(c, 0xFF21, 0xFF3A)) return c + 0x20;
   if (is_in(c, 0x400, 0x40F)) return c + 0x50;
@@ -102,8 +102,8 @@ std::string fold_case(std::string_view text) {
 char32_t look(char32_t c) {
   if (c < 0x80) return simple_fold(c);
   if (is_in(c, 0xFF01, 0xFF5E)) return simple_fold(c - 0xFEE0);
-  if (is_in(c, 0x1D400, 0x1D6A3)) return 'a' + (c - 0x1D400) % 26;  // thirteen alphabets, large and small by turns
-  if (is_in(c, 0x3040, 0xA6FF) || is_in(c, 0xAC00, 0xFDFF)) return c;  // nothing there is drawn so
+  if (is_in(c, 0x1D400, 0x1D6A3)) return 'a' + (c - 0x1D400) % 26;  // thirteen alphabets, upper and lower case by turns
+  if (is_in(c, 0x3040, 0xA6FF) || is_in(c, 0xAC00, 0xFDFF)) return c;  // no lookalikes here
   const char32_t small = simple_fold(c);
   for (const Alike& alike : alikes)
     if (alike.characters.find(small) != std::u32string_view::npos) return alike.ascii;

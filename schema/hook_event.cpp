@@ -9,7 +9,7 @@ namespace inbox_poller::schema {
 
 namespace {
 
-/// Each name with its field, in the order of the documentation.
+/// Visits each field with its name, in the order of the documentation.
 template <typename Event, typename Visit>
 void each_text(Event& event, const Visit& visit) {
   visit("session_id", event.session_id);

@@ -17,12 +17,12 @@ namespace {
 constexpr std::string_view lead_events[] = {"SessionStart",      "UserPromptSubmit", "PreToolUse",   "PostToolUse",
                                             "PermissionRequest", "Notification",     "Stop",         "StopFailure",
                                             "SessionEnd",        "TeammateIdle",     "TaskCompleted"};
-/// Fires before the client looks at its own rules and before it asks its lead, and names the call.
+/// Fires before the client checks its own rules and asks its lead, and names the call.
 constexpr std::string_view worker_events[] = {"PreToolUse"};
 
-// --- what is written ---
+// --- writing ---
 
-/// As the exec form, or as one line for a shell where the client does not know that.
+/// Returns the exec form, or one line for a shell if the client does not support the exec form.
 std::string handler(const HookProgram& program, std::vector<std::string> arguments, std::string_view more) {
   arguments.insert(arguments.end(), program.options.begin(), program.options.end());
   std::string command = program.path;
@@ -39,7 +39,7 @@ std::string handler(const HookProgram& program, std::vector<std::string> argumen
          std::string(more) + "\n    }";
 }
 
-/// A session that waits is woken by a second handler, which outlives the event by up to a day.
+/// A second handler, which outlives the event by up to a day, wakes a waiting session.
 std::string group(std::string_view event, const HookProgram& program) {
   const bool leads = program.user == HookUser::lead;
   const std::vector<std::string> call =
@@ -58,9 +58,9 @@ std::string all_members(const HookProgram& program) {
   return members;
 }
 
-// --- what is there ---
+// --- reading ---
 
-/// The words of a line as shell_word() writes it; none when a shell would do more with it than start a program.
+/// Returns the words of a line as shell_word() writes it; empty if a shell would do more than start a program.
 std::vector<std::string> words_of(std::string_view line) {
   constexpr std::string_view special = "|&;<>()$`\"\n*?[]#~{}!";
   std::vector<std::string> words;
@@ -82,7 +82,7 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 struct Handler {
-  std::vector<std::string> words;  // the program, and what it is called with
+  std::vector<std::string> words;  // the program and its arguments
   bool has_arguments = false;
 };
 
@@ -101,21 +101,21 @@ Handler handler_of(std::string_view handler_text) {
   return handler;
 }
 
-/// Whose it is; none when it is not one of ours.
+/// Returns the user of a handler; nothing if the handler is not InboxPoller's.
 std::optional<HookUser> user_of(const Handler& handler) {
   const auto& words = handler.words;
   if (words.size() < 2 || !is_our_program(words[0]) || words[1] != "hook") return std::nullopt;
   return words.size() > 2 && words[2] == "worker" ? HookUser::worker : HookUser::lead;
 }
 
-using Whose = std::optional<HookUser>;  // none: whosever
+using Whose = std::optional<HookUser>;  // none: any
 
 bool is_ours(std::string_view handler_text, Whose whose) {
   const auto user = user_of(handler_of(handler_text));
   return user && (!whose || user == whose);
 }
 
-/// The way from a group to the first handler of ours in it; empty when there is none, or when it is no group.
+/// Returns the path from a group to its first InboxPoller handler; empty if there is none, or if it is not a group.
 Path ours_in_group(std::string_view text, Span group, Whose whose) {
   const auto object = object_at(text, group);
   const auto at = object ? place_of(text, *object, "hooks") : std::nullopt;
@@ -126,7 +126,7 @@ Path ours_in_group(std::string_view text, Span group, Whose whose) {
   return {};
 }
 
-/// The settings' object, and in it that of the hooks where there is one.
+/// Returns the path to the settings' object and, if present, its object of hooks.
 Result<Path> path_to_hooks(std::string_view text) {
   TRY(auto root, root_of(text));
   Path path{{std::move(root), 0}};
@@ -138,7 +138,7 @@ Result<Path> path_to_hooks(std::string_view text) {
   return path;
 }
 
-/// The way to the first handler of ours; empty when there is none.
+/// Returns the path to the first InboxPoller handler; empty if there is none.
 Result<Path> find_ours(std::string_view text, Whose whose) {
   TRY(auto path, path_to_hooks(text));
   if (path.size() < 2) return Path();
@@ -158,7 +158,7 @@ Result<Path> find_ours(std::string_view text, Whose whose) {
 
 // --- changes ---
 
-/// With our group behind what this event has.
+/// Returns the text with InboxPoller's group after the event's other groups.
 Result<std::string> with_event(const std::string& text, std::string_view event, const HookProgram& program) {
   TRY(auto path, path_to_hooks(text));
   const Container root = path.front().container;
@@ -172,7 +172,7 @@ Result<std::string> with_event(const std::string& text, std::string_view event, 
   return with_part(text, root, groups, group(event, program));
 }
 
-/// True when each event has exactly what we would add, and nothing else of ours for the same user is there.
+/// Returns true if each event has exactly the group that with_event() adds, and no other for the same user.
 Result<bool> is_there(std::string_view text, const HookProgram& program) {
   TRY(const auto path, path_to_hooks(text));
   if (path.size() < 2) return false;
@@ -253,7 +253,7 @@ Result<std::optional<std::string>> without_hooks(std::string_view settings, std:
     if (ours.empty()) return text;
     auto rest = without(*text, ours);
     if (!rest) {
-      // All of the object was ours. Only a file that we made ends with our newline.
+      // All of the object was InboxPoller's. Only a file that InboxPoller made ends with its newline.
       const std::size_t begin = text->find('{');
       const std::string around = text->substr(0, begin) + text->substr(text->rfind('}') + 1);
       return begin == 0 && around == "\n" ? std::optional<std::string>() : std::optional(around);

@@ -31,7 +31,7 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-/// Every part is preceded by its length: ("ab", "c") and ("a", "bc") are different identities.
+/// The length precedes each part, so that ("ab", "c") and ("a", "bc") are different identities.
 MessageKey key_of(std::initializer_list<std::string_view> parts) {
   std::size_t size = 0;
   for (const std::string_view part : parts) size += 8 + part.size();

@@ -1,6 +1,6 @@
-// Names, request ids and message keys: what may be called what, and how one message is told from another.
-// Everything here comes from files that any agent can write; nothing is trusted before it went through these functions.
-// Source: docs/reference/wire.md W2 (names), W16 (ids), W7 (identity).
+// Names, request ids and message keys: what is valid, and how messages are told apart. Invariant: no name or id from a
+// file is used before a function here has checked it. Source: docs/reference/wire.md W2 (names), W16 (ids), W7
+// (identity).
 #pragma once
 
 #include <cstddef>
@@ -9,70 +9,70 @@
 
 namespace inbox_poller::schema {
 
-/// True for names that every client takes as they are: `^[A-Za-z0-9_-]{1,64}$`, not starting with '-'.
+/// Returns true for names that every client uses unchanged: `^[A-Za-z0-9_-]{1,64}$`, not starting with '-'.
 bool is_valid_name(std::string_view name);
 
-/// The name of a member's inbox, as clients make it: each UTF-16 unit outside of [A-Za-z0-9_-] becomes '-'. Names that
-/// are valid stay; others may meet ("a.b" and "a b").
+/// Returns a member's inbox name as clients make it: each UTF-16 unit outside of [A-Za-z0-9_-] becomes '-'. Valid names
+/// stay; others may collide ("a.b" and "a b").
 std::string inbox_name(std::string_view member);
 
-/// True for what inbox_name() may give and a file with a lock beside it can bear: `^[A-Za-z0-9_-]{1,200}$`.
+/// Returns true for results of inbox_name() that fit a file name with a lock next to it: `^[A-Za-z0-9_-]{1,200}$`.
 bool is_inbox_name(std::string_view name);
 
-/// The member name in "name" or "name@team". Cuts at the first '@'; never allocates.
+/// Returns the member name in "name" or "name@team", cut at the first '@'. Allocates no memory.
 std::string_view bare_name(std::string_view name_or_agent_id);
 
-/// True for team names that every observed client finds again: 2.1.50 looks the roster up in lower case, with every
-/// other character than letters and digits as '-'.
+/// Returns true for team names that every tested client finds again. 2.1.50 looks for the roster in lower case, with
+/// '-' for every character but letters and digits.
 bool is_found_by_old_clients(std::string_view team);
 
-/// True for texts of which a reader sees every character: UTF-8 without U+FFFD and without what odd_characters.hpp has.
+/// Returns true if a reader sees every character: UTF-8 without U+FFFD and the characters of odd_characters.hpp.
 bool is_seen(std::string_view text);
 
-/// True for the id of a pane, as tmux gives them: "%3", at most nine digits.
+/// Returns true for a tmux pane id: "%3", at most nine digits.
 bool is_pane_id(std::string_view text);
 
-/// True for request ids we are willing to keep, log and echo: 1 to 256 bytes of `[A-Za-z0-9@._:+=-]`, and behind the
-/// first '@', where clients write the asker's name, whatever is_seen().
+/// Returns true for request ids that may be kept, logged and returned: 1 to 256 bytes of `[A-Za-z0-9@._:+=-]`. After
+/// the first '@', where clients write the worker's name, any text that is_seen() is allowed.
 bool is_valid_request_id(std::string_view id);
 
-/// The identity of one message in our ledger: 32 hexadecimal digits, then "-<n>" for the n-th repetition (n >= 1) of
-/// the same (from, timestamp, text) in one inbox. Stable across rewrites of the file by peers, since it covers decoded
-/// values.
+/// The identity of one message in the ledger: 32 hexadecimal digits, then "-<n>" for repetition n (n >= 1) of the same
+/// (from, timestamp, text) in one inbox. Covers decoded values, so that peers may rewrite the file.
 struct MessageKey {
   std::string value;
   bool operator==(const MessageKey&) const = default;
   auto operator<=>(const MessageKey&) const = default;
 };
 
-/// Where a key lives: the same text in another inbox is another message.
+/// The inbox of a key: the same text in another inbox is another message.
 struct KeyScope {
   std::string team;
   std::string inbox;
 };
 
-/// Builds the key for an entry whose decoded identity is (from, timestamp, text). `occurrence` counts equals before it.
+/// Returns the key of an entry with the decoded identity (from, timestamp, text). `occurrence`: the number of equal
+/// entries before it.
 MessageKey make_message_key(const KeyScope&, std::string_view from, std::string_view timestamp, std::string_view text,
                             std::size_t occurrence);
 
-/// The key of an entry that has no such identity (not an object, or without a string `from` and `text`), from bytes
-/// that the caller has freed of white space and of the read flag. Never equal to a key of make_message_key.
+/// Returns the key of an entry without that identity (not an object, or without a string `from` and `text`). `bytes`:
+/// without white space and the read flag. Never equal to a key of make_message_key.
 MessageKey make_bad_entry_key(const KeyScope&, std::string_view bytes, std::size_t occurrence);
 
-/// The same identity at another occurrence.
+/// Returns the key of the same identity at another occurrence.
 MessageKey with_occurrence(const MessageKey&, std::size_t occurrence);
 
-/// How often the identity had occurred before this entry; 0 for the first.
+/// Returns the number of equal entries before this entry.
 std::size_t occurrence_of(const MessageKey&);
 
-/// Lower-case hexadecimal SHA-256 of the bytes; binds a decision to what was asked.
+/// Returns the lower-case hexadecimal SHA-256 of the bytes; binds a decision to the contents.
 std::string content_hash(std::string_view bytes);
 
-/// A UUID (version 8, RFC 9562) derived from a seed: the same decision always writes the same `msg_id`.
+/// Returns a UUID (version 8, RFC 9562) derived from a seed, so that the same decision always writes the same `msg_id`.
 std::string uuid_from(std::string_view seed);
 
-/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock.
-/// Times outside the years 0000 to 9999 are moved to the nearest end.
+/// Returns `2026-02-07T15:20:46.348Z`, as by JavaScript's toISOString(): 24 characters, UTC. Times outside of the years
+/// 0000 to 9999 become the nearest limit.
 std::string iso_timestamp(long long epoch_ms);
 
 }  // namespace inbox_poller::schema

@@ -6,12 +6,12 @@ namespace inbox_poller::schema::json_edit {
 
 namespace {
 
-/// How the lines around look. Without a newline everything goes on one line.
+/// The style of the surrounding lines. Without a newline, everything goes on one line.
 struct Style {
   std::string newline, base, unit;
 };
 
-/// `text` is indented by two spaces a level.
+/// Converts `text`, which is indented by two spaces a level, to the style.
 std::string in_style(std::string_view text, const Style& style) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -32,7 +32,7 @@ Error at_line(std::string_view text, std::size_t offset, const std::string& what
   return Error{"settings.syntax", "line " + std::to_string(line) + ": " + what};
 }
 
-/// Whether the bracket is followed by white space: so we write those that we add ourselves.
+/// Returns true if white space follows the bracket, as in containers that with_part() adds.
 bool is_added(std::string_view text, const Container& container) {
   return white.find(text[container.begin + 1]) != std::string_view::npos;
 }
@@ -44,7 +44,7 @@ std::string indentation_at(std::string_view text, std::size_t offset) {
   return std::string(text.substr(begin, end - begin));
 }
 
-/// The indentation of one level, as the file has it.
+/// Returns the file's indentation of one level.
 std::string unit_of(std::string_view text, const Container& root) {
   if (root.parts.empty() || indentation_at(text, root.parts[0].begin).empty()) return "  ";
   return indentation_at(text, root.parts[0].begin);

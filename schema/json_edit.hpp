@@ -1,5 +1,5 @@
-// Changing a JSON text by its own bytes: what is put in looks like what stands around it, what is taken out leaves
-// nothing behind, and every other byte stays. For settings files that are somebody else's.
+// Changes to a JSON text by its bytes: an added part copies the style around it, a removed part leaves nothing, and
+// every other byte stays. For settings files of other programs.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,40 @@ namespace inbox_poller::schema::json_edit {
 
 inline constexpr std::string_view white = " \t\r\n";
 
-// --- what is there; errors are "settings.syntax" with the line
+// --- reading; errors are "settings.syntax" with the line
 
 struct Container {
-  std::size_t begin = 0;    // of its bracket
+  std::size_t begin = 0;    // of its opening bracket
   std::vector<Span> parts;  // members with their keys, or elements
   std::vector<Span> keys;   // of an object
   std::vector<Span> values;
 };
 Result<Container> object_at(std::string_view text, Span span);
 Result<Container> array_at(std::string_view text, Span span);
-/// The text's object, without what may stand before it.
+/// Returns the text's object, without a leading BOM.
 Result<Container> root_of(std::string_view text);
-/// The place of the member of this name; the last one counts.
+/// Returns the index of the member of this name; the last duplicate counts.
 std::optional<std::size_t> place_of(std::string_view text, const Container& object, std::string_view key);
 
-/// Where something is: the places in the nested containers, from the text's object down.
+/// The position of a value: its indexes in the nested containers, from the text's object down.
 struct Level {
   Container container;
   std::size_t place = 0;
 };
 using Path = std::vector<Level>;
 
-// --- what is written, indented by two spaces a level
+// --- writing, indented by two spaces a level
 
 std::string in_brackets(char open, const std::string& content, char close);
 std::string member(std::string_view key, const std::string& value);
 
 // --- changes
 
-/// The text with `part` as the container's last.
+/// Returns the text with `part` as the container's last part.
 std::string with_part(std::string_view text, const Container& root, const Container& container,
                       const std::string& part);
-/// Without what is at the path's end, and without what with_part() added around it. None when that is everything.
+/// Returns the text without the value at the path's end and without what with_part() added around it. Nothing if that
+/// is everything.
 std::optional<std::string> without(std::string_view text, Path path);
 
 std::string without_white_space(std::string_view json);

@@ -12,7 +12,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/// Where the next quote or backslash is, or the end of the text; eight bytes at a time.
+/// Returns the position of the next quote or backslash, or the end of the text; reads eight bytes at a time.
 std::size_t end_of_plain(std::string_view text, std::size_t at) {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr auto has = [](std::uint64_t word, char wanted) {  // a byte is 0 exactly where subtracting 1 borrows
@@ -56,7 +56,7 @@ class Scanner {
     return false;
   }
 
-  /// The parts of the array or object that the whole text is, as far as they are complete.
+  /// Reads the array or object that the whole text is; appends its complete parts.
   bool container(char open, std::vector<MemberSpan>& parts) {
     if (at_end() || text_[position_] != open) {
       return fail(open == '[' ? "'[' at the beginning of an array" : "'{' at the beginning of an object");
@@ -64,7 +64,7 @@ class Scanner {
     return value(parts);
   }
 
-  /// The same for what follows an element of an array that began before this text.
+  /// Reads the text after an element of an array that began before the text.
   bool rest_of_array(std::vector<MemberSpan>& parts) {
     open_.push_back(']');
     return behind_value(parts) || (!problem_ && value(parts));
@@ -94,7 +94,7 @@ class Scanner {
     return true;
   }
 
-  /// One value with everything in it. The parts of its outermost container go to `parts`.
+  /// Reads one value with its contents. The parts of its outermost container go to `parts`.
   bool value(std::vector<MemberSpan>& parts) {
     for (;;) {
       const std::size_t depth = open_.size();
@@ -117,7 +117,7 @@ class Scanner {
     parts.push_back(part_);
   }
 
-  /// A value has ended here: closes what ends with it, until another one has to follow (false, without a problem).
+  /// Closes the containers that end after a value. Returns false without a problem if another value must follow.
   bool behind_value(std::vector<MemberSpan>& parts) {
     while (!open_.empty()) {
       skip_space();
@@ -135,7 +135,7 @@ class Scanner {
     return true;
   }
 
-  /// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
+  /// Reads a scalar, an empty container, or the beginning of a container up to its first value.
   bool scalar_or_open() {
     if (at_end()) return fail("a value");
     const char c = text_[position_];
@@ -157,7 +157,7 @@ class Scanner {
     }
   }
 
-  /// A key, the ':' and the white space behind it.
+  /// Reads a key, the ':' and the white space after it.
   bool key() {
     const std::size_t begin = position_;
     if (at_end() || text_[position_] != '"') return fail("a key in quotes");
@@ -226,7 +226,7 @@ class Scanner {
   std::size_t most_parts_;  // of the outermost container
   std::size_t position_ = 0;
   std::optional<ScanProblem> problem_;
-  std::vector<char> open_;  // the closing bracket of each container we are in
+  std::vector<char> open_;  // the closing bracket of each open container
   MemberSpan part_;         // of the outermost container
 };
 
@@ -259,8 +259,7 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
   bool kept_one = false;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (dropped[i]) continue;
-    // The first kept element moves to where the first one was; every other one keeps what separated it from its
-    // predecessor.
+    // The first kept element moves to the first place; every other one keeps the bytes between it and its predecessor.
     const std::size_t before = kept_one ? elements[i - 1].end : array.begin;
     const std::size_t before_end = kept_one ? elements[i].begin : elements[0].begin;
     result += text.substr(before, before_end - before);

@@ -1,5 +1,5 @@
-// The string half of json_scan.hpp: tokens to values and back. Boost.JSON writes the escapes; reading them is ours, since
-// it refuses what JavaScript accepts and every byte of every message comes through here.
+// The string half of json_scan.hpp: tokens to values and back. Boost.JSON writes the escapes, but does not read them:
+// it refuses texts that JavaScript accepts, and every byte of every message is read here.
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace inbox_poller::schema {
 
 namespace {
 
-/// The UTF-16 unit of a \u escape at the beginning of `text`; empty when it is not one.
+/// Returns the UTF-16 unit of a \u escape at the beginning of `text`; empty if it is none.
 std::optional<std::uint16_t> unicode_escape(std::string_view text) {
   if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
   std::uint16_t unit = 0;
@@ -25,7 +25,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
 
 bool is_plain(char c) { return c != '\\' && !is_control(c) && static_cast<unsigned char>(c) < 0x80; }
 
-/// How many bytes from there on every reader takes for themselves; looks at eight at a time.
+/// Returns the number of bytes from there that need no decoding; reads eight at a time.
 std::size_t plain_run(std::string_view text, std::size_t begin) {
   constexpr std::uint64_t ones = 0x0101010101010101;
   std::size_t end = begin;
@@ -39,15 +39,15 @@ std::size_t plain_run(std::string_view text, std::size_t begin) {
   return end - begin;
 }
 
-/// Appends the code point at `position`, or U+FFFD for it; returns how many bytes it took.
+/// Appends the code point at `position`, or U+FFFD for it; returns the number of bytes read.
 std::size_t append_repaired(std::string& out, std::string_view text, std::size_t position) {
   const CodePoint point = code_point_at(text, position);
   out += spelling(text, position, point);
   return point.length;
 }
 
-/// A \u escape and, where it is the first half of a pair, the second: the code point, and how many bytes they took. A
-/// half without its other is U+FFFD.
+/// Returns the code point of a \u escape and the bytes read, including the second escape of a pair. A half without its
+/// other half is U+FFFD.
 CodePoint unicode_escapes(std::string_view text, std::uint16_t unit) {
   if (unit < 0xD800 || unit > 0xDFFF) return {unit, 6, true};
   const auto second = unit < 0xDC00 ? unicode_escape(text.substr(6)) : std::nullopt;
@@ -55,7 +55,7 @@ CodePoint unicode_escapes(std::string_view text, std::uint16_t unit) {
   return {0x10000u + ((unit - 0xD800u) << 10) + (*second - 0xDC00u), 12, true};
 }
 
-/// Appends what the escape at the beginning of `text` stands for; returns how many bytes it took, 0 where it is none.
+/// Appends the value of the escape at the beginning of `text`; returns the number of bytes read, 0 for no escape.
 std::size_t append_escape(std::string& out, std::string_view text) {
   switch (text.size() < 2 ? '\0' : text[1]) {
     case '"':

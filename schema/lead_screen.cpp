@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view mark = "\u276f";
 constexpr std::string_view hard_blank = "\u00a0";
 constexpr std::string_view rule = "\u2500";
-constexpr std::size_t indent = 2;  // of what is typed, and of the hints below it
+constexpr std::size_t indent = 2;  // of the typed text, and of the hints below it
 
 struct Look {
   bool dim = false;
@@ -29,7 +29,7 @@ using Row = std::vector<Cell>;
 
 bool shows_nothing(const Cell& cell) { return cell.text == " " || cell.text == hard_blank; }
 
-/// The parameters of one SGR sequence. Those of a colour are not attributes.
+/// Applies the parameters of one SGR sequence. The parameters of a color are not attributes.
 void apply(std::string_view parameters, Look& look) {
   std::vector<int> numbers;
   while (true) {
@@ -53,7 +53,7 @@ void apply(std::string_view parameters, Look& look) {
   }
 }
 
-/// Takes an escape sequence off the text; never more than the rest of its row.
+/// Removes an escape sequence from the text; never more than the rest of its row.
 void take_escape(std::string_view& text, Look& look) {
   const auto row = text.substr(0, text.find('\n'));
   std::size_t end = 1;
@@ -71,7 +71,7 @@ void take_escape(std::string_view& text, Look& look) {
 std::vector<Row> parse(std::string_view text) {
   std::vector<Row> rows;
   Row row;
-  Look look;  // goes on over the end of a row
+  Look look;  // continues after the end of a row
   while (!text.empty()) {
     const char c = text.front();
     if (c == '\x1b') {
@@ -79,7 +79,7 @@ std::vector<Row> parse(std::string_view text) {
       continue;
     }
     if (c == '\n') {
-      // The blanks at a row's end may be left out, the cursor's among them.
+      // The blanks at a row's end may be missing, including the cursor's.
       if (look.inverse && (row.empty() || !row.back().look.inverse)) row.push_back({" ", look});
       rows.push_back(std::move(row));
       row = {};
@@ -108,13 +108,13 @@ bool is_indented(const Row& row) {
   return std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count), shows_nothing);
 }
 
-/// "  ❯ ...": something is chosen here with the arrow keys.
+/// Matches "  ❯ ...": a choice with the arrow keys.
 bool is_choice(const Row& row) {
   const auto first = std::find_if_not(row.begin(), row.end(), shows_nothing);
   return first != row.begin() && first != row.end() && first->text == mark;
 }
 
-/// "✻ Doing something…"
+/// Matches "✻ Doing something…".
 bool is_spinner(const Row& row) {
   static constexpr std::array<std::string_view, 7> signs = {"\u00b7", "\u2722", "\u2733", "\u2736",
                                                             "\u273b", "\u273d", "*"};
@@ -123,7 +123,7 @@ bool is_spinner(const Row& row) {
          text_of(row).find("\u2026") != std::string::npos;
 }
 
-/// The composer's place: its rules' rows.
+/// The rows of the composer's two rules.
 struct Frame {
   std::size_t top = 0;
   std::size_t bottom = 0;
@@ -157,7 +157,7 @@ bool contains(const std::vector<Row>& rows, std::size_t from, std::initializer_l
   return false;
 }
 
-/// Something stands in front of the composer, or it is none: which, for a person to read.
+/// Returns what covers the composer, for a person to read.
 ScreenKind in_front(const std::vector<Row>& rows) {
   const auto from = rows.size() - std::min<std::size_t>(rows.size(), 12);
   if (contains(rows, from, {"Showing detailed transcript"})) return ScreenKind::transcript;
@@ -173,7 +173,7 @@ bool is_running(const std::vector<Row>& rows, const Frame& frame) {
   return std::any_of(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(frame.top), is_spinner);
 }
 
-/// 2.1.50 takes Enter for a part of the paste until this sign is gone, which it also writes downwards.
+/// 2.1.50 takes Enter for a part of the paste until this sign is gone. The sign may run downwards.
 bool is_pasting(const std::vector<Row>& rows, const Frame& frame) {
   std::string hints;
   for (std::size_t i = frame.bottom + 1; i < rows.size(); ++i)
@@ -182,14 +182,14 @@ bool is_pasting(const std::vector<Row>& rows, const Frame& frame) {
   return hints.find("Pastingtext") != std::string::npos;
 }
 
-/// What can be chosen lies right above the composer.
+/// Returns true if a list of choices is right above the composer.
 bool has_choice_above(const std::vector<Row>& rows, const Frame& frame) {
   for (std::size_t i = frame.top; i-- > 0 && !text_of(rows[i]).empty();)
     if (is_choice(rows[i])) return true;
   return false;
 }
 
-/// Only what the client itself suggests: dim, but for the cursor on its first character.
+/// Returns true for the client's own suggestion: dim, except for the cursor on its first character.
 bool is_suggestion(const Row& typed) {
   bool dim = false;
   for (std::size_t i = 0; i < typed.size(); ++i) {
@@ -212,7 +212,7 @@ std::string without_spaces(std::string_view text) {
   return kept;
 }
 
-/// "[Pasted text #3 +12 lines]", without its spaces; true with as many line ends.
+/// Matches "[Pasted text #3 +12 lines]" without its spaces, if the text has as many line ends.
 bool is_sign_for(std::string_view typed, std::string_view text) {
   constexpr std::string_view head = "[Pastedtext#";
   if (!typed.starts_with(head) || !typed.ends_with(']')) return false;
@@ -257,7 +257,7 @@ ScreenReading read_screen(const Screen& screen) {
     }
   }
   reading.at_end = reading.at_end && cursors == 1;
-  // Its cursor is the client's own drawing; the terminal's stands there too, or parked below everything (2.1.50).
+  // The client draws its own cursor. The terminal's cursor is there too, or parked below everything (2.1.50).
   const auto cursor = static_cast<std::size_t>(std::max(screen.cursor_row, 0));
   if (cursor <= frame.top || cursor == frame.bottom || (cursor > frame.bottom && cursor < rows.size())) return reading;
   const bool empty = frame.bottom - frame.top == 2 && cursors <= 1 && is_suggestion(typed) &&

@@ -30,7 +30,7 @@ McpServer server_of(std::string name, std::string_view text) {
   return server;
 }
 
-/// As far as the place exists: a level for each key that is there, and the object in which the next one is missing.
+/// Returns the path as far as the place exists. The last level is the object in which the next key is missing.
 Result<Path> way_to(std::string_view text, const ServersPlace& place) {
   TRY(auto root, json_edit::root_of(text));
   Path path{{std::move(root), 0}};
@@ -44,7 +44,7 @@ Result<Path> way_to(std::string_view text, const ServersPlace& place) {
   return path;
 }
 
-/// The way to the server of this name; empty when there is none.
+/// Returns the path to the server of this name; empty if there is none.
 Result<Path> way_to(std::string_view text, const ServersPlace& place, std::string_view name) {
   TRY(auto path, way_to(text, place));
   if (path.size() <= place.size()) return Path();
@@ -97,7 +97,7 @@ Result<std::optional<std::string>> without_server(std::string_view settings, con
   if (there.empty() || !is_ours(server_of(std::string(name), at_end(settings, there)))) return text;
   auto rest = json_edit::without(settings, there);
   if (rest) return rest;
-  // All of the object was ours. Only a file that we made ends with our newline.
+  // All of the object was InboxPoller's. Only a file that InboxPoller made ends with its newline.
   const std::size_t begin = settings.find('{');
   const std::string around = std::string(settings.substr(0, begin)) + std::string(settings.substr(settings.rfind('}') + 1));
   return begin == 0 && around == "\n" ? std::optional<std::string>() : std::optional(around);

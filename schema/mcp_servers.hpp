@@ -1,6 +1,6 @@
-// Our servers of the model context protocol in a client's settings file, put in and taken out by changing only their
-// own bytes. Ours are those whose command is our program, by its name, with "mcp" as its first argument. Source: the
-// clients' public settings reference.
+// InboxPoller's servers of the model context protocol in a client's settings file, added and removed by changing only
+// their own bytes. A server is InboxPoller's if its command is the program, by its name, with "mcp" as first argument.
+// Source: the clients' public settings reference.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace inbox_poller::schema {
 
-/// The way to the object of servers, such as {"mcpServers"} or {"projects", "/repo", "mcpServers"}.
+/// The path to the object of servers, such as {"mcpServers"} or {"projects", "/repo", "mcpServers"}.
 using ServersPlace = std::vector<std::string>;
 
 struct McpServer {
@@ -22,17 +22,18 @@ struct McpServer {
 };
 bool is_ours(const McpServer&);
 
-/// The settings with this server; one of ours of the same name is replaced. Nothing changes when it is there already.
-/// Errors "settings.syntax" with the line, "settings.unusable" for another's server of this name.
+/// Returns the settings with this server, which replaces an InboxPoller server of the same name. Returns the same bytes
+/// if it is there. Errors: "settings.syntax" with the line, "settings.unusable" if another program's server has this
+/// name.
 Result<std::string> with_server(const std::optional<std::string>& settings, const ServersPlace&, const McpServer&);
 
-/// The settings without our server of this name; none when nothing else was ever in the file.
+/// Returns the settings without InboxPoller's server of this name; nothing if the file never had other contents.
 Result<std::optional<std::string>> without_server(std::string_view settings, const ServersPlace&,
                                                   std::string_view name);
 
-/// Those that stand at this place. Error "settings.syntax".
+/// Returns the servers at this place. Error: "settings.syntax".
 Result<std::vector<McpServer>> servers_in(std::string_view settings, const ServersPlace&);
-/// The folders that the settings say something about ("projects").
+/// Returns the directories in the settings' "projects".
 std::vector<std::string> projects_in(std::string_view settings);
 
 }  // namespace inbox_poller::schema

@@ -1,8 +1,8 @@
-// The names of an enum's values, read in both directions. An enum that BOOST_DEFINE_ENUM_CLASS defines, or
-// BOOST_DESCRIBE_ENUM describes, has its identifiers for names; one whose words are others says them beside it, by value:
+// The names of an enum's values, readable in both directions. The names are the identifiers of BOOST_DEFINE_ENUM_CLASS
+// or BOOST_DESCRIBE_ENUM. An enum with other names lists them in a function next to it, in the order of its values:
 //   consteval auto words_of(Rung) { return std::to_array<std::string_view>({"stdin", "hook"}); }
-// Invariant: the values count from 0 without a gap. Names stand on the wire, in the ledger and in the log: a test lists
-// them all (tests/unit/poller/enum_names.cpp).
+// Invariant: the values count from 0 without a gap. The names appear on the wire, in the ledger and in the log, so a
+// test lists them all (tests/unit/poller/enum_names.cpp).
 #pragma once
 
 #include <array>
@@ -41,21 +41,21 @@ consteval auto values() {
 
 }  // namespace names_detail
 
-/// By value.
+/// The names, by value.
 template <class Enum>
 inline constexpr auto names = names_detail::make<Enum>();
 
 template <class Enum>
 inline constexpr auto values = names_detail::values<Enum, names<Enum>.size()>();
 
-/// Empty for what is no value.
+/// Returns the name of a value; empty if the value is unknown.
 template <class Enum>
 constexpr std::string_view name_of(Enum value) {
   const auto at = static_cast<std::size_t>(value);
   return at < names<Enum>.size() ? names<Enum>[at] : std::string_view();
 }
 
-/// Nothing for what is no name.
+/// Returns the value of a name; nothing if the name is unknown.
 template <class Enum>
 constexpr std::optional<Enum> parse(std::string_view name) {
   for (const Enum value : values<Enum>)

@@ -31,7 +31,7 @@ std::size_t slips(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t longest = 64;  // of a word that anybody mistypes
+  constexpr std::size_t longest = 64;  // no plausible mistyped word is longer
   std::string best;
   std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
   if (word.size() > longest) return best;

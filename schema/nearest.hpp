@@ -1,4 +1,4 @@
-// What somebody who mistyped a word may have meant.
+// Suggestions for mistyped words.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace inbox_poller::schema {
 
-/// The word among these that takes the fewest slips to become this one (a letter too many, too few, another one, two
-/// swapped; case is no matter), or that goes on behind it; empty when none is near: a third of its letters at most.
+/// Returns the known word that needs the fewest corrections (a letter added, missing, replaced or swapped; case
+/// ignored), or that continues the given one. Empty if none is near: one correction, or a third of the letters.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// The same as the end of a sentence: `; did you mean "demo"?`, or nothing.
+/// Returns the end of a sentence: `; did you mean "demo"?`, or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace inbox_poller::schema

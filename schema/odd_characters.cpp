@@ -41,7 +41,7 @@ static_assert(std::ranges::is_sorted(odd, {}, &Range::first));
 
 Oddity oddity_of(char32_t c) {
   if (c > 0x1F && c < 0x7F) return Oddity::none;
-  if ((c & 0xFFFEU) == 0xFFFEU || c > 0x10FFFF) return invisible;  // no characters at all
+  if ((c & 0xFFFEU) == 0xFFFEU || c > 0x10FFFF) return invisible;  // not characters
   const auto* const found = std::ranges::lower_bound(odd, c, {}, &Range::last);
   return found != odd.end() && found->first <= c ? found->oddity : Oddity::none;
 }

@@ -1,6 +1,6 @@
-// The typed payloads that travel as JSON inside an envelope's `text`: one struct per type, one variant for all of them.
-// A new message type is one new struct, one line in `Payload`, and every visitor that the compiler then points at.
-// Field comments name the wire spelling where it differs. Source: docs/reference/wire.md W15 to W23.
+// The typed payloads in a message's `text`: one struct per type, and one variant of all. A new message type needs a
+// struct, a line in `Payload`, and every visitor that then fails to compile. Field comments give the wire spelling if
+// it differs. Source: docs/reference/wire.md W15 to W23.
 #pragma once
 
 #include <string>
@@ -17,24 +17,24 @@ struct PermissionRequest {
   std::string request_id;
   std::string agent_id;  // bare name, or name@team in some builds; the CTRL variant says `from`
   std::string tool_name, tool_use_id, description;
-  RawJson input;                   // "{}" when absent
-  RawJson permission_suggestions;  // "[]" when absent; shown to people, never echoed
+  RawJson input;                   // "{}" if absent
+  RawJson permission_suggestions;  // "[]" if absent; shown to people, never returned
 };
 
 struct PermissionResponse {
   static constexpr std::string_view type = "permission_response";
   std::string request_id;
-  bool allowed = false;        // wire: subtype "success" / "error"; anything else is malformed
-  RawJson updated_input;       // with success; empty when absent
-  RawJson permission_updates;  // with success; empty when absent, written as []
-  std::string error;           // with error; never empty when we write it
+  bool allowed = false;        // wire: subtype "success" / "error"; any other is malformed
+  RawJson updated_input;       // with success; empty if absent
+  RawJson permission_updates;  // with success; empty if absent, written as []
+  std::string error;           // with error; InboxPoller never writes it empty
 };
 
 struct SandboxPermissionRequest {
   static constexpr std::string_view type = "sandbox_permission_request";
   std::string request_id;
   std::string worker_id;    // name or name@team; may be empty
-  std::string worker_name;  // may be empty when worker_id is there
+  std::string worker_name;  // may be empty if worker_id is present
   std::string host;         // from hostPattern.host or hostPattern as a string
 };
 
@@ -58,7 +58,7 @@ struct PlanApprovalResponse {
   bool approved = false;
   std::string feedback;  // with a rejection
   std::string timestamp;
-  std::string permission_mode;  // with an approval; omitted when empty
+  std::string permission_mode;  // with an approval; omitted if empty
 };
 
 struct ModeSetRequest {
@@ -69,7 +69,7 @@ struct ModeSetRequest {
 struct ShutdownRequest {
   static constexpr std::string_view type = "shutdown_request";
   std::string request_id, from;
-  std::string reason;  // omitted when empty
+  std::string reason;  // omitted if empty
   std::string timestamp;
 };
 
@@ -113,21 +113,20 @@ struct TeammateTerminated {
   std::string message;
 };
 
-/// Ordinary chat: text that is not an object with a string `type`.
+/// Ordinary chat: a text that is not an object with a string `type`.
 struct PlainText {
   static constexpr std::string_view type = "chat";
 };
 
-/// An object with a `type` that nobody taught us.
+/// An object with an unknown `type`.
 struct UnknownPayload {
   std::string type;
 };
 
-/// A known type whose fields are missing, of the wrong kind, or contradict each other (both spellings, different
-/// values).
+/// A known type with fields that are missing, of the wrong type, or contradictory (both spellings, different values).
 struct MalformedPayload {
   std::string type;
-  std::string problem;  // names the field, what was found, what was expected
+  std::string problem;  // the field, the value found, the value expected
 };
 
 using Payload = std::variant<PlainText, UnknownPayload, MalformedPayload, PermissionRequest, PermissionResponse,
@@ -135,7 +134,7 @@ using Payload = std::variant<PlainText, UnknownPayload, MalformedPayload, Permis
                              PlanApprovalResponse, ModeSetRequest, ShutdownRequest, ShutdownApproved, ShutdownRejected,
                              TeamPermissionUpdate, IdleNotification, TaskAssignment, TaskCompleted, TeammateTerminated>;
 
-/// The wire name of the payload's type; "chat" for PlainText, and the claimed type for unknown and malformed ones.
+/// Returns the wire name of the payload's type: "chat" for PlainText, the claimed type for unknown and malformed ones.
 inline std::string_view type_name(const Payload& payload) {
   return std::visit([](const auto& any) -> std::string_view { return any.type; }, payload);
 }

@@ -30,14 +30,13 @@ std::string json_escaped(char32_t value) {
   return hex("\\u%04x", 0xD7C0 + (value >> 10)) + hex("\\u%04x", 0xDC00 + (value & 0x3FF));
 }
 
-/// The text with every character that `spell` has a spelling for replaced by it; bytes that are not UTF-8 come one by
-/// one.
+/// Replaces every character for which `spell` has a spelling. `bytes` may be one ill-formed part.
 template <class Spell>
 std::string replace(std::string_view text, Spell spell) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t odd = end_of_printable(text, at);  // nobody spells what stands before it in another way
+    const std::size_t odd = end_of_printable(text, at);  // no spelling replaces printable ASCII
     out.append(text, at, odd - at);
     at = odd;
     if (at == text.size()) break;
@@ -76,7 +75,7 @@ std::string printable_block(std::string_view text, std::string_view margin) {
 std::string printable_json(std::string_view json) {
   return replace(json, [](const CodePoint& point, std::string_view) -> std::string {
     if (!point.valid) return "\\ufffd";
-    // A raw newline or tab stands between tokens; inside a text JSON has escaped it.
+    // A raw newline or tab is between tokens; inside a text, JSON has escaped it.
     return point.value >= 0x20 && is_odd(point.value) ? json_escaped(point.value) : std::string();
   });
 }

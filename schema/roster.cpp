@@ -46,7 +46,7 @@ Result<Member> decode_member_at(std::string_view bytes, const std::string& path,
   return member;
 }
 
-/// Only a hint about other clients, so that one of an unknown shape counts as none.
+/// Only a hint about other clients, so an unknown form counts as absent.
 std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
   const auto members = scan_object(bytes);
   if (!members) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
   return is_odd || process.pid <= 0 ? std::nullopt : std::optional(process);
 }
 
-/// Why nobody with this name can be served, whoever else is there. Names are shown and logged, so they must be seen.
+/// Returns why no member of this name can be served. Names are shown and logged, so their characters must be visible.
 std::optional<std::string> why_no_inbox(std::string_view name) {
   if (is_valid_name(name)) return std::nullopt;
   if (name.find('@') != std::string_view::npos) return "its name holds '@', behind which clients write the team";
@@ -77,7 +77,7 @@ std::optional<std::string> why_no_inbox(std::string_view name) {
   return std::nullopt;
 }
 
-/// The bytes of the `members` array; an empty list when there is none.
+/// Returns the bytes of the `members` array; an empty list if absent.
 Result<std::string_view> member_list(std::string_view bytes, const std::vector<MemberSpan>& fields) {
   const std::string_view list = find_member(bytes, fields, "members").value_or("[]");
   if (kind_of(list) == JsonKind::array) return list;
@@ -94,7 +94,7 @@ std::string Roster::lead_name() const {
 void Roster::part_inboxes(const std::vector<std::string>& others) {
   const auto is_odd_name = [](const Member& member) { return !is_valid_name(member.name); };
   if (std::none_of(members.begin(), members.end(), is_odd_name)) return;
-  // By inbox; those that differ in their case only are one on some file systems.
+  // By inbox; names that differ only in case are one file on some file systems.
   std::map<std::string, std::set<std::string>> claims;
   for (const std::string& other : others) claims[fold_case(inbox_name(other))].insert(other);
   for (const Member& member : members) claims[fold_case(inbox_name(member.name))].insert(member.name);

@@ -15,14 +15,14 @@ std::size_t skip_spaces(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(' ', at), text.size());
 }
 
-/// The value that begins here: up to its closing quote, or a word of a shell or a URL.
+/// Returns the value that begins here: up to its closing quote, or a word of a shell or a URL.
 Span value_at(std::string_view text, std::size_t at) {
   const bool is_quoted = at < text.size() && (text[at] == '"' || text[at] == '\'');
   if (is_quoted) return {at + 1, std::min(text.find(text[at], at + 1), text.size())};
   return {at, std::min(text.find_first_of(" \t\r\n\"'&;", at), text.size())};
 }
 
-// What a secret, or the words before one, begin with; the second and third in any case.
+// The beginnings of secrets, and of words before secrets; the second and third list in any case.
 constexpr std::array<std::string_view, 12> secret_prefixes = {
     "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-", "AKIA", "AIza", "eyJhbGciOi"};
 constexpr std::array<std::string_view, 4> introductions = {"bearer ", "authorization: basic ", "authorization: token ",
@@ -32,10 +32,10 @@ constexpr std::array<std::string_view, 10> secret_names = {
 constexpr std::array<std::string_view, 3> before_a_name = {"://", "-u ", "--user "};
 constexpr std::string_view private_key = "-----BEGIN ";
 
-constexpr unsigned fold(char c) { return static_cast<unsigned char>(c) | 0x20U; }  // of letters: the small one
+constexpr unsigned fold(char c) { return static_cast<unsigned char>(c) | 0x20U; }  // of letters: the lower-case one
 
-/// For the first byte of each of the above, folded: which bytes follow as the second, and which as the third, by their
-/// low five bits. (A hexadecimal key has one of the pairs in every fourth case.)
+/// For the first byte of each beginning, folded: the possible second and third bytes, by their low five bits. A
+/// hexadecimal key has one of the pairs in every fourth case.
 constexpr auto following = [] {
   std::array<std::array<std::uint32_t, 2>, 256> table{};
   const auto add = [&](const auto& words) {
@@ -52,8 +52,8 @@ constexpr auto following = [] {
   return table;
 }();
 
-/// The value of `password=…`, `"api_key": "…"`, `AWS_SECRET_ACCESS_KEY=…` or `--token …`, where such a name stands at
-/// i.
+/// Returns the value of `password=…`, `"api_key": "…"`, `AWS_SECRET_ACCESS_KEY=…` or `--token …`, if such a name is at
+/// `i`.
 Span named_secret(std::string_view text, std::string_view lower, std::size_t i) {
   const auto rest = lower.substr(i);
   const auto name = std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return rest.starts_with(n); });
@@ -71,8 +71,7 @@ Span named_secret(std::string_view text, std::string_view lower, std::size_t i) 
   return is_option && sign > at ? value_at(text, sign) : Span{};
 }
 
-/// The password of `://name:password@host`, `-u name:password` or `--user name:password`, where one of these begins at
-/// i.
+/// Returns the password of `://name:password@host`, `-u name:password` or `--user name:password`, if one begins at `i`.
 Span password_behind_name(std::string_view text, std::size_t i) {
   for (const auto words : before_a_name) {
     if (!text.substr(i).starts_with(words)) continue;
@@ -85,7 +84,7 @@ Span password_behind_name(std::string_view text, std::size_t i) {
   return {};
 }
 
-/// The secret that begins at i, or behind the words that do; empty when there is none.
+/// Returns the secret that begins at `i` or after the introduction there; empty if there is none.
 Span secret_at(std::string_view text, std::string_view lower, std::size_t i) {
   const auto rest = text.substr(i);
   const auto lower_rest = lower.substr(i);
@@ -116,7 +115,7 @@ bool may_begin_secret(std::string_view text, std::size_t i) {
 }
 
 std::string mask_secrets(std::string_view text) {
-  std::string lower;  // made when it is needed
+  std::string lower;  // made on demand
   std::string out;
   std::size_t copied = 0;
   for (std::size_t i = 0; i < text.size();) {

@@ -1,4 +1,4 @@
-// What looks like a credential, kept out of logs, lists and one-line subjects. Pure.
+// Masking of apparent credentials in logs, lists and one-line subjects. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace inbox_poller::schema {
 
-/// Replaces what looks like a credential (known token prefixes, `password=…`, bearer tokens) by "***".
+/// Replaces apparent credentials (known token prefixes, `password=…`, bearer tokens) by "***".
 std::string mask_secrets(std::string_view text);
 
-/// False only when no secret, and no words before one, begin at i; told by two bytes, as nearly every place of a text
-/// can be.
+/// Returns false only if no secret, and no introduction of one, begins at `i`. Decides by three bytes, which excludes
+/// nearly every place.
 bool may_begin_secret(std::string_view text, std::size_t i);
 
 }  // namespace inbox_poller::schema

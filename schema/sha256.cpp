@@ -12,7 +12,7 @@ std::array<std::uint8_t, 32> sha256(std::string_view bytes) {
     void operator()(EVP_MD* method) const { EVP_MD_free(method); }
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
-  // Fetched once: looking the method up costs as much as hashing 500 bytes.
+  // Fetched once: fetching the method costs as much as hashing 500 bytes.
   static const std::unique_ptr<EVP_MD, Free> method{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
   thread_local const std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
   std::array<std::uint8_t, 32> digest{};

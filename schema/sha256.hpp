@@ -1,5 +1,4 @@
-// SHA-256, by libcrypto. Used to tell messages apart and to bind a decision to what was asked; nothing secret depends on
-// it.
+// SHA-256, by libcrypto. Tells messages apart and binds a decision to its contents; no secret depends on it.
 #pragma once
 
 #include <array>
@@ -8,7 +7,7 @@
 
 namespace inbox_poller::schema {
 
-/// Throws std::bad_alloc where libcrypto cannot begin, which only a lack of memory explains.
+/// Returns the hash. Throws std::bad_alloc if libcrypto cannot start, which only a lack of memory explains.
 std::array<std::uint8_t, 32> sha256(std::string_view bytes);
 
 }  // namespace inbox_poller::schema

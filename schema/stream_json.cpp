@@ -10,7 +10,7 @@ namespace inbox_poller::schema {
 
 namespace {
 
-/// One object of which only a few members matter. A member of another kind than expected counts as absent.
+/// One object with a few relevant members. A member of another type than expected counts as absent.
 class Members {
  public:
   explicit Members(std::string_view text) : text_(text) {

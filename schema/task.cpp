@@ -38,7 +38,7 @@ Result<std::string> released(std::string_view bytes) {
     spans.push_back({member.key.begin, member.value.end});
     dropped.push_back(decode_string(member.key.of(bytes)) == "owner");
   }
-  // A task has an id and a status: something is always kept.
+  // A task has an id and a status, so at least one member is kept.
   std::string result = without_elements(bytes, {0, bytes.size()}, spans, dropped);
   if (const auto status = find_member(result, "status")) {
     result.replace(static_cast<std::size_t>(status->data() - result.data()), status->size(), pending);

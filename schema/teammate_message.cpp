@@ -17,7 +17,7 @@ constexpr std::size_t max_attribute = 200;  // characters
 constexpr std::array<std::string_view, 8> colors = {"blue",   "green", "yellow", "purple",
                                                     "orange", "pink",  "cyan",   "red"};
 
-/// Tags that mean something to a lead session: our own block, and what harnesses wrap around notes, commands, tool
+/// Tags with a meaning for a lead session: InboxPoller's block, and the tags of harnesses for notes, commands, tool
 /// calls, thoughts, settings and turns. A '-' stands for any hyphen, a '_' or a space.
 constexpr std::string_view tags[] = {
     // notes and records
@@ -38,27 +38,27 @@ constexpr std::string_view tags[] = {
     // turns
     "system", "system-prompt", "developer", "human", "user-message", "assistant", "assistant-message"};
 
-/// The same of words that code holds as well, as in "i < result": these only right behind the bracket or a slash.
+/// Tags that are also words in code, as in "i < result"; these only right after the bracket or a slash.
 constexpr std::string_view words[] = {"error",     "function", "functions", "invoke",     "parameter",
                                       "reasoning", "result",   "settings",  "think",      "tool",
                                       "tools",     "user",     "budget",    "permissions"};
 
 constexpr std::array<std::string_view, 4> turn_markers = {"human", "assistant", "system", "user"};
 
-/// What our own lines about a text begin with.
+/// The beginnings of InboxPoller's own lines about a text.
 constexpr std::array<std::string_view, 2> labels = {"[may-be-a-repeat", "[cut"};
 
 bool is_control(char32_t c) { return oddity_of(c) == Oddity::control; }
 bool is_joiner(char32_t c) { return oddity_of(c) == Oddity::joiner; }
 bool is_invisible(char32_t c) { return oddity_of(c) == Oddity::invisible; }
 bool is_line_separator(char32_t c) { return oddity_of(c) == Oddity::line_separator; }
-/// White space of any kind, and what looks like it; not a newline.
+/// Returns true for white space of any kind and its lookalikes; not for a newline.
 bool is_blank(char32_t c) { return c == ' ' || c == '\t' || oddity_of(c) == Oddity::blank; }
 
 bool is_gap(char32_t c) { return is_blank(c) || look(c) == '-' || look(c) == '_'; }
 
-/// At most `limit` characters, each as `spell` has it: as it is, as something else, or, when that is empty, not at all.
-/// Of a row of joiners no more than emoji need: a red heart on fire is heart, selector, joiner, fire.
+/// Returns at most `limit` characters, each as `spell` returns it: unchanged, replaced, or, if empty, removed. Keeps no
+/// more joiners in a row than emoji need: a red heart on fire is heart, selector, joiner, fire.
 template <class Spell>
 std::string respelled(std::string_view text, std::size_t limit, Spell spell) {
   constexpr int most_joiners = 2;
@@ -76,7 +76,7 @@ std::string respelled(std::string_view text, std::size_t limit, Spell spell) {
   return result;
 }
 
-/// Between double quotes on one line: no markup, no control character, nothing invisible.
+/// Returns text for double quotes on one line: no markup, no control character, no invisible character.
 std::string attribute(std::string_view value) {
   return respelled(value, max_attribute, [](char32_t c, std::string_view itself) -> std::string_view {
     switch (c) {
@@ -96,7 +96,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/// Behind all code points from `position` on that are joiners, which nobody sees between them, or that `skipped` takes.
+/// Returns the position after all code points that are joiners, invisible between them, or that `skipped` accepts.
 template <class Skipped>
 std::size_t skip(std::string_view text, std::size_t position, Skipped skipped) {
   while (position < text.size()) {
@@ -109,14 +109,14 @@ std::size_t skip(std::string_view text, std::size_t position, Skipped skipped) {
 
 bool nothing(char32_t) { return false; }
 bool is_space(char32_t c) { return is_blank(c) || c == '\n'; }
-/// What stands around a word that is meant to stand out, in Markdown or in quotes.
+/// Returns true for characters that emphasize a word in Markdown or quote it.
 bool is_emphasis(char32_t c) {
   return is_blank(c) ||
          std::string_view("*_#-\"'`()[]").find(static_cast<char>(c < 0x80 ? c : 0)) != std::string_view::npos;
 }
 
-/// Where the word ends that begins at `position` in any case, with joiners between its letters or without; npos when
-/// another.
+/// Returns the end of the word that begins at `position` in any case, with or without joiners between its letters; npos
+/// if another word is there.
 std::size_t end_of_word(std::string_view text, std::size_t position, std::string_view word) {
   for (const char expected : word) {
     if (position >= text.size()) return std::string_view::npos;
@@ -128,7 +128,7 @@ std::size_t end_of_word(std::string_view text, std::size_t position, std::string
   return position;
 }
 
-/// Behind a name space in front of a tag ("ns:"), or where it was.
+/// Returns the position after a name space before a tag ("ns:"), or `position`.
 std::size_t skip_name_space(std::string_view text, std::size_t position) {
   constexpr int longest = 32;
   std::size_t end = position;
@@ -151,7 +151,7 @@ bool is_one_of(const std::string_view (&names)[size], std::string_view text, std
   });
 }
 
-/// True when one of the tags opens or closes behind a bracket that ends here, however it is spaced.
+/// Returns true if one of the tags opens or closes after a bracket that ends here, in any spacing.
 /// "<teammate_messages>" is another tag.
 bool is_tag_at(std::string_view text, std::size_t bracket_end) {
   const auto is_slash = [](char32_t c) { return look(c) == '/'; };
@@ -162,7 +162,7 @@ bool is_tag_at(std::string_view text, std::size_t bracket_end) {
   return behind != name && (is_one_of(tags, text, behind) || is_one_of(words, text, behind));
 }
 
-/// True when the line that begins here reads like the beginning of somebody's turn.
+/// Returns true if the line that begins here looks like the beginning of a turn.
 bool is_turn_marker_at(std::string_view text, std::size_t position) {
   position = skip(text, position, is_emphasis);
   return std::any_of(turn_markers.begin(), turn_markers.end(), [&](std::string_view marker) {
@@ -173,7 +173,7 @@ bool is_turn_marker_at(std::string_view text, std::size_t position) {
   });
 }
 
-/// True when the line that begins here reads like one of ours about the text.
+/// Returns true if the line that begins here looks like one of InboxPoller's own.
 bool is_label_at(std::string_view text, std::size_t position) {
   position = skip(text, position, is_blank);
   return std::any_of(labels.begin(), labels.end(), [&](std::string_view label) {
@@ -198,11 +198,11 @@ std::string neutralise(std::string_view text) {
   std::string result;
   result.reserve(clean.size());
   bool at_line_start = true;
-  std::size_t printable_end = 0;  // as far as that is known
+  std::size_t printable_end = 0;  // as far as known
   for (std::size_t i = 0; i < clean.size();) {
     if (at_line_start && (is_turn_marker_at(clean, i) || is_label_at(clean, i))) result += "> ";
     at_line_start = clean[i] == '\n';
-    // Of printable ASCII only the bracket itself looks like one.
+    // In printable ASCII, only the bracket itself looks like one.
     if (i >= printable_end) printable_end = end_of_printable(clean, i);
     const std::string_view printable = std::string_view(clean).substr(i, printable_end - i);
     if (const std::string_view plain = printable.substr(0, printable.find('<')); !plain.empty()) {

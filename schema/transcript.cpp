@@ -13,7 +13,7 @@ bool is_visible(char c) { return c > ' ' && c <= '~'; }
 
 constexpr std::string_view interruption = "[Request interrupted by user";
 
-/// The comparable text of all strings in a line at once. `\u003c` and its like are the character they stand for.
+/// Returns the comparable text of all strings in a line. Escapes such as `\u003c` count as their character.
 std::string comparable_of_json(std::string_view json) {
   std::string text;
   text.reserve(json.size());
@@ -55,7 +55,7 @@ void each_line(std::string_view lines, const Visit& visit) {
   }
 }
 
-/// A person's Escape stands as what the user said.
+/// Returns true for a person's Escape, which is recorded as the user's text.
 bool tells_of_interruption(std::string_view line, const std::vector<MemberSpan>& members) {
   const auto message = find_member(line, members, "message").value_or("");
   const auto content = find_member(message, "content").value_or("");
@@ -88,7 +88,7 @@ bool is_answer(std::string_view line) {
   const auto scan = scan_members(line);
   if (scan.problem || text_of(line, scan.members, "type") != "assistant") return false;
   if (find_member(line, scan.members, "isSidechain") == "true") return false;
-  // "API Error: …" and its like: the client's own words in the model's place.
+  // "API Error: …" and similar: the client's own text in the model's place.
   const auto model = find_member(find_member(line, scan.members, "message").value_or(""), "model").value_or("");
   return decode_string(model).value_or("") != "<synthetic>";
 }

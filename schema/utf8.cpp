@@ -10,7 +10,7 @@ CodePoint code_point_at(std::string_view text, std::size_t position) {
 
   const std::size_t needed = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
   char32_t value = lead & (needed == 1 ? 0x1Fu : needed == 2 ? 0x0Fu : 0x07u);
-  // The second byte's range excludes overlong forms, surrogates and what lies above U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and values above U+10FFFF.
   unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (std::size_t i = 1; i <= needed; ++i) {
