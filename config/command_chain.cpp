@@ -42,8 +42,8 @@ constexpr std::string_view build_files =
     "package.json deno.json bunfig.toml cargo.toml build.rs go.mod pyproject.toml setup.py setup.cfg tox.ini "
     "noxfile.py conftest.py pytest.ini tasks.py manage.py pom.xml build.xml build.gradle build.gradle.kts "
     "settings.gradle settings.gradle.kts gradlew mvnw build.sbt rakefile gemfile *.gemspec justfile .justfile "
-    "taskfile.yml taskfile.yaml sconstruct workspace build.bazel module.bazel dockerfile dockerfile.* docker- "
-    "compose.yml docker-compose.yaml compose.yml compose.yaml *.config.js *.config.cjs *.config.mjs *.config.ts "
+    "taskfile.yml taskfile.yaml sconstruct workspace build.bazel module.bazel dockerfile dockerfile.* "
+    "docker-compose.yml docker-compose.yaml compose.yml compose.yaml *.config.js *.config.cjs *.config.mjs *.config.ts "
     ".eslintrc* .prettierrc* .babelrc* .mocharc* .pre-commit-config.yaml composer.json mix.exs package.swift "
     "gruntfile.js gulpfile.js flake.nix default.nix shell.nix vagrantfile procfile";
 

@@ -44,6 +44,7 @@ TEST_CASE("every row of the conformance table is decided as it says") {
 TEST_CASE("a verdict names the rules that gave it, and says what no rule covers") {
   CHECK(judge_command(allowing({"Bash(ls *)", "Bash(pwd)", "Bash(id)"}), "ls && pwd && ls -l").rule ==
         "Bash(ls *), Bash(pwd)");
+  CHECK(judge_command(allowing({"Bash(ls -l)", "Bash(ls)"}), "ls -l && ls").rule == "Bash(ls -l), Bash(ls)");
   CHECK(judge_command(allowing({"Bash(ls *)"}), "ls; curl x").reason == "no allow rule covers the command \"curl x\"");
   CHECK(judge_command(allowing({"Bash(echo *)"}), "echo $(x)").reason ==
         "the command runs another command to build this one, with $(…), so no rule may allow it");
@@ -52,6 +53,13 @@ TEST_CASE("a verdict names the rules that gave it, and says what no rule covers"
   PermissionRules denying;
   denying.deny.push_back(*parse_permission_rule("Bash(rm *)"));
   CHECK(judge_command(denying, "rm x").rule == "Bash(rm *)");
+}
+
+TEST_CASE("a command that writes a build tool's file and then runs the tool is not allowed") {
+  const auto rules = allowing({"Bash(cp *)", "Bash(docker compose up)", "Read", "Edit(//work/app/**)"});
+  for (const std::string file : {"docker-compose.yml", "docker-compose.yaml", "compose.yml", "Dockerfile", "dockerfile.dev"})
+    CHECK(judge_command(rules, "cp x " + file + " && docker compose up").action == Action::ask);
+  CHECK(judge_command(rules, "cp x notes.yml && docker compose up").action == Action::allow);
 }
 
 TEST_CASE("relative paths and rules allow nothing while the worker's folder is unknown") {
