@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "config/handed_commands.hpp"
 #include "config/path_pattern.hpp"
@@ -207,10 +206,9 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
 /// Returns all needed rules; empty if something is not covered, which `missing` then names.
 std::string all_rules(const std::vector<PartVerdict>& granted, std::string& missing) {
   std::string rules;
-  std::set<std::string_view> named;
   for (const PartVerdict& part : granted) {
     if (missing.empty()) missing = part.missing;
-    if (part.rule.empty() || !named.insert(part.rule).second) continue;
+    if (part.rule.empty() || &*std::ranges::find(granted, part.rule, &PartVerdict::rule) != &part) continue;
     rules += (rules.empty() ? "" : ", ") + part.rule;
   }
   return missing.empty() ? rules : std::string();

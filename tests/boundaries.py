@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 5520, "config": 6710, "handlers": 3730, "poller": 30900, "poller/cli": 14540}  # raising one needs a record in docs/adr
+MAX_ROOM_LINES = {"schema": 5520, "config": 6710, "handlers": 3730, "poller": 30850, "poller/cli": 14570}  # raising one needs a record in docs/adr
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "broker", "systems", "ledger", "context", "hosts", "effects", "delivery", "team", "run", "control", "daemon", "cli")
@@ -43,7 +43,7 @@ RULES = [
     # The table of facts, the loader, and who opens or examines boxes; what a person reads may name the system.
     ("decisions ask for facts of a mailbox system", r"handlers/.*|poller/(context|effects|delivery|team|run|control|hosts)/.*",
      r"\bTransport::", None, "if (team.transport == config::Transport::jsonl) return;"),
-    # docs/adr/0064: what is asked for by name is asked for by its record.
+    # docs/adr/0061: what is asked for by name is asked for by its record.
     ("a verb is named by its request", r"poller/.*", r'"verb"|\.name = "(?:%s)"|\bverb == "' % VERBS, None,
      'boost::json::object request{{"verb", "status"}};'),
     ("a name that is not used any more", r".*", r"\b(HostBeat|HostService|Handover|HostEnds|SpreadMailbox|SpreadMembers|Carrier|RedisExchange|MemoryExchange|HostLetter|"

@@ -9,7 +9,7 @@
 //   "exchange.full"    no more memory or disk
 //   "exchange.unfit"   settings that would lose confirmed data
 //   "exchange.fault"   anything else
-// Messages are for people and never contain a password. Source: docs/adr/0044-hosts.md.
+// Messages are for people and never contain a password. Source: docs/adr/0042-hosts.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -6,7 +6,7 @@
 // returned again, also to the next process of this reader. A message that we write exists once per key, and is written
 // again if Redis lost it. An actor stays a member once seen, even if Redis is emptied. One daemon at a time reads an
 // actor's mail: the first one, until it has not scanned for `served_for`.
-// Source: docs/adr/0049-redis-teams.md.
+// Source: docs/adr/0046-redis-teams.md.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>

@@ -2,7 +2,7 @@
 // as a whole or it never began: after a failure the ledger, the log, the metrics and memory are as they were before.
 // commit_together() is the only place outside of the ledger that opens a team's transaction. Two ways lead there:
 // TeamState::commit() at once and alone, for whoever is waited for; GroupCommit::commit() in company, for batches of
-// messages and of effects, whose wait for the disk is shared. Everything here lives on the decision thread. Source: docs/adr/0057-one-unit-of-work.md.
+// messages and of effects, whose wait for the disk is shared. Everything here lives on the decision thread. Source: docs/adr/0054-one-unit-of-work.md.
 #pragma once
 
 #include <concepts>

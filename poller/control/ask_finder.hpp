@@ -1,4 +1,4 @@
-// Finds the approval requests that the ids of one control request mean (docs/adr/0037): whole ids, message keys, or
+// Finds the approval requests that the ids of one control request mean (docs/adr/0036): whole ids, message keys, or
 // prefixes. Results are cached for further ids of that control request; nothing is changed meanwhile.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Everything that one team with [hosts] needs on this host: mailbox, roster, lease, heartbeat and replication.
-// Three coroutines run beside the team's polls; the poll itself calls carry(). Source: docs/adr/0044-hosts.md.
+// Three coroutines run beside the team's polls; the poll itself calls carry(). Source: docs/adr/0042-hosts.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,7 +1,7 @@
 // The names of an open ledger's files, and the files that had these names at the opening. SQLite also commits into a
 // file that was unlinked, moved or replaced, and the next start does not find those rows. This is not the lock
 // (ledger_file.hpp) and does not check contents. Invariants: no file is opened, because closing a second descriptor
-// would end SQLite's own locks. An examination that fails never counts as success. Source: docs/adr/0052.
+// would end SQLite's own locks. An examination that fails never counts as success. Source: docs/adr/0049.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // Conversion between a letter of agents that share their mail and a message of the lead: the same in a folder and in
-// Redis. Nothing here reads or writes files. Source: docs/adr/0036-maildir-teams.md.
+// Redis. Nothing here reads or writes files. Source: docs/adr/0035-maildir-teams.md.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Hands over unfinished messages for the lead after this host has lost leadership. Messages of its own workers are sent
 // to the leading host like any other mail. Other hosts send their messages there themselves. Source:
-// docs/adr/0044-hosts.md.
+// docs/adr/0042-hosts.md.
 #pragma once
 
 #include "poller/hosts/cluster_member.hpp"

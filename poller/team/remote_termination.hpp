@@ -1,6 +1,6 @@
 // Ends workers of a team on several hosts. The leading host asks the worker and orders its end. The worker's host
 // records the worker's processes, ends them and reports its progress. Both repeat everything with every heartbeat, so
-// nothing gets lost. Source: docs/adr/0050-ends-on-other-hosts.md.
+// nothing gets lost. Source: docs/adr/0047-ends-on-other-hosts.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

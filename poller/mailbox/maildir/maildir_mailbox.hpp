@@ -2,7 +2,7 @@
 // workers. Approval requests and orders do not exist here.
 // Invariants: a letter leaves new/ for cur/ by one rename, after its commit. An unreadable file stays in place and does
 // not affect others. A message to an actor is written once for each key, and once more if the file vanished without a
-// trace in cur/. Source: docs/adr/0036-maildir-teams.md.
+// trace in cur/. Source: docs/adr/0035-maildir-teams.md.
 #pragma once
 
 #include <deque>

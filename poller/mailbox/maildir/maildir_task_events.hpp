@@ -1,5 +1,5 @@
 // The events of a maildir's task queue, for the daemon that sweeps it. Claims and completions are in TaskQueue.
-// Source: docs/adr/0036-maildir-teams.md.
+// Source: docs/adr/0035-maildir-teams.md.
 #pragma once
 
 #include <map>

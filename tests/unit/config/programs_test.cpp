@@ -81,7 +81,7 @@ TEST_CASE("forty everyday commands are asked about under each preset as their ta
       CHECK(to_string(verdict.action) == row.columns[preset == "looking" ? 0 : 1]);
       asked += verdict.action == Action::ask ? 1 : 0;
     }
-    CHECK(asked == (preset == "looking" ? 30U : 5U));  // 1dc4bd8, under the same rules: see docs/adr/0054
+    CHECK(asked == (preset == "looking" ? 30U : 5U));  // 1dc4bd8, under the same rules: see docs/adr/0051
   }
 }
 
