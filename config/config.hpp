@@ -33,16 +33,20 @@ consteval auto words_of(PermissionMode) {
 inline std::string_view to_string(PermissionMode mode) { return schema::name_of(mode); }
 
 /// The role with the lead's inbox. leader: InboxPoller consumes it. front: a real lead does, and InboxPoller first
-/// answers what a rule decides. observer: InboxPoller never writes. satellite: the lead is on another node, and
+/// answers what a rule decides. observer: InboxPoller never writes. follower: the lead is on another node, and
 /// InboxPoller carries the mail between the lead and this node's workers.
-BOOST_DEFINE_ENUM_CLASS(Role, leader, front, observer, satellite)
+BOOST_DEFINE_ENUM_CLASS(Role, leader, interceptor, observer, follower)
 inline std::string_view to_string(Role role) { return schema::name_of(role); }
 
 /// A leader's reaction to a competing consumer of its inbox.
-BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
-BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl, maildir, redis)
+BOOST_DEFINE_ENUM_CLASS(OnCompetingConsumer, stop, observe, ignore)
+/// The mailbox system of a team.
+BOOST_DEFINE_ENUM_CLASS(Backend, claude_code, jsonl, maildir, redis)
+consteval auto words_of(Backend) {
+  return std::to_array<std::string_view>({"claude-code", "jsonl", "maildir", "redis"});
+}
 /// Facts about all teams of one mailbox system. Code that depends on them uses the fact and never the system's name.
-struct TransportFacts {
+struct BackendFacts {
   std::string_view noun;     // a team of the system, for people
   bool asks;                 // workers send requests and answers; others have letters and tasks only
   bool obeys;                // workers obey modes and rules
@@ -52,20 +56,20 @@ struct TransportFacts {
   bool folds_names;          // old clients look a team up by a simpler spelling of its name
   bool short_ids;            // ids of the lead's requests have eight characters
 };
-const TransportFacts& facts_of(Transport);
-inline std::string_view to_string(Transport transport) { return schema::name_of(transport); }
+const BackendFacts& facts_of(Backend);
+inline std::string_view to_string(Backend backend) { return schema::name_of(backend); }
 
 /// The answerer of requests that no rule decides.
 BOOST_DEFINE_ENUM_CLASS(Answerer, person, lead, both)
 inline std::string_view to_string(Answerer answerer) { return schema::name_of(answerer); }
 
-/// The delivery methods, as spelled in `delivery.via`.
+/// The delivery methods, as spelled in `delivery.methods`.
 enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
 consteval auto words_of(Way) {
   return std::to_array<std::string_view>({"mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"});
 }
 inline std::string_view to_string(Way way) { return schema::name_of(way); }
-/// The default methods: all but the channel, which must be named in delivery.via.
+/// The default methods: all but the channel, which must be named in delivery.methods.
 inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
                                      Way::exec, Way::file,         Way::tmux};
 
@@ -73,21 +77,21 @@ struct TeamSettings {
   std::string name;        // a team name, or a glob such as "session-*"
   std::string root;        // absolute, links followed; contains the team directories
   std::string tasks_root;  // absolute; contains the task directories; empty: <root>/../tasks
-  std::string folder;      // absolute; transport jsonl or maildir: the team's directory; else empty
-  EngineAddress engine;    // transport redis: the address and name of the team's mail
+  std::string folder;      // absolute; backend jsonl or maildir: the team's directory; else empty
+  EngineAddress engine;    // backend redis: the address and name of the team's mail
   std::vector<std::string> members;  // of a team without a roster; `anybody`: every owner of an inbox and every sender
   static constexpr std::string_view anybody = "*";
   std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
   Role role = Role::leader;
-  Transport transport = Transport::claude;
-  Duration poll_interval{500};       // role front: 100 ms unless set
+  Backend backend = Backend::claude_code;
+  Duration poll_interval{500};       // role interceptor: 100 ms unless set
   bool watch = true;                 // poll early when the inbox directory changes
   std::vector<std::string> aliases;  // misspelled names of the lead: chat in their inboxes is the lead's
   std::string tasks;                 // absolute; the team's task directory; empty: <tasks_root>/<team>
-  ForeignConsumer foreign_consumer = ForeignConsumer::stop;
-  Duration silent_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as silent
+  OnCompetingConsumer on_competing_consumer = OnCompetingConsumer::stop;
+  Duration unresponsive_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as silent
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
-  [[nodiscard]] const TransportFacts& facts() const { return facts_of(transport); }
+  [[nodiscard]] const BackendFacts& facts() const { return facts_of(backend); }
   /// Returns the directory of the team of this name; for Redis, the engine's address.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// Returns the directory in which its inboxes change; for a maildir, the lead's. Empty for Redis.
@@ -108,7 +112,7 @@ struct ModeSettings {
   std::optional<PermissionMode> on_join;                        // for every worker not named below; empty: none is set
   std::vector<std::pair<std::string, PermissionMode>> members;  // by member name
   PermissionMode ceiling = PermissionMode::accept_edits;
-  Duration adopt_within{std::chrono::seconds(30)};  // a mode that the roster does not show by then is "not adopted"
+  Duration apply_timeout{std::chrono::seconds(30)};  // a mode that the roster does not show by then is "not adopted"
 
   /// Returns the mode of a worker of this name when it joins.
   [[nodiscard]] std::optional<PermissionMode> wanted(std::string_view member) const;
@@ -116,7 +120,7 @@ struct ModeSettings {
 };
 
 struct ShutdownSettings {
-  Duration nudge_after{std::chrono::seconds(20)};  // one textual reminder; zero: none
+  Duration remind_after{std::chrono::seconds(20)};  // one textual reminder; zero: none
   std::optional<Duration> force_after;             // empty: never without the worker's consent
   Duration timeout{std::chrono::minutes(10)};      // of a request without an answer, or of a cleanup without progress
   Duration grace{std::chrono::seconds(5)};         // between consent, TERM and KILL
@@ -124,7 +128,7 @@ struct ShutdownSettings {
   bool remove_members = true;
   bool release_tasks = true;
   std::vector<std::string> tmux{"tmux"};  // how the panes' server is called: ["tmux", "-L", "team"]
-  Answerer ask = Answerer::person;        // who decides when a worker asks to stop
+  Answerer approver = Answerer::person;        // who decides when a worker asks to stop
   bool operator==(const ShutdownSettings&) const = default;
 };
 
@@ -132,7 +136,7 @@ struct PermissionSettings {
   PermissionRules rules;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};  // after it: always deny
-  Answerer ask = Answerer::person;
+  Answerer approver = Answerer::person;
   bool operator==(const PermissionSettings&) const = default;
 };
 
@@ -140,7 +144,7 @@ struct SandboxSettings {
   HostRules hosts;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};
-  Answerer ask = Answerer::person;
+  Answerer approver = Answerer::person;
   bool operator==(const SandboxSettings&) const = default;
 };
 
@@ -148,23 +152,23 @@ struct PlanSettings {
   Action decision = Action::ask;  // ask or allow ("approve" in the file); never deny
   PermissionMode ceiling = PermissionMode::standard;
   Duration timeout{std::chrono::minutes(30)};
-  std::uint32_t loop_limit = 5;  // a plan submitted this often goes to a person, whatever `decision` says
-  Answerer ask = Answerer::person;
+  std::uint32_t max_resubmissions = 5;  // a plan submitted this often goes to a person, whatever `decision` says
+  Answerer approver = Answerer::person;
   bool operator==(const PlanSettings&) const = default;
 };
 
 /// How a person is notified of requests that a person answers.
-struct PersonSettings {
-  std::vector<std::string> notify;  // program that gets the request as JSON on standard input; no shell; empty: none
-  Duration notify_timeout{std::chrono::seconds(30)};
-  bool operator==(const PersonSettings&) const = default;
+struct ApproverSettings {
+  std::vector<std::string> command;  // program that gets the request as JSON on standard input; no shell; empty: none
+  Duration command_timeout{std::chrono::seconds(30)};
+  bool operator==(const ApproverSettings&) const = default;
 };
 
 /// The task queue of a maildir, which InboxPoller maintains.
 struct TaskQueueSettings {
   std::uint32_t max_attempts = 3;    // claimed so often without a result: a dead letter
-  std::vector<std::string> on_done;  // program that gets each finished task as JSON on its standard input; no shell
-  Duration on_done_timeout{std::chrono::seconds(30)};
+  std::vector<std::string> done_command;  // program that gets each finished task as JSON on its standard input; no shell
+  Duration done_timeout{std::chrono::seconds(30)};
   bool operator==(const TaskQueueSettings&) const = default;
 };
 
@@ -195,19 +199,19 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Way> via{std::begin(usual_ways), std::end(usual_ways)};  // the first available one is used
+  std::vector<Way> methods{std::begin(usual_ways), std::end(usual_ways)};  // the first available one is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: not configured
   TmuxSink tmux;
-  Duration busy_limit{std::chrono::minutes(15)};
-  Duration presumed_busy{std::chrono::seconds(30)};  // after a push, until the lead reports its state
-  std::optional<Duration> max_wait;                  // a message older than this does not wait for an idle lead
-  std::optional<Duration> urgent_max_wait;           // the same for urgent messages; zero: they never wait
+  Duration busy_timeout{std::chrono::minutes(15)};
+  Duration assume_busy_for{std::chrono::seconds(30)};  // after a push, until the lead reports its state
+  std::optional<Duration> max_delay;                  // a message older than this does not wait for an idle lead
+  std::optional<Duration> urgent_max_delay;           // the same for urgent messages; zero: they never wait
   std::vector<std::string> urgent;                   // senders whose chat is urgent
   std::optional<Duration> expire_after;              // age at which an undelivered message expires; empty: never
   Duration digest_after{std::chrono::minutes(5)};    // a digest that no chat takes along is sent alone after this time
   std::uint32_t batch = 20;                          // at most this many messages at once
-  std::vector<std::string> senders;                  // names outside the roster that may send chat, such as "user"
+  std::vector<std::string> allowed_senders;                  // names outside the roster that may send chat, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;
   bool operator==(const DeliverySettings&) const = default;
@@ -218,7 +222,7 @@ struct Limits {
   Bytes message{std::uint64_t{1} << 20};  // longer chat is cut for the lead and kept whole in the ledger
   std::uint32_t pending_per_worker = 64;  // further requests are denied with a text until some are answered
   std::uint32_t queued_chat = 10'000;     // no message is dropped beyond it: new chat stays unread in the inbox
-  std::uint32_t torn_polls = 6;           // polls of an unreadable file before its bytes are copied to quarantine
+  std::uint32_t quarantine_after_polls = 6;           // polls of an unreadable file before its bytes are copied to quarantine
   Duration retention{std::chrono::hours(24 * 14)};
   bool operator==(const Limits&) const = default;
 };
@@ -255,7 +259,7 @@ struct TeamConfig {
   ModeSettings modes;
   ShutdownSettings shutdown;
   DeliverySettings delivery;
-  PersonSettings person;
+  ApproverSettings approver;
   TaskQueueSettings tasks;
   LeadSettings lead;
   CompactionSettings compaction;

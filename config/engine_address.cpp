@@ -37,13 +37,13 @@ Status take_parameter(std::string_view text, EngineAddress& into) {
     into.user = value;
     return Done{};
   }
-  if (name == "i_understand") {
-    if (value != "redis-not-durable") return wrong("i_understand= knows only redis-not-durable");
+  if (name == "accept_risks") {
+    if (value != "redis-not-durable") return wrong("accept_risks= knows only redis-not-durable");
     into.not_durable_is_meant = true;
     return Done{};
   }
   // Its value may be a password: it is not repeated.
-  return wrong("it has a parameter that is none of user, secret, ca and i_understand; a password stands in a file of "
+  return wrong("it has a parameter that is none of user, secret, ca and accept_risks; a password stands in a file of "
                "mode 0600 that secret=FILE names");
 }
 

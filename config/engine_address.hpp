@@ -1,7 +1,7 @@
 // The address of the engine between nodes, and the login there, in one line:
 //   redis+unix:///run/redis/team.sock#team        redis://HOST[:PORT]#team        rediss://HOST[:PORT]#team (TLS)
 // with ?user=NAME, &secret=FILE (the password's file), &ca=FILE (who may sign the engine's certificate) and
-// &i_understand=redis-not-durable before the `#`. Invariant: an address never contains a password, because addresses
+// &accept_risks=redis-not-durable before the `#`. Invariant: an address never contains a password, because addresses
 // are shown, logged and written into readable files. Source: docs/how-to/redis.md.
 #pragma once
 

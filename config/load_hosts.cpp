@@ -1,4 +1,4 @@
-// [hosts]: a team on several nodes.
+// [cluster]: a team on several nodes.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -40,15 +40,15 @@ struct HostsReader {
   }
 
   void read_engine() {
-    section.text("engine", to.engine);
+    section.text("redis_url", to.engine);
     const bool known = std::ranges::any_of(schemes, [&](std::string_view scheme) { return to.engine.starts_with(scheme); });
     if (to.engine.empty())
-      section.reject("engine", "is missing; write the address of the engine between the hosts, such as "
+      section.reject("redis_url", "is missing; write the address of the engine between the hosts, such as "
                                "\"redis+unix:///run/redis/redis.sock\" or \"rediss://engine:6379\"");
     else if (to.engine.find('@') != std::string::npos)  // not repeated: it may contain a password
-      section.reject("engine", "has a user or a password in it; write the password into the file that hosts.secret names");
+      section.reject("redis_url", "has a user or a password in it; write the password into the file that cluster.secret names");
     else if (!known)
-      section.reject("engine", "is no address of an engine: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
+      section.reject("redis_url", "is no address of an engine: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
   }
 
   void read_members() {
@@ -61,7 +61,7 @@ struct HostsReader {
         members.reject(key, "is no name of a host: letters, digits, '_' and '-', at most 64");
       for (const auto& one : names) {
         const bool is_lead = one == (team.lead.empty() ? "team-lead" : team.lead);
-        if (is_lead) members.reject(key, "names the lead, " + toml_text(one) + ": it is on whichever host leads (hosts.leads)");
+        if (is_lead) members.reject(key, "names the lead, " + toml_text(one) + ": it is on whichever host leads (cluster.leaders)");
         const auto [place, is_new] = places.emplace(one, host);
         if (!is_new) members.reject(key, "names " + toml_text(one) + ", who lives on " + toml_text(place->second) + " already");
       }
@@ -72,27 +72,27 @@ struct HostsReader {
 
   void check_roles() {
     const bool leads = has(to.leads, to.host);
-    if (to.leads.empty()) section.reject("leads", "is missing; name the hosts that may lead, such as [\"h1\"]");
+    if (to.leads.empty()) section.reject("leaders", "is missing; name the hosts that may lead, such as [\"h1\"]");
     if (team.role == Role::leader && !to.leads.empty() && !leads)
-      section.reject("leads", "does not name this host, " + toml_text(to.host) +
-                                  "; name it, or write team.role = \"satellite\"");
-    if (team.role == Role::satellite && leads)
-      section.reject("leads", "names this host, " + toml_text(to.host) +
-                                  ", which is a satellite (team.role); leave it out, or write team.role = \"leader\"");
-    if (team.role != Role::leader && team.role != Role::satellite)
-      section.reject("engine", "is for team.role = \"leader\" and \"satellite\" only");
-    if (team.transport != Transport::claude)
-      section.reject("engine", "is for team.transport = \"claude\" only");
+      section.reject("leaders", "does not name this host, " + toml_text(to.host) +
+                                  "; name it, or write team.role = \"follower\"");
+    if (team.role == Role::follower && leads)
+      section.reject("leaders", "names this host, " + toml_text(to.host) +
+                                  ", which is a follower (team.role); leave it out, or write team.role = \"leader\"");
+    if (team.role != Role::leader && team.role != Role::follower)
+      section.reject("redis_url", "is for team.role = \"leader\" and \"follower\" only");
+    if (team.backend != Backend::claude_code)
+      section.reject("redis_url", "is for team.backend = \"claude-code\" only");
     if (team.is_glob()) section.reject("id", "is one team's, but team.name stands for many; name the team");
   }
 
   void read(std::string_view home) {
     read_engine();
     name("id", to.id, "a name for the team in the engine, the same on all of its hosts");
-    name("host", to.host, "this machine's name among the hosts");
+    name("node", to.host, "this machine's name among the hosts");
     section.path("secret", to.secret, home);
     section.path("ca", to.ca, home);
-    section.list("leads", to.leads, host_name);
+    section.list("leaders", to.leads, host_name);
     section.count("queued", to.queued, 100, 1'000'000);
     read_members();
     check_roles();
@@ -103,12 +103,12 @@ struct HostsReader {
 }  // namespace
 
 void load_hosts(const toml::table& document, std::string_view home, Complaints& complaints, LoadedTeam& out) {
-  Section section(document, "hosts", complaints, out.settings);
-  Section members(document, "hosts.members", complaints, out.settings);
+  Section section(document, "cluster", complaints, out.settings);
+  Section members(document, "cluster.members", complaints, out.settings);
   const bool is_there = !section.keys().empty();
   if (is_there) return HostsReader{section, members, out.config.team, out.config.hosts}.read(home);
-  if (out.config.team.role == Role::satellite)
-    section.reject("engine", "is missing: a satellite (team.role) carries the mail of this host to the one that leads");
+  if (out.config.team.role == Role::follower)
+    section.reject("redis_url", "is missing: a follower (team.role) carries the mail of this host to the one that leads");
 }
 
 }  // namespace inbox_poller::config

@@ -107,7 +107,7 @@ class Section {
   [[nodiscard]] std::string place_of(std::string_view key, std::string_view text) const;
   /// Returns true if the key is a list, for a key that may be one.
   [[nodiscard]] bool is_list(std::string_view key) const;
-  /// Returns the full name of a key: "delivery.via".
+  /// Returns the full name of a key: "delivery.methods".
   [[nodiscard]] std::string full_name(std::string_view key) const;
 
   /// Reports a value that is well-formed but not acceptable, at its place (for a default, at the section's place).
@@ -131,12 +131,12 @@ class Section {
   std::vector<std::string_view> known_;
 };
 
-/// Reads [hosts] (load_hosts.cpp). Call after [team] was read.
+/// Reads [cluster] (load_hosts.cpp). Call after [team] was read.
 void load_hosts(const toml::table& document, std::string_view home, Complaints&, LoadedTeam&);
 
-/// Reads the keys of [team] for its transport (load_transport.cpp). Call after name, lead and role were read.
-void load_transport(Section& team, std::string_view home, TeamSettings&);
-/// Reports settings that the team's transport cannot carry. Call after all else was read.
+/// Reads the keys of [team] for its backend (load_backend.cpp). Call after name, lead and role were read.
+void load_backend(Section& team, std::string_view home, TeamSettings&);
+/// Reports settings that the team's backend cannot carry. Call after all else was read.
 void tell_what_is_not_carried(const toml::table& document, Complaints&, std::vector<std::string>& warnings, LoadedTeam&);
 /// Parses the name of a member or another sender.
 Result<std::string> sender_name(const std::string& text);

@@ -79,18 +79,18 @@ struct TeamReader {
     read_modes();
     read_shutdown();
     read_delivery();
-    read_person();
+    read_approver();
     read_tasks();
     read_lead();
     read_compaction();
     load_hosts(document, environment.home, complaints, out);
-    if (const auto& hosts = out.config.hosts; !hosts.host.empty() && out.config.team.role == Role::satellite &&
+    if (const auto& hosts = out.config.hosts; !hosts.host.empty() && out.config.team.role == Role::follower &&
                                               std::ranges::none_of(hosts.members, [&](const auto& one) { return one.first == hosts.host; }))
-      warn("[hosts.members] names nobody on this host, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
+      warn("[cluster.members] names nobody on this host, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
     read_limits();
     tell_what_is_not_carried(document, complaints, warnings, out);
-    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "tasks", "lead",
-                        "compaction", "hosts", "limits"});
+    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "approver", "tasks", "lead",
+                        "compaction", "cluster", "limits"});
   }
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
@@ -106,9 +106,9 @@ struct TeamReader {
   /// Accepts a dangerous value only if acknowledged, and then warns.
   void dangerous(Section& from, std::string_view key, std::string_view acknowledgement, std::string_view consequence) {
     const bool known = std::ranges::find(understood, acknowledgement) != understood.end();
-    if (known) return warn(std::string(consequence) + " (team.i_understand says that this is meant)");
+    if (known) return warn(std::string(consequence) + " (team.accept_risks says that this is meant)");
     from.reject(key, "is dangerous: " + std::string(consequence) + "; if that is meant, write \"" +
-                         std::string(acknowledgement) + "\" into the list team.i_understand");
+                         std::string(acknowledgement) + "\" into the list team.accept_risks");
   }
 
   /// Warns about a setting without effect, but accepts it, because the role may be changed for a day.
@@ -148,25 +148,25 @@ struct TeamReader {
       team.reject("lead", "is not a member's name: only letters, digits, '.', '_' and '-', at most 64");
     }
     team.choice("role", to.role);
-    team.choice("transport", to.transport);
-    load_transport(team, environment.home, to);
-    if (to.role == Role::front) to.poll_interval = Duration(100);  // to answer before the lead
+    team.choice("backend", to.backend);
+    load_backend(team, environment.home, to);
+    if (to.role == Role::interceptor) to.poll_interval = Duration(100);  // to answer before the lead
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
     team.list("aliases", to.aliases, [&](const std::string& text) { return alias_of(to.lead, text); });
     team.path("tasks", to.tasks, environment.home);
     if (!to.tasks.empty() && to.is_glob())
       team.reject("tasks", "is one team's folder, but team.name stands for many; leave it out, or name the team");
-    team.choice("foreign_consumer", to.foreign_consumer);
-    only_a_leader(to.foreign_consumer != ForeignConsumer::stop, "team.foreign_consumer");
-    team.duration("silent_after", to.silent_after, shortest_wait, longest_wait);
-    team.list("i_understand", understood, acknowledgement);
+    team.choice("on_competing_consumer", to.on_competing_consumer);
+    only_a_leader(to.on_competing_consumer != OnCompetingConsumer::stop, "team.on_competing_consumer");
+    team.duration("unresponsive_after", to.unresponsive_after, shortest_wait, longest_wait);
+    team.list("accept_risks", understood, acknowledgement);
     team.finish();
   }
 
   /// Reads [permissions] or [sandbox], which have the same keys. They differ in the form of a rule and in what `allow`
-  /// accepts. `ask` is the answerer or, as a list, `ask_rules`. An invalid line of `allow` allows nothing; an invalid
-  /// line of `ask` or `deny` refuses the file, because more would be allowed without it.
+  /// accepts. An invalid line of `allow` allows nothing; an invalid line of `ask` or `deny` refuses the file, because
+  /// more would be allowed without it.
   template <class Rule, class Settings>
   void read_policy(Section& from, RuleSet<Rule>& rules, Settings& to, Result<Rule> (*parse_allow)(std::string_view),
                    Result<Rule> (*parse)(std::string_view)) {
@@ -174,17 +174,9 @@ struct TeamReader {
       slip(from.place_of("allow", text) + ": " + from.full_name("allow") + ": " + error.message +
            "; this line allows nothing, and the others hold");
     });
-    from.list("ask_rules", rules.ask, parse);
-    if (!from.is_list("ask")) {
-      from.choice("ask", to.ask);
-      only_a_leader(to.ask != Answerer::person, from.full_name("ask"));
-    } else {
-      if (!rules.ask.empty())
-        from.reject("ask", "is a list of rules, as " + from.full_name("ask_rules") +
-                               " is; write the rules there, and "
-                               "here who is asked: \"person\", \"lead\" or \"both\"");
-      from.list("ask", rules.ask, parse);
-    }
+    from.list("ask", rules.ask, parse);
+    from.choice("approver", to.approver);
+    only_a_leader(to.approver != Answerer::person, from.full_name("approver"));
     from.list("deny", rules.deny, parse);
     from.choice("default", to.default_action, {{"ask", Action::ask}, {"deny", Action::deny}, {"allow", Action::allow}});
     from.duration("timeout", to.timeout, shortest_wait, longest_wait);
@@ -196,11 +188,10 @@ struct TeamReader {
     PermissionSettings& to = out.config.permissions;
     read_policy(permissions, to.rules, to, allow_rule, parse_permission_rule);
     for (const auto& [key, action, list] : {std::tuple{"allow", Action::allow, &to.rules.allow},
-                                            std::tuple{"ask_rules", Action::ask, &to.rules.ask},
+                                            std::tuple{"ask", Action::ask, &to.rules.ask},
                                             std::tuple{"deny", Action::deny, &to.rules.deny}}) {
-      const char* const written = permissions.is_written(key) ? key : "ask";
       for (const PermissionRule& rule : *list) {
-        const std::string place = permissions.place_of(written, rule.text) + ": " + permissions.full_name(written) +
+        const std::string place = permissions.place_of(key, rule.text) + ": " + permissions.full_name(key) +
                                   " holds " + toml_text(rule.text) + ": ";
         for (const std::string& advice : advice_on(rule, action, to.rules)) warnings.push_back(place + advice);
         if (action == Action::allow) continue;
@@ -234,9 +225,9 @@ struct TeamReader {
       dangerous(plans, "ceiling", bypass_ceiling, "an approved plan may let a worker run everything unasked");
     }
     plans.duration("timeout", to.timeout, shortest_wait, longest_wait);
-    plans.count("loop_limit", to.loop_limit, 1, 1000);
-    plans.choice("ask", to.ask);
-    only_a_leader(to.ask != Answerer::person, "plans.ask");
+    plans.count("max_resubmissions", to.max_resubmissions, 1, 1000);
+    plans.choice("approver", to.approver);
+    only_a_leader(to.approver != Answerer::person, "plans.approver");
     plans.finish();
   }
 
@@ -256,7 +247,7 @@ struct TeamReader {
                            toml_text(to_string(to.ceiling)) + ")");
     };
     read_mode(section_of_modes, "on_join", to.on_join);
-    section_of_modes.duration("adopt_within", to.adopt_within, shortest_wait, hours(1));
+    section_of_modes.duration("apply_timeout", to.apply_timeout, shortest_wait, hours(1));
     section_of_modes.finish({"members"});
 
     Section members = section("modes.members");
@@ -272,13 +263,13 @@ struct TeamReader {
   void read_shutdown() {
     Section shutdown = section("shutdown");
     ShutdownSettings& to = out.config.shutdown;
-    if (out.config.team.role != Role::satellite) only_a_leader(!shutdown.keys().empty(), "[shutdown]");
-    shutdown.duration("nudge_after", to.nudge_after, Duration(0), longest_wait);
+    if (out.config.team.role != Role::follower) only_a_leader(!shutdown.keys().empty(), "[shutdown]");
+    shutdown.duration("remind_after", to.remind_after, Duration(0), longest_wait);
     shutdown.duration("force_after", to.force_after, shortest_wait, longest_wait);
     shutdown.duration("timeout", to.timeout, shortest_wait, longest_wait);
-    if (to.force_after && *to.force_after <= to.nudge_after) {
-      shutdown.reject("force_after", "is " + to_text(*to.force_after) + ", not longer than shutdown.nudge_after (" +
-                                         to_text(to.nudge_after) + "): no reminder would come before the force");
+    if (to.force_after && *to.force_after <= to.remind_after) {
+      shutdown.reject("force_after", "is " + to_text(*to.force_after) + ", not longer than shutdown.remind_after (" +
+                                         to_text(to.remind_after) + "): no reminder would come before the force");
     }
     if (to.force_after && *to.force_after >= to.timeout) {
       shutdown.reject("force_after", "is " + to_text(*to.force_after) + ", not shorter than shutdown.timeout (" +
@@ -289,7 +280,7 @@ struct TeamReader {
     shutdown.flag("remove_members", to.remove_members);
     shutdown.flag("release_tasks", to.release_tasks);
     read_tmux_call(shutdown, "tmux", to.tmux);
-    shutdown.choice("ask", to.ask);
+    shutdown.choice("approver", to.approver);
     shutdown.finish();
   }
 
@@ -310,24 +301,24 @@ struct TeamReader {
   void read_delivery() {
     Section delivery = section("delivery");
     DeliverySettings& to = out.config.delivery;
-    const bool via_is_written = delivery.is_written("via");
-    read_via(delivery, to.via);
+    const bool methods_are_written = delivery.is_written("methods");
+    read_methods(delivery, to.methods);
     read_program(delivery, "exec", to.exec.argv);
     delivery.duration("exec_timeout", to.exec.timeout, shortest_wait, hours(1));
     delivery.path("file", to.file, environment.home);
-    delivery.duration("busy_limit", to.busy_limit, shortest_wait, hours(24));
-    delivery.duration("presumed_busy", to.presumed_busy, shortest_wait, hours(1));
-    delivery.duration("max_wait", to.max_wait, shortest_wait, longest_wait);
-    delivery.duration("urgent_max_wait", to.urgent_max_wait, Duration(0), longest_wait);
+    delivery.duration("busy_timeout", to.busy_timeout, shortest_wait, hours(24));
+    delivery.duration("assume_busy_for", to.assume_busy_for, shortest_wait, hours(1));
+    delivery.duration("max_delay", to.max_delay, shortest_wait, longest_wait);
+    delivery.duration("urgent_max_delay", to.urgent_max_delay, Duration(0), longest_wait);
     delivery.list("urgent", to.urgent, sender_name);
     delivery.duration("expire_after", to.expire_after, minutes(1), hours(24 * 365));
     delivery.count("batch", to.batch, 1, 1000);
     delivery.choice("idle", to.idle);
     delivery.duration("digest_after", to.digest_after, shortest_wait, hours(24));
     delivery.choice("unknown", to.unknown);
-    delivery.list("senders", to.senders, sender_name);
+    delivery.list("allowed_senders", to.allowed_senders, sender_name);
     delivery.finish({"tmux"});
-    for (const char* key : {"via", "exec", "file", "presumed_busy", "max_wait", "urgent_max_wait", "urgent",
+    for (const char* key : {"methods", "exec", "file", "assume_busy_for", "max_delay", "urgent_max_delay", "urgent",
                             "expire_after", "digest_after"})
       only_a_leader(delivery.is_written(key), delivery.full_name(key));
 
@@ -341,67 +332,67 @@ struct TeamReader {
     tmux.finish();
     const bool tmux_is_written = !tmux.keys().empty();
     only_a_leader(tmux_is_written, "[delivery.tmux]");
-    if (via_is_written) compare_with_via(to, tmux_is_written);
+    if (methods_are_written) compare_with_via(to, tmux_is_written);
   }
 
-  static void read_via(Section& delivery, std::vector<Way>& via) {
+  static void read_methods(Section& delivery, std::vector<Way>& via) {
     std::vector<std::string> names;
     for (const Way way : via) names.emplace_back(to_string(way));
-    delivery.texts("via", names);
+    delivery.texts("methods", names);
     std::vector<std::string_view> known;
     known.assign(schema::names<Way>.begin(), schema::names<Way>.end());
     via.clear();
     for (const std::string& name : names) {
       const auto way = schema::parse<Way>(name);
       if (!way) {
-        delivery.reject("via", "names " + toml_text(name) + "; known are " + quoted_list(known));
+        delivery.reject("methods", "names " + toml_text(name) + "; known are " + quoted_list(known));
       } else if (has(via, *way)) {
-        delivery.reject("via", "names " + toml_text(name) + " twice");
+        delivery.reject("methods", "names " + toml_text(name) + " twice");
       } else {
         via.push_back(*way);
       }
     }
     if (names.empty())
-      delivery.reject("via", "names no way to the lead; leave it out, or name some of " + quoted_list(known));
+      delivery.reject("methods", "names no way to the lead; leave it out, or name some of " + quoted_list(known));
   }
 
   /// Warns about a method that is named but unusable, or configured but not named: most likely a mistake.
   void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
     const auto idle = [&](const std::string& setting, Way way) {
-      warn(setting + " has no effect: delivery.via does not name " + toml_text(to_string(way)));
+      warn(setting + " has no effect: delivery.methods does not name " + toml_text(to_string(way)));
     };
     const auto missing = [&](Way way, const std::string& what) {
-      warn("delivery.via names " + toml_text(to_string(way)) + ", but " + what);
+      warn("delivery.methods names " + toml_text(to_string(way)) + ", but " + what);
     };
     for (const auto& [way, setting, is_set] : {std::tuple{Way::exec, "delivery.exec", !to.exec.argv.empty()},
                                                 std::tuple{Way::file, "delivery.file", !to.file.empty()}}) {
-      if (is_set && !has(to.via, way)) idle(setting, way);
-      if (!is_set && has(to.via, way)) missing(way, std::string(setting) + " is not set: nothing can go this way");
+      if (is_set && !has(to.methods, way)) idle(setting, way);
+      if (!is_set && has(to.methods, way)) missing(way, std::string(setting) + " is not set: nothing can go this way");
     }
-    if (tmux_is_written && !has(to.via, Way::tmux)) idle("[delivery.tmux]", Way::tmux);
-    if (has(to.via, Way::tmux) && !has(to.via, Way::hook) && to.tmux.pane.empty())
+    if (tmux_is_written && !has(to.methods, Way::tmux)) idle("[delivery.tmux]", Way::tmux);
+    if (has(to.methods, Way::tmux) && !has(to.methods, Way::hook) && to.tmux.pane.empty())
       missing(Way::tmux,
               "delivery.tmux.pane is not set: unless hooks of the lead tell its pane, nothing can go this way");
   }
 
-  void read_person() {
-    Section person = section("person");
-    PersonSettings& to = out.config.person;
-    only_a_leader(!person.keys().empty(), "[person]");
-    read_program(person, "notify", to.notify);
-    person.duration("notify_timeout", to.notify_timeout, shortest_wait, hours(1));
-    person.finish();
+  void read_approver() {
+    Section approver = section("approver");
+    ApproverSettings& to = out.config.approver;
+    only_a_leader(!approver.keys().empty(), "[approver]");
+    read_program(approver, "command", to.command);
+    approver.duration("command_timeout", to.command_timeout, shortest_wait, hours(1));
+    approver.finish();
   }
 
   void read_tasks() {
     Section tasks = section("tasks");
     TaskQueueSettings& to = out.config.tasks;
     if (!tasks.keys().empty() && out.config.team.facts().asks)
-      warn("[tasks] has no effect: only a maildir and a Redis team (team.transport) have a task queue that we keep in order");
+      warn("[tasks] has no effect: only a maildir and a Redis team (team.backend) have a task queue that we keep in order");
     only_a_leader(!tasks.keys().empty(), "[tasks]");
     tasks.count("max_attempts", to.max_attempts, 1, 1000);
-    read_program(tasks, "on_done", to.on_done);
-    tasks.duration("on_done_timeout", to.on_done_timeout, shortest_wait, hours(1));
+    read_program(tasks, "done_command", to.done_command);
+    tasks.duration("done_timeout", to.done_timeout, shortest_wait, hours(1));
     tasks.finish();
   }
 
@@ -435,7 +426,7 @@ struct TeamReader {
     }
     limits.count("pending_per_worker", to.pending_per_worker, 1, 10'000);
     limits.count("queued_chat", to.queued_chat, 1, 1'000'000);
-    limits.count("torn_polls", to.torn_polls, 1, 1'000);
+    limits.count("quarantine_after_polls", to.quarantine_after_polls, 1, 1'000);
     limits.duration("retention", to.retention, hours(1), hours(24 * 365));
     limits.finish();
   }

@@ -23,7 +23,7 @@ constexpr std::size_t looking_count = 11;
 
 std::span<const std::string_view> preset_rules(std::string_view preset) {
   const std::span<const std::string_view> all(working_rules);
-  if (preset == "looking") return all.first(looking_count);
+  if (preset == "read-only") return all.first(looking_count);
   return preset == "working" ? all : std::span<const std::string_view>();
 }
 

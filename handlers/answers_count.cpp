@@ -36,7 +36,7 @@ std::string verifies(std::string_view worker, const AnswerAuthority& worth) {
 }
 
 std::string answered_instead(std::string_view worker) {
-  return "Answer it in the lead's own session; `inbox-poller hook install --for workers` lets the rules judge before "
+  return "Answer it in the lead's own session; `inbox-poller hook install --target workers` lets the rules judge before "
          "such "
          "a worker asks; `inbox-poller shutdown " +
          std::string(worker) + " --force` ends it";

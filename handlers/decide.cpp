@@ -53,14 +53,14 @@ std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, co
   return NotTaken{"answer.not_asked",
                   named(request) + (request.asker == view.lead
                                         ? " is the lead's own prompt; a person answers it"
-                                        : " is for a person to answer, not for the lead (ask = \"person\" in " +
+                                        : " is for a person to answer, not for the lead (approver = \"person\" in " +
                                               view.config.source + ")")};
 }
 
 /// Returns why the worker would refuse the answer, which would make its request fail.
 std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerAuthority& worth) {
   if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
-  return NotTaken{"worker.verifies", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
+  return NotTaken{"worker.verifies_lead", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
                                          ". " + answered_instead(request.asker)};
 }
 

@@ -16,7 +16,7 @@ Side side_of(std::string_view from, const TeamView& view) {
   if (name == view.lead) return Side::lead;
   if (view.roster.find(name)) return Side::member;
   if (names(view.former_members)) return Side::former;
-  if (schema::is_valid_name(name) && names(view.config.delivery.senders)) return Side::listed;
+  if (schema::is_valid_name(name) && names(view.config.delivery.allowed_senders)) return Side::listed;
   return Side::stranger;
 }
 
@@ -41,7 +41,7 @@ constexpr Direction talk{Passage::private_talk, {}};
 
 constexpr Direction own_name = refuse("the sender uses the lead's own name; the lead does not write to itself");
 constexpr Direction only_chat = refuse("the sender is not a member of the team; only chat is accepted from it");
-constexpr Direction stranger = refuse("the sender is neither a member of the team nor named in delivery.senders");
+constexpr Direction stranger = refuse("the sender is neither a member of the team nor named in delivery.allowed_senders");
 constexpr Direction left = refuse("the sender has left the team; nobody waits for an answer");
 constexpr Direction left_unknown = refuse("the sender has left the team; a type nobody knows is not taken from it");
 constexpr Direction malformed = refuse("the message has a known type, but its fields are not as they must be");

@@ -14,7 +14,7 @@ enum class Side {
   member,    // in the roster, not the lead
   former,    // in the roster before, not now
   lead,      // the lead's own name
-  listed,    // not a member, but named in delivery.senders
+  listed,    // not a member, but named in delivery.allowed_senders
   stranger,  // any other name
 };
 Side side_of(std::string_view from, const TeamView&);

@@ -218,10 +218,10 @@ Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const
   const Side side = side_of(from, view);
   const Direction direction = direction_of(payload, side, incoming.place);
   if (side == Side::stranger) {
-    const auto& unserved = view.roster.unserved;
+    const auto& unreachable = view.roster.unreachable;
     const auto lost =
-        std::find_if(unserved.begin(), unserved.end(), [&](const auto& member) { return member.name == sender; });
-    if (lost == unserved.end()) return refusal(payload, side, from, direction.reason);
+        std::find_if(unreachable.begin(), unreachable.end(), [&](const auto& member) { return member.name == sender; });
+    if (lost == unreachable.end()) return refusal(payload, side, from, direction.reason);
     return refusal(payload, side, from, "it is in the roster, but cannot be answered: " + lost->reason);
   }
   if (const auto other = std::visit(OtherSender{sender}, payload)) {

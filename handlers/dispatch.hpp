@@ -21,7 +21,7 @@ std::optional<AskRef> request_of(const schema::Payload&);
 /// Returns the request id of a worker's answer to a shutdown, so that the caller can load that shutdown.
 std::optional<std::string> shutdown_of(const schema::Payload&);
 
-/// Judges one message. Total and pure. In the role front, only the rules answer; the rest is left to the lead, without
+/// Judges one message. Total and pure. In the role interceptor, only the rules answer; the rest is left to the lead, without
 /// a deadline. An observer answers nothing and records what the rules say. The same holds in every role if the worker
 /// would refuse the answer.
 Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const AskView&);

@@ -37,7 +37,7 @@ struct Ask {
   std::string suggestions;   // permission_suggestions as written; shown, never used
   AskState state = AskState::received;
   EpochMs asked_ms = 0;
-  // When pending: the time of its denial. 0: none, since another answers (role front, observer, AnswerAuthority).
+  // When pending: the time of its denial. 0: none, since another answers (role interceptor, observer, AnswerAuthority).
   EpochMs deadline_ms = 0;
   EpochMs decided_ms = 0;
   std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
@@ -166,7 +166,7 @@ struct Decided {
 struct NotTaken {
   std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced", "answer.not_asked",
                        // "plan.mode_above_ceiling", "permission.bad_input", "role.not_leader", "member.unknown",
-                       // "mode.above_ceiling", "worker.verifies"
+                       // "mode.above_ceiling", "worker.verifies_lead"
   std::string reason;  // names the first decision, or a valid alternative
 };
 inline Error error_of(const NotTaken& why) { return {why.code, why.reason}; }

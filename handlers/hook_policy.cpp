@@ -15,7 +15,7 @@ constexpr int most_held = 6;      // the client overrides the eighth, whose mess
 constexpr int most_pointers = 3;  // at the same message, unless a person is there
 constexpr std::size_t longest_list_of_names = 500;
 
-constexpr bool even_busy = true;
+constexpr bool ignore_busy = true;
 constexpr bool lets_go = true;
 constexpr std::optional<LeadEvent> nothing = {};
 constexpr std::optional<HookWay> nobody = {};
@@ -27,17 +27,17 @@ struct Row {
 
 // Defaults; plan_of() removes what does not apply.
 constexpr Row rows[] = {
-    {"SessionStart", {LeadEvent::session_starts, nobody, !even_busy, true, !lets_go, false}},
-    {"UserPromptSubmit", {LeadEvent::prompt_submitted, HookWay::prompt, even_busy, false, lets_go, true}},
-    {"PreToolUse", {LeadEvent::tool_used, nobody, !even_busy, false, !lets_go, false}},
-    {"PostToolUse", {LeadEvent::tool_used, HookWay::tool, !even_busy, false, !lets_go, false}},
+    {"SessionStart", {LeadEvent::session_starts, nobody, !ignore_busy, true, !lets_go, false}},
+    {"UserPromptSubmit", {LeadEvent::prompt_submitted, HookWay::prompt, ignore_busy, false, lets_go, true}},
+    {"PreToolUse", {LeadEvent::tool_used, nobody, !ignore_busy, false, !lets_go, false}},
+    {"PostToolUse", {LeadEvent::tool_used, HookWay::tool, !ignore_busy, false, !lets_go, false}},
     {"Stop",
-     {nothing, HookWay::stop, even_busy, false, !lets_go, false, LeadEvent::turn_continues, LeadEvent::turn_stops}},
-    {"StopFailure", {LeadEvent::turn_fails, nobody, !even_busy, false, lets_go, false}},
+     {nothing, HookWay::stop, ignore_busy, false, !lets_go, false, LeadEvent::turn_continues, LeadEvent::turn_stops}},
+    {"StopFailure", {LeadEvent::turn_fails, nobody, !ignore_busy, false, lets_go, false}},
     // Also with the reasons `clear` and `resume`: the session then continues under another id.
-    {"SessionEnd", {LeadEvent::session_ends, nobody, !even_busy, false, lets_go, false}},
+    {"SessionEnd", {LeadEvent::session_ends, nobody, !ignore_busy, false, lets_go, false}},
     // A person may have interrupted the turn, which no event reports.
-    {"Notification", {LeadEvent::prompt_waits, nobody, !even_busy, false, !lets_go, false}},
+    {"Notification", {LeadEvent::prompt_waits, nobody, !ignore_busy, false, !lets_go, false}},
 };
 
 }  // namespace
@@ -88,7 +88,7 @@ std::string backlog_line(std::string_view team, std::size_t count, const std::se
     if (from.size() < longest_list_of_names) from += (from.empty() ? ", from " : ", ") + name;
   return std::to_string(count) + (count == 1 ? " message" : " messages") + " for the lead of team " +
          schema::printable(team) + " waiting in inbox-poller" + from +
-         ". This prints them: inbox-poller recv --even-busy --team " + schema::shell_word(team);
+         ". This prints them: inbox-poller recv --ignore-busy --team " + schema::shell_word(team);
 }
 
 }  // namespace inbox_poller::handlers

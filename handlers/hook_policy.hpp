@@ -21,14 +21,14 @@ struct HookFacts {
   int held = 0;  // consecutive ends of turns of this session that were answered with messages
   schema::ClientMode mode = schema::ClientMode::unknown;
   bool names_subagents = false;  // a tool's event says whether it is a subagent's
-  bool hook_is_first = false;    // no available delivery method precedes the hooks in delivery.via
+  bool hook_is_first = false;    // no available delivery method precedes the hooks in delivery.methods
 };
 
 /// The actions after an event, in this order.
 struct HookPlan {
   std::optional<LeadEvent> told;  // event of the lead
   std::optional<HookWay> offers;  // offers available messages by this hook
-  bool even_busy = false;         // even while the lead is busy
+  bool ignore_busy = false;         // even while the lead is busy
   bool backlog = false;           // prints how many messages wait
   bool lets_go = false;           // resets the count of held ends
   bool confirms_prompt = false;   // the text pasted into the lead's terminal may be this prompt

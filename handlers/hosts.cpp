@@ -30,10 +30,10 @@ std::optional<Refused> refusal_of(const config::HostsSettings& hosts, const Host
   const bool may_lead = std::ranges::find(hosts.leads, letter.host) != hosts.leads.end();
   if (by_lead && !may_lead)
     return Refused{"host.not_its_member", "host " + host + " speaks for the lead, and is none of those that may lead "
-                                          "(hosts.leads)"};
+                                          "(cluster.leaders)"};
   if (!by_lead && host_of(hosts, from) != letter.host)
     return Refused{"host.not_its_member", "host " + host + " speaks for \"" + from + "\", who lives on " +
-                                              std::string(host_of(hosts, from)) + " (hosts.members)"};
+                                              std::string(host_of(hosts, from)) + " (cluster.members)"};
   if (is_elsewhere(hosts, letter.to, lead, leading))
     return Refused{"host.not_ours", "it is for \"" + std::string(letter.to) + "\", who does not live here"};
   if (letter.to == lead) return std::nullopt;  // judged by intake, like all mail to the lead

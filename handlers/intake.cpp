@@ -12,7 +12,7 @@ bool is_full(const Arrival& arrival, const TeamView& view) {
 /// Returns why one more message of this sender does not fit; empty if it does.
 std::string no_room(const Arrival& arrival, const TeamView& view) {
   if (is_full(arrival, view)) return "limits.queued_chat is reached";
-  const auto senders = std::max<std::size_t>(2, view.roster.members.size()) - 1 + view.config.delivery.senders.size();
+  const auto senders = std::max<std::size_t>(2, view.roster.members.size()) - 1 + view.config.delivery.allowed_senders.size();
   const long long all = view.config.limits.queued_chat;
   const auto share = std::max<long long>(1, all / static_cast<long long>(senders));
   if (arrival.of_sender < share) return {};

@@ -9,7 +9,7 @@
 
 namespace inbox_poller::handlers {
 
-/// The code of messages that the roles front and observer leave to the lead.
+/// The code of messages that the roles interceptor and observer leave to the lead.
 inline constexpr std::string_view left_code = "role.left";
 std::string left_reason(const Membership&);
 /// The code of recorded mail between others, in a team that is only watched.

@@ -1,4 +1,4 @@
-// The choice of a delivery method: the first available one in `delivery.via`.
+// The choice of a delivery method: the first available one in `delivery.methods`.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct WaySight {
 /// Returns whether the method can be used now.
 WayState state_of(config::Way, const WaySight&, const config::DeliverySettings&);
 
-/// Returns the first available method. `states`: in the order of delivery.via.
+/// Returns the first available method. `states`: in the order of delivery.methods.
 std::optional<config::Way> choose(const std::vector<WayState>& states);
 
 }  // namespace inbox_poller::handlers

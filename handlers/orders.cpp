@@ -69,7 +69,7 @@ std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& v
   const auto& facts = view.config.team.facts();
   if (facts.obeys) return std::nullopt;
   return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(facts.noun) +
-                                           " (team.transport), and " + std::string(what) +
+                                           " (team.backend), and " + std::string(what) +
                                            " do not exist there: its workers would not obey"};
 }
 
@@ -148,7 +148,7 @@ std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector
 Adoption adoption_of(std::string_view mode, EpochMs sent_ms, const schema::Member& member,
                      const config::ModeSettings& settings, EpochMs now_ms) {
   if (member.mode == mode) return Adoption::adopted;
-  return now_ms - sent_ms >= settings.adopt_within.count() ? Adoption::not_adopted : Adoption::waits;
+  return now_ms - sent_ms >= settings.apply_timeout.count() ? Adoption::not_adopted : Adoption::waits;
 }
 
 }  // namespace inbox_poller::handlers

@@ -13,17 +13,17 @@ bool are_believed(const std::vector<config::Duration>& ages) {
   return std::count_if(ages.begin(), ages.end(), [](auto age) { return age <= sign_lasts; }) >= signs_that_convince;
 }
 
-std::optional<EffectiveRole> stance_beside(config::ForeignConsumer choice) {
+std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer choice) {
   switch (choice) {
-    case config::ForeignConsumer::stop: return EffectiveRole::stopped;
-    case config::ForeignConsumer::observe: return EffectiveRole::observer;
-    case config::ForeignConsumer::ignore: break;
+    case config::OnCompetingConsumer::stop: return EffectiveRole::paused;
+    case config::OnCompetingConsumer::observe: return EffectiveRole::observer;
+    case config::OnCompetingConsumer::ignore: break;
   }
   return std::nullopt;
 }
 
 bool follows_hosts(EffectiveRole stance) {
-  return stance == EffectiveRole::leader || stance == EffectiveRole::standby || stance == EffectiveRole::satellite;
+  return stance == EffectiveRole::leader || stance == EffectiveRole::standby || stance == EffectiveRole::follower;
 }
 
 bool reads_anew(EffectiveRole before, EffectiveRole now) {

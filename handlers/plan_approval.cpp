@@ -27,8 +27,8 @@ Ask draft_of(const schema::PlanApprovalRequest& ask) {
 config::Verdict judge(const schema::PlanApprovalRequest& ask, std::string_view, const TeamView& view,
                       const AskView& known) {
   const config::PlanSettings& plans = view.config.plans;
-  if (known.same_plan_count >= plans.loop_limit) {
-    return {config::Action::ask, "plans.loop_limit",
+  if (known.same_plan_count >= plans.max_resubmissions) {
+    return {config::Action::ask, "plans.max_resubmissions",
             "this plan was submitted " + std::to_string(known.same_plan_count) + " times before; a person decides"};
   }
   if (ask.plan_content.find_first_not_of(" \t\r\n") == std::string::npos) {
@@ -71,7 +71,7 @@ Post plan_reminder(const Ask& decided, const TeamView& view) {
   const std::string text = "Reminder: your plan (request " + decided.request_id +
                            ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "
                            "are at it already, go on and do not answer this.";
-  return order_to(decided.asker, text, decided.request_id + " nudge", view, plan_reminder_due(decided));
+  return order_to(decided.asker, text, decided.request_id + " reminder", view, plan_reminder_due(decided));
 }
 
 }  // namespace inbox_poller::handlers

@@ -13,7 +13,7 @@ namespace inbox_poller::handlers {
 /// Returns the request without worker and times.
 Ask draft_of(const schema::PlanApprovalRequest&);
 
-/// Decides as configured; an empty plan, and one that was submitted plans.loop_limit times, goes to a person.
+/// Decides as configured; an empty plan, and one that was submitted plans.max_resubmissions times, goes to a person.
 config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const AskView&);
 
 /// Returns the payload of the answer. `mode`: the worker's mode after an approval.

@@ -8,7 +8,7 @@ namespace {
 struct RightRow {
   Right right;
   std::string_view name;
-  std::array<bool, 6> cells;  // leader, stopped, front, observer, standby, satellite
+  std::array<bool, 6> cells;  // leader, paused, interceptor, observer, standby, follower
 };
 
 constexpr bool x = true, o = false;
@@ -50,8 +50,8 @@ const RightRow& row_of(Right right) { return table.at(static_cast<std::size_t>(r
 EffectiveRole stance_of(config::Role role) {
   switch (role) {
     case config::Role::leader: return EffectiveRole::leader;
-    case config::Role::front: return EffectiveRole::front;
-    case config::Role::satellite: return EffectiveRole::satellite;
+    case config::Role::interceptor: return EffectiveRole::interceptor;
+    case config::Role::follower: return EffectiveRole::follower;
     case config::Role::observer: break;
   }
   return EffectiveRole::observer;

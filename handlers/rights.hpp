@@ -12,13 +12,13 @@ namespace inbox_poller::handlers {
 
 enum class EffectiveRole {
   leader,
-  stopped,  // a leader next to a competing consumer, until `resume`
-  front,
+  paused,  // a leader next to a competing consumer, until `resume`
+  interceptor,
   observer,
   standby,    // may lead, but another node does
-  satellite,  // the lead is always on another node
+  follower,  // the lead is always on another node
 };
-BOOST_DESCRIBE_ENUM(EffectiveRole, leader, stopped, front, observer, standby, satellite)
+BOOST_DESCRIBE_ENUM(EffectiveRole, leader, paused, interceptor, observer, standby, follower)
 inline std::string_view to_string(EffectiveRole stance) { return schema::name_of(stance); }
 EffectiveRole stance_of(config::Role);
 

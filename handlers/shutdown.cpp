@@ -79,7 +79,7 @@ struct Situation {
     if (gone) return advance(ShutdownEvent::process_ends);
     if (is_due(shutdown.force_ms)) return advance(ShutdownEvent::force_is_due);
     if (is_due(shutdown.timeout_ms)) return advance(ShutdownEvent::time_passes);
-    if (is_due(shutdown.nudge_ms) && shutdown.nudged_ms == 0) return {ShutdownStep::nudge, {}};
+    if (is_due(shutdown.remind_ms) && shutdown.reminded_ms == 0) return {ShutdownStep::remind, {}};
     return wait;
   }
 
@@ -143,7 +143,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   if (order.force) {
     shutdown.force_ms = now_ms;
   } else {
-    if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
+    if (order.remind_after > config::Duration(0)) shutdown.remind_ms = after(order.remind_after);
     if (order.force_after && facts.ends_by_force) shutdown.force_ms = after(*order.force_after);
   }
   // A force time after the timeout still applies.
@@ -199,7 +199,7 @@ std::string named(const WorkerPlace& place) {
   return text.empty() ? "nothing of it is on record" : text;
 }
 
-Post nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
+Post reminder_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
   // Models often say "ok" and continue, but the client ends only by its tool. The text begins with a word, so that it
   // can never be read as a control message.
   const std::string text =
@@ -207,7 +207,7 @@ Post nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
       " still waits for your answer. Words alone do not answer it. Use the SendMessage tool with a "
       "shutdown_response: request_id \"" +
       shutdown.request_id + "\", and approve true to stop now, or approve false with your reason.";
-  return order_to(shutdown.member, text, shutdown.request_id + " nudge", view, now_ms);
+  return order_to(shutdown.member, text, shutdown.request_id + " reminder", view, now_ms);
 }
 
 Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {

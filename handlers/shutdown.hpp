@@ -64,8 +64,8 @@ struct Shutdown {
   std::string reason;  // for the worker
   ShutdownState state = ShutdownState::requested;
   EpochMs requested_ms = 0;
-  EpochMs nudge_ms = 0;    // when the reminder is due
-  EpochMs nudged_ms = 0;   // when the reminder was sent
+  EpochMs remind_ms = 0;    // when the reminder is due
+  EpochMs reminded_ms = 0;   // when the reminder was sent
   EpochMs force_ms = 0;    // when it proceeds without consent
   EpochMs timeout_ms = 0;  // when waiting ends
   EpochMs changed_ms = 0;
@@ -90,7 +90,7 @@ struct ShutdownSight {
 /// the mark.
 enum class ShutdownStep {
   wait,
-  nudge,          // send the reminder
+  remind,          // send the reminder
   terminate,      // TERM to the recorded live processes
   kill,           // KILL to the same
   close_pane,     // record the pane's processes, then close the pane
@@ -108,7 +108,7 @@ struct ShutdownOrder {
   std::string member;
   std::string by;
   std::string reason;
-  config::Duration nudge_after{0};  // zero: no reminder
+  config::Duration remind_after{0};  // zero: no reminder
   std::optional<config::Duration> force_after;
   bool force = false;  // at once, without a request
   WorkerPlace place;
@@ -128,7 +128,7 @@ std::string given_up(ShutdownState);
 std::string named(const WorkerPlace&);
 
 /// Returns the reminder: plain text that repeats the id.
-Post nudge_of(const Shutdown&, const TeamView&, EpochMs now_ms);
+Post reminder_of(const Shutdown&, const TeamView&, EpochMs now_ms);
 
 /// Returns the notice to the lead that a shutdown was completed or given up.
 Notice end_notice(const Shutdown&, const TeamView&, EpochMs now_ms);

@@ -17,7 +17,7 @@ Ask draft_of(const schema::ShutdownRequest& ask) {
 }
 
 config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const TeamView&, const AskView&) {
-  return {config::Action::ask, "shutdown.ask", "a worker is ended only when somebody agrees"};
+  return {config::Action::ask, "shutdown.approver", "a worker is ended only when somebody agrees"};
 }
 
 std::string stop_refusal(const Ask& decided) {

@@ -14,10 +14,10 @@ bool names(const std::vector<std::string>& list, std::string_view name) {
 BoxOf whose_box(std::string_view box, std::string_view lead, const config::TeamConfig& config, bool is_known) {
   if (box == lead) return BoxOf::lead;
   if (names(config.team.aliases, box)) return BoxOf::alias;
-  return is_known || names(config.delivery.senders, box) ? BoxOf::somebody : BoxOf::nobody;
+  return is_known || names(config.delivery.allowed_senders, box) ? BoxOf::somebody : BoxOf::nobody;
 }
 
-bool watches_all(const Membership& standing, const config::TransportFacts& facts) {
+bool watches_all(const Membership& standing, const config::BackendFacts& facts) {
   return standing.stance == EffectiveRole::observer && !facts.asks;
 }
 

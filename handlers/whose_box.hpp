@@ -11,7 +11,7 @@ namespace inbox_poller::handlers {
 enum class BoxOf {
   lead,
   alias,     // the lead's, under another name
-  somebody,  // a worker's, or another sender's in delivery.senders
+  somebody,  // a worker's, or another sender's in delivery.allowed_senders
   nobody,    // a misspelled name, most of the time
 };
 
@@ -23,6 +23,6 @@ inline constexpr std::chrono::seconds nobodys_grace{5};
 
 /// Returns true if mail between workers is recorded too: for an observer where agents share their mail, because no mail
 /// is more the team's than other mail.
-bool watches_all(const Membership&, const config::TransportFacts&);
+bool watches_all(const Membership&, const config::BackendFacts&);
 
 }  // namespace inbox_poller::handlers

@@ -42,7 +42,7 @@ std::optional<NotTaken> no_beginning(std::string_view member, bool force, const 
   const std::string not_recorded = "nothing of " + name + " is on record that may be ended: " + place.left_alone +
                                    "; its process " + std::to_string(living) + " lives";
   if (!force)
-    return NotTaken{"worker.verifies",
+    return NotTaken{"worker.verifies_lead",
                     name + " would not obey: it takes requests to shut down from its own lead only (" + worth.reason +
                         "). Let the lead end it, or: inbox-poller shutdown " + name + " --force, which " +
                         (can_end           ? "ends " + named(place) + " without asking it"

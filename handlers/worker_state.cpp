@@ -4,7 +4,7 @@
 
 namespace inbox_poller::handlers {
 
-WorkerState state_of(const WorkerSigns& signs, config::Duration silent_after, EpochMs now_ms) {
+WorkerState state_of(const WorkerSigns& signs, config::Duration unresponsive_after, EpochMs now_ms) {
   if (!signs.present) return WorkerState::gone;
   if (signs.open_asks > 0) return WorkerState::waiting;
   // A text begins a turn, and no other event shows that before the turn's end.
@@ -13,7 +13,7 @@ WorkerState state_of(const WorkerSigns& signs, config::Duration silent_after, Ep
   // The report may be lost although the roster shows it, and old rosters show nothing: either is enough.
   if (!was_told && (signs.last_report == "idle" || !signs.active)) return WorkerState::idle;
   const EpochMs last_ms = std::max(signs.last_seen_ms, signs.told_ms);
-  return now_ms - last_ms > silent_after.count() ? WorkerState::silent : WorkerState::busy;
+  return now_ms - last_ms > unresponsive_after.count() ? WorkerState::silent : WorkerState::busy;
 }
 
 }  // namespace inbox_poller::handlers

@@ -15,7 +15,7 @@ enum class WorkerState {
   busy,     // has a task, wrote after it was idle, or was sent a text after it wrote
   waiting,  // a request of its own is open
   failed,   // its last turn failed
-  silent,   // busy, and silent for longer than team.silent_after
+  silent,   // busy, and silent for longer than team.unresponsive_after
   gone,     // no longer in the roster
 };
 BOOST_DESCRIBE_ENUM(WorkerState, idle, busy, waiting, failed, silent, gone)
@@ -29,6 +29,6 @@ struct WorkerSigns {
   EpochMs last_seen_ms = 0;  // last message of any kind, or the join
   EpochMs told_ms = 0;       // last text sent to the worker by InboxPoller; 0: none
 };
-WorkerState state_of(const WorkerSigns&, config::Duration silent_after, EpochMs now_ms);
+WorkerState state_of(const WorkerSigns&, config::Duration unresponsive_after, EpochMs now_ms);
 
 }  // namespace inbox_poller::handlers

@@ -109,7 +109,7 @@ std::string handed_over(std::string_view blocks) {
 std::string pointer_to(std::string_view from, std::size_t bytes, std::string_view team) {
   const std::string sender = is_valid_name(from) ? std::string(from) : "somebody";
   return "A message from " + sender + " is waiting. With " + std::to_string(bytes) +
-         " bytes it is too long for a hook; this prints it: inbox-poller recv --even-busy --team " + shell_word(team);
+         " bytes it is too long for a hook; this prints it: inbox-poller recv --ignore-busy --team " + shell_word(team);
 }
 
 }  // namespace inbox_poller::schema

@@ -105,7 +105,7 @@ void Roster::part_inboxes(const std::vector<std::string>& others) {
     std::string rivals;
     for (const std::string& other : names)
       if (other != member.name) rivals += (rivals.empty() ? "" : ", ") + other;
-    unserved.push_back({member.name, "its inbox would be " + inbox + ".json, as that of " + rivals});
+    unreachable.push_back({member.name, "its inbox would be " + inbox + ".json, as that of " + rivals});
     return true;
   };
   std::erase_if(members, shares);
@@ -144,7 +144,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
     TRY(auto member, decode_member_at(entry, path, &roster.ignored));
     if (member.name.empty()) continue;
     if (auto why = why_no_inbox(member.name))
-      roster.unserved.push_back({std::move(member.name), *std::move(why)});
+      roster.unreachable.push_back({std::move(member.name), *std::move(why)});
     else
       roster.members.push_back(std::move(member));
   }

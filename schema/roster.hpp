@@ -33,16 +33,16 @@ struct LeadProcess {
 };
 
 /// A member that cannot be answered: its name has no inbox of its own.
-struct Unserved {
+struct Unreachable {
   std::string name;
   std::string reason;  // as "its …"
-  bool operator==(const Unserved&) const = default;
+  bool operator==(const Unreachable&) const = default;
 };
 
 struct Roster {
   std::string name, description, lead_agent_id, lead_session_id;
   std::vector<Member> members;
-  std::vector<Unserved> unserved;
+  std::vector<Unreachable> unreachable;
   long long made_ms = 0;  // createdAt; 0: absent
   std::optional<LeadProcess> lead_process;
   std::string ignored = {};  // fields and entries of another type, which count as absent; empty: none
@@ -52,7 +52,7 @@ struct Roster {
   [[nodiscard]] std::string lead_name() const;
   /// Returns the member with this bare name, or null.
   [[nodiscard]] const Member* find(std::string_view bare) const;
-  /// Moves members to `unserved` whose inbox name is that of another member or of one of `others`. A member whose valid
+  /// Moves members to `unreachable` whose inbox name is that of another member or of one of `others`. A member whose valid
   /// name is the inbox name stays.
   void part_inboxes(const std::vector<std::string>& others);
 };

@@ -37,12 +37,12 @@ RULES = [
     ("Redis and TLS stay in poller/exchange", r".*", r"#\s*include\s*<(hiredis/|boost/asio/ssl|openssl/ssl)", r"poller/broker/.*",
      "#include <hiredis/hiredis.h>"),
     # A person's commands for one file (cli/) know the spelling; who opens a team knows the system.
-    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/transport\.cpp|cli/).*",
+    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/mailbox_system\.cpp|cli/).*",
      r'#\s*include\s*"poller/mailbox/arrays/|\b(WriteOutcome|ReadOutcome|ReadFlag|AppendReceipt|LockDirectory|InboxDocument|InboxEntry|KeySet)\b', None,
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
     # The table of facts, the loader, and who opens or examines boxes; what a person reads may name the system.
     ("decisions ask for facts of a mailbox system", r"handlers/.*|poller/(context|effects|delivery|team|run|control|hosts)/.*",
-     r"\bTransport::", None, "if (team.transport == config::Transport::jsonl) return;"),
+     r"\bTransport::", None, "if (team.backend == config::Backend::jsonl) return;"),
     # docs/adr/0061: what is asked for by name is asked for by its record.
     ("a verb is named by its request", r"poller/.*", r'"verb"|\.name = "(?:%s)"|\bverb == "' % VERBS, None,
      'boost::json::object request{{"verb", "status"}};'),

@@ -46,7 +46,7 @@ decision = "approve"
 
 [modes]
 on_join = "acceptEdits"   # whoever joins may edit files unasked
-adopt_within = "2s"
+apply_timeout = "2s"
 
 [shutdown]
 tmux = ["{tmux}"]
@@ -348,7 +348,7 @@ class Demo:
         self.lead = LeadRun(self.daemon, self.folder / "lead", "--restart", "3")
         s.says("$", s.paint("1", "inbox-poller lead run --restart 3 -- CLIENT -p --input-format stream-json …   (a stand-in)"))
         team = lambda: self.daemon.ask("status")["teams"][0]  # noqa: E731
-        wait_for("the lead is the way", lambda: [r for r in team()["delivery"]["via"] if r["chosen"] and r["rung"] == "stdin"])
+        wait_for("the lead is the way", lambda: [r for r in team()["delivery"]["methods"] if r["chosen"] and r["method"] == "stdin"])
         self.lead.order("hold")
         self.ada.do("say", text="The build is red.", patient=True)
         wait_for("the lead begins a turn", lambda: self.lead.texts() == ["The build is red."] and team()["lead"]["state"] == "busy")
@@ -453,11 +453,11 @@ class Demo:
         task = ada.post("update the changelog")
         bob.claim(0.01)
         s.says("bob", "takes a task, and dies over it")
-        wait_for("it is given back", lambda: self.other.log("task.given_back", request_id=task["id"]), 20)
+        wait_for("it is given back", lambda: self.other.log("task.released", request_id=task["id"]), 20)
         name, claimed = ada.claim(60)
         self.expect(claimed["id"] == task["id"], "another task was claimed")
         ada.complete(name, {"branch": "changelog"})
-        wait_for("the program is told", lambda: self.other.log("task.told", request_id=task["id"]), 20)
+        wait_for("the program is told", lambda: self.other.log("task.reported", request_id=task["id"]), 20)
         self.expect("changelog" in (self.folder / "merged").read_text("utf-8"), "the program read something else")
         s.seen("the daemon gave it back, ada finished it, and the program that merges was told once")
         self.expect(self.other.stop() == 0, "the daemon did not leave with 0")

@@ -3,13 +3,13 @@
 # off; one of his leases runs out and the task goes to ada. Run it as it stands, or read it as a list of commands:
 #   PATH=$PWD/build/release:$PATH deploy/examples/two-assistants.sh [FOLDER]
 # An assistant needs two lines in what its client passes on: COLLAB_ROOT=<folder>, COLLAB_ACTOR=<its name>; it then runs
-# `inbox-poller box recv --timeout 100s`, or has the same as tools: `inbox-poller mcp`. docs/reference/mailboxes.md says more.
+# `inbox-poller mailbox recv --timeout 100s`, or has the same as tools: `inbox-poller mcp`. docs/reference/mailboxes.md says more.
 set -eu
 COLLAB_ROOT=${1:-$(mktemp -d)}
 export COLLAB_ROOT
 mkdir -p "$COLLAB_ROOT" && chmod go-w "$COLLAB_ROOT"
-ada() { COLLAB_ACTOR=ada inbox-poller box "$@"; }
-bob() { COLLAB_ACTOR=bob inbox-poller box "$@"; }
+ada() { COLLAB_ACTOR=ada inbox-poller mailbox "$@"; }
+bob() { COLLAB_ACTOR=bob inbox-poller mailbox "$@"; }
 id_of() { sed -n 's/.*"id":"\([^"]*\)".*/\1/p'; }
 
 echo "--- ada hands over (which makes the mailbox of bob), bob reads and answers, ada waits for exactly that answer"

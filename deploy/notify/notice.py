@@ -1,6 +1,6 @@
 """What desktop, ntfy and slack have in common: the JSON on standard input as a few short lines.
 
-One ask, as `person.notify` gives it (`event`: asked or decided), or several with the same `event` in a list `asks`, as watch gives it
+One ask, as `approver.command` gives it (`event`: asked or decided), or several with the same `event` in a list `asks`, as watch gives it
 (also `event`: reminder, and `notices`). Of a command leaves only what the daemon's masked subject says, at most 80 characters of it: a push goes
 through other people's machines.
 """

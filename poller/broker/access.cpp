@@ -13,7 +13,7 @@ namespace {
 constexpr const char* of_all = "resetkeys resetchannels -@all +ping +info";
 
 /// Rights of a host that may not lead. Each pair of parentheses is a selector: its commands apply to its keys only.
-std::string satellite(const RedisKeys& keys, const std::string& host) {
+std::string follower(const RedisKeys& keys, const std::string& host) {
   const std::string written = keys.stream("*", host);
   const std::string marks = keys.mark(host, "*", "*");
   const std::string read = keys.stream(host_address(host), "*");
@@ -53,7 +53,7 @@ Result<std::string> access_list(const std::string& team, const std::vector<HostA
       return Error{"name.invalid", "\"" + one.host + "\" is no host's name: A-Z a-z 0-9 _ -, at most 64, and neither \"box\" nor \"admin\""};
     if (!named.insert(one.host).second) return Error{"name.invalid", "host " + one.host + " is named twice"};
     text += "user " + user_of_host(one.host) + " on #" + one.password_sha256 + ' ' +
-            (one.may_lead ? leader(keys) : satellite(keys, one.host)) + '\n';
+            (one.may_lead ? leader(keys) : follower(keys, one.host)) + '\n';
   }
   return text;
 }

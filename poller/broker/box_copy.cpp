@@ -42,13 +42,13 @@ class FolderStore final : public BoxStore {
     const std::vector<Mail> order(mail.in_order().begin(), mail.in_order().end());
     for (const Mail& one : order) {
       auto open = mail.open(one, false);
-      if (!open && is_errno(open.error(), ENOENT)) return Error{"box.moved", actor + " received mail meanwhile: a team "
+      if (!open && is_errno(open.error(), ENOENT)) return Error{"mailbox.moved", actor + " received mail meanwhile: a team "
                                                                 "is copied while it stands still. Copy again"};
       if (!open) return open.error();
       found.push_back(std::move(open->envelope));
     }
     if (!mail.unreadable().empty())
-      return Error{"box.unreadable", mail.unreadable().begin()->second + "; mend or remove that file, then copy again"};
+      return Error{"mailbox.unreadable", mail.unreadable().begin()->second + "; mend or remove that file, then copy again"};
     return found;
   }
 

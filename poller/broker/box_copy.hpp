@@ -22,7 +22,7 @@ class BoxStore {
   virtual ~BoxStore() = default;
   /// Names of all actors that have a mailbox.
   virtual Result<std::vector<std::string>> actors() = 0;
-  /// Unread messages of `actor`, oldest first. Errors: "box.moved" if mail was received meanwhile, "box.unreadable" for
+  /// Unread messages of `actor`, oldest first. Errors: "mailbox.moved" if mail was received meanwhile, "mailbox.unreadable" for
   /// a malformed file.
   virtual Result<std::vector<schema::Envelope>> unread(const std::string& actor) = 0;
   /// All tasks, in every state.

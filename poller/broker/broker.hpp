@@ -1,4 +1,4 @@
-// Transport between the hosts of one team. A Broker carries streams of frames with one writer and one reader, a lease
+// Backend between the hosts of one team. A Broker carries streams of frames with one writer and one reader, a lease
 // on leadership, and the last heartbeat of each host. A Broker may lose, repeat or forget data, and may answer late or
 // never. The sender's ledger keeps each message until the receiver's ledger has committed it (poller/hosts), so no
 // message is lost or doubled. Only the sender of a frame is trusted, because a host may append to its own streams only.

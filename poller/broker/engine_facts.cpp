@@ -49,11 +49,11 @@ Status EngineFacts::usable(bool not_durable_is_meant) const {
   if (!writes_log)
     return Error{"exchange.unfit",
                  "appendonly is no: what it confirms is gone with its process. Set `appendonly yes` and `appendfsync "
-                 "always` in redis.conf, or say that you mean it: i_understand redis-not-durable"};
+                 "always` in redis.conf, or say that you mean it: accept_risks redis-not-durable"};
   if (evicts != "noeviction")
     return Error{"exchange.unfit", "maxmemory-policy is " + evicts +
                                        ": it drops mail when its memory is full. Set `maxmemory-policy noeviction`, or "
-                                       "say that you mean it: i_understand redis-not-durable"};
+                                       "say that you mean it: accept_risks redis-not-durable"};
   return Done{};
 }
 

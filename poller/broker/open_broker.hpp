@@ -10,7 +10,7 @@
 
 namespace inbox_poller::poller {
 
-/// Address of Redis and the user of this host, from [hosts]. Errors: "exchange.address".
+/// Address of Redis and the user of this host, from [cluster]. Errors: "exchange.address".
 Result<config::EngineAddress> engine_of(const config::HostsSettings&);
 
 /// Opens the Broker without connecting; connection errors come from its calls. Errors: those of engine_of(), as text

@@ -299,7 +299,7 @@ Result<std::vector<TaskFile>> RedisTasks::all() const {
 }
 
 Result<std::string> RedisTasks::whole_id(const std::string& beginning, const std::string&) const {
-  if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
+  if (beginning.empty()) return Error{"mailbox.usage", "which task? Name its id, or how that begins"};
   TRY(const auto there, get(beginning));
   if (there && there->file.task.text("status") != "late") return beginning;
   TRY(const auto tasks, all());

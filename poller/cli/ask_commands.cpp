@@ -38,7 +38,7 @@ std::string card(const Context& context, const operations::OpenAsk& ask, const s
   if (of_member > 1) command += " --kind " + shell_word(ask.kind.bytes);
   const std::string name = (alike > of_member ? ask.member.bytes + '/' : "") + id;
   const long long deadline = ask.deadline_ms;
-  const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // role front or observer
+  const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // role interceptor or observer
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (name.starts_with('-') ? "-- " : "") + shell_word(name);
   const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(ask.asked_ms));
@@ -101,7 +101,7 @@ std::string led_elsewhere(Context& context) {
   const auto status = context.ask(requests::Status());
   if (!status) return text;
   for (const auto& team : status->teams)
-    if (team.role == "satellite" || team.role == "standby")
+    if (team.role == "follower" || team.role == "standby")
       text += " here; asks of team " + printable(team.team) + " wait on the host that leads (" +
               printable(team.role_reason) + ')';
   return text;
@@ -169,7 +169,7 @@ std::string answered(const operations::Outcome& taken) {
   return text;
 }
 
-/// Finds the requests that `--like` covers, shows them, and asks for confirmation. Error: "answer.unconfirmed".
+/// Finds the requests that `--similar-to` covers, shows them, and asks for confirmation. Error: "answer.unconfirmed".
 template <class Verdict>
 Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& client, const Verdict& answer,
                                            const AnswerOptions& options) {
@@ -206,12 +206,12 @@ ExitCode tell(Context& context, const json::object& outcome) {
 template <class Verdict>
 ExitCode answer(Context& context, const AnswerOptions& options) {
   if (options.ids.empty() == options.like.empty())
-    throw CLI::ValidationError("say which: the IDs of asks, or --like with one");
+    throw CLI::ValidationError("say which: the IDs of asks, or --similar-to with one");
   if (options.ids.size() != 1 && !(options.mode.empty() && options.input.empty()))
     throw CLI::ValidationError("--mode and --input are for one ask, named by its id");
   if (options.always && !options.like.empty())
     throw CLI::ValidationError(
-        "--always and --like do not go together: --like answers what is open now, --always adds a rule");
+        "--always and --similar-to do not go together: --similar-to answers what is open now, --always adds a rule");
   auto client = context.connect();
   if (!client) return context.fail(client.error());
   Verdict given;
@@ -245,8 +245,8 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
 
 constexpr Argument which_asks[] = {
     takes<&AnswerOptions::ids>("ID", "Request ids, or keys of their messages; of open asks a beginning of 4 characters or more"),
-    takes<&AnswerOptions::like>("--like ID", "All open asks that the rule which --always would make from this one covers; shown before"),
-    takes<&AnswerOptions::yes>("--yes", "With --like: without the question"),
+    takes<&AnswerOptions::like>("--similar-to ID", "All open asks that the rule which --always would make from this one covers; shown before"),
+    takes<&AnswerOptions::yes>("--yes", "With --similar-to: without the question"),
     takes<&AnswerOptions::kind>("--kind KIND", "Of several asks with one id, that of this kind: permission, sandbox, plan, stop"),
     takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
                                            "may write any name"),
@@ -287,21 +287,21 @@ constexpr Command ask_rows[] = {
              "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
              "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
              "Several asks are answered at once, when all of the ids are certain: where one is not, the candidates are\n"
-             "named and nothing is answered. What speaks against one of them stops none of the others. --like ID\n"
+             "named and nothing is answered. What speaks against one of them stops none of the others. --similar-to ID\n"
              "answers all open asks that the rule of `--always` would cover, after showing them; what comes in later\n"
              "is not answered.",
      .examples = "inbox-poller approve perm-17\n"
                  "inbox-poller approve 3f9a1c02 77b0e4d1 plan-3\n"
                  "inbox-poller approve perm-17 --always\n"
-                 "inbox-poller approve --like perm-17\n"
+                 "inbox-poller approve --similar-to perm-17\n"
                  "inbox-poller approve perm-17 --by team-lead\n"
                  "inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
                  "inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'",
      .shared = which_asks, .arguments = approve_takes, .work = runs<answer<requests::Approve>>, .prints = operations::shapes<operations::Outcomes>},
     {.name = requests::Deny::verb, .group = Group::answer, .summary = "Refuse what a worker asks for",
      .help = "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
-             "Several ids, beginnings of ids and --like are as in `inbox-poller approve --help`.",
-     .examples = "inbox-poller deny --like perm-17 --reason 'not on a Friday'\n"
+             "Several ids, beginnings of ids and --similar-to are as in `inbox-poller approve --help`.",
+     .examples = "inbox-poller deny --similar-to perm-17 --reason 'not on a Friday'\n"
                  "inbox-poller deny perm-17 --reason 'do not push; open a pull request'",
      .shared = which_asks, .arguments = deny_takes, .work = runs<answer<requests::Deny>>, .prints = operations::shapes<operations::Outcomes>},
 };

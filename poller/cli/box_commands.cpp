@@ -298,7 +298,7 @@ constexpr Argument box_send_takes[] = {
     takes<&BoxOptions::type>("--type TYPE", "What kind of message it is (default: message)"),
     takes<&BoxOptions::in_reply_to>("--in-reply-to ID", "The id of the message that this answers"),
 };
-constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout,--wait DURATION", "Wait for so long at most (default: for ever)")};
+constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout DURATION", "Wait for so long at most (default: for ever)")};
 constexpr Argument box_post_takes[] = {
     takes<&BoxOptions::value>("PAYLOAD", "What is to be done: JSON, or a text; - reads the standard input").required(),
     box_is_text,
@@ -315,83 +315,83 @@ constexpr Argument box_complete_takes[] = {
 };
 constexpr Argument box_heartbeat_takes[] = {box_lease};
 constexpr Argument box_abandon_takes[] = {takes<&BoxOptions::reason>("REASON", "Why, for whoever takes it next").required()};
-constexpr Argument box_sweep_takes[] = {takes<&BoxOptions::timeout>("--wait DURATION", "Go on for so long")};
+constexpr Argument box_sweep_takes[] = {takes<&BoxOptions::timeout>("--timeout DURATION", "Go on for so long")};
 constexpr Argument box_copy_takes[] = {
     takes<&BoxOptions::from>("--from DIR", "The place with the mail and tasks").required(),
     takes<&BoxOptions::to>("--to DIR", "The place that gets them").required(),
 };
 
 constexpr Command box_rows[] = {
-    {.name = "box", .group = Group::act, .summary = "Mail and tasks in a folder that agents share; no team, no daemon",
+    {.name = "mailbox", .group = Group::act, .summary = "Mail and tasks in a folder that agents share; no team, no daemon",
      .help = "Agents that are not one team share a folder: each has a mailbox in it, and all have one queue of\n"
              "tasks. No daemon is needed; other programs may work on the same files (docs/reference/mailboxes.md).",
      .examples = "mkdir -p scratch/coordination\n"
                  "export COLLAB_ROOT=scratch/coordination COLLAB_ACTOR=ada\n"
-                 "inbox-poller box send bob 'please review branch x' --type handoff\n"
-                 "inbox-poller box recv --timeout 60s",
+                 "inbox-poller mailbox send bob 'please review branch x' --type handoff\n"
+                 "inbox-poller mailbox recv --timeout 60s",
      .arguments = box_takes, .work = holds<BoxOptions>},
-    {.name = "box send", .group = Group::act, .summary = "Write a message to an actor",
+    {.name = "mailbox send", .group = Group::act, .summary = "Write a message to an actor",
      .help = "Writes a message into an actor's mailbox; it is on the disk when this ends. Prints it with its id,\n"
              "under which an answer can be waited for. An actor without a mailbox gets one, and the answer says\n"
              "so (\"new_mailbox\"), with the name that may have been meant. --known-actors refuses other names.",
-     .examples = "inbox-poller box send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
-                 "git log -1 | inbox-poller box send bob - --text\n"
-                 "inbox-poller box send ada done --in-reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071",
+     .examples = "inbox-poller mailbox send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
+                 "git log -1 | inbox-poller mailbox send bob - --text\n"
+                 "inbox-poller mailbox send ada done --in-reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071",
      .arguments = box_send_takes, .work = runs<in_box<send>>, .prints = operations::shapes<operations::BoxMessage>},
-    {.name = "box recv", .group = Group::act, .summary = "Take the oldest message to you; wait for one",
+    {.name = "mailbox recv", .group = Group::act, .summary = "Take the oldest message to you; wait for one",
      .help = "Prints the oldest message to you and takes it; waits until there is one. An interrupted wait\n"
              "takes nothing.",
-     .examples = "inbox-poller box recv --timeout 60s\n"
-                 "inbox-poller box recv --reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --json",
+     .examples = "inbox-poller mailbox recv --timeout 60s\n"
+                 "inbox-poller mailbox recv --reply-to 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --json",
      .shared = box_filter, .arguments = box_recv_takes, .work = runs<in_box<recv>>, .prints = operations::shapes<operations::BoxMessage>,
      .note = gone_when_printed},
-    {.name = "box try-recv", .group = Group::act, .summary = "Take the oldest message to you, if there is one",
-     .help = "As `box recv`, without waiting; nothing is exit code 4.",
-     .examples = "inbox-poller box try-recv --type ack",
+    {.name = "mailbox try-recv", .group = Group::act, .summary = "Take the oldest message to you, if there is one",
+     .help = "As `mailbox recv`, without waiting; nothing is exit code 4.",
+     .examples = "inbox-poller mailbox try-recv --type ack",
      .shared = box_filter, .work = runs<in_box<try_recv>>, .prints = operations::shapes<operations::BoxMessage>,
      .note = gone_when_printed},
-    {.name = "box inbox", .group = Group::act, .summary = "Show what waits for you, and how the tasks stand",
+    {.name = "mailbox inbox", .group = Group::act, .summary = "Show what waits for you, and how the tasks stand",
      .help = "Shows what waits for you, and how the tasks stand; changes nothing.",
-     .examples = "inbox-poller box inbox --json",
+     .examples = "inbox-poller mailbox inbox --json",
      .work = runs<in_box<inbox>>, .prints = operations::shapes<operations::BoxInbox>},
-    {.name = "box post", .group = Group::act, .summary = "Write a task that anybody may claim",
+    {.name = "mailbox post", .group = Group::act, .summary = "Write a task that anybody may claim",
      .help = "Writes a task that anybody may claim. Higher priorities go first (0 unless said), then the oldest.",
-     .examples = "inbox-poller box post '{\"branch\": \"x\", \"do\": \"rebase\"}'\n"
-                 "inbox-poller box post 'update the changelog' --type docs --priority 5",
+     .examples = "inbox-poller mailbox post '{\"branch\": \"x\", \"do\": \"rebase\"}'\n"
+                 "inbox-poller mailbox post 'update the changelog' --type docs --priority 5",
      .arguments = box_post_takes, .work = runs<in_box<post>>, .prints = operations::shapes<operations::BoxTask>},
-    {.name = "box claim", .group = Group::act, .summary = "Take the next task, for a time",
+    {.name = "mailbox claim", .group = Group::act, .summary = "Take the next task, for a time",
      .help = "Takes the next task, for as long as the lease: beat before it is over, or another may get the task.\n"
              "A lease is no lock: work that outlives it may be done twice, and only one result is taken. No open\n"
              "task is exit code 4.",
-     .examples = "inbox-poller box claim\n"
-                 "inbox-poller box claim --type docs --lease 10min",
+     .examples = "inbox-poller mailbox claim\n"
+                 "inbox-poller mailbox claim --type docs --lease 10min",
      .arguments = box_claim_takes, .work = runs<in_box<claim>>, .prints = operations::shapes<operations::BoxTask>},
-    {.name = "box heartbeat", .group = Group::act, .summary = "Hold a task for longer",
+    {.name = "mailbox heartbeat", .group = Group::act, .summary = "Hold a task for longer",
      .help = "You are still at it: the lease runs from now.",
-     .examples = "inbox-poller box heartbeat 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --lease 5min",
+     .examples = "inbox-poller mailbox heartbeat 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 --lease 5min",
      .shared = box_task_id, .arguments = box_heartbeat_takes, .work = runs<in_box<heartbeat>>, .prints = operations::shapes<operations::BoxTask>},
-    {.name = "box complete", .group = Group::act, .summary = "Hand in the result of a task",
+    {.name = "mailbox complete", .group = Group::act, .summary = "Hand in the result of a task",
      .help = "Hands in the result of a task that you hold. When you do not hold it any more, that is said, and the\n"
              "result is kept among the dead letters (`inbox-poller tasks --dead`).",
-     .examples = "inbox-poller box complete 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 '{\"merged\": true}'",
+     .examples = "inbox-poller mailbox complete 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 '{\"merged\": true}'",
      .shared = box_task_id, .arguments = box_complete_takes, .work = runs<in_box<complete>>, .prints = operations::shapes<operations::BoxTask>},
-    {.name = "box abandon", .group = Group::act, .summary = "Give a task back",
+    {.name = "mailbox abandon", .group = Group::act, .summary = "Give a task back",
      .help = "Gives a task that you hold back, for another. Handed out three times and not done, it is dead.",
-     .examples = "inbox-poller box abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'",
+     .examples = "inbox-poller mailbox abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'",
      .shared = box_task_id, .arguments = box_abandon_takes, .work = runs<in_box<abandon>>, .prints = operations::shapes<operations::BoxTask>},
-    {.name = "box sweep", .group = Group::act, .summary = "Give back the tasks whose lease is over",
+    {.name = "mailbox sweep", .group = Group::act, .summary = "Give back the tasks whose lease is over",
      .help = "Gives back the tasks whose lease is over. That takes two steps, two seconds apart. One of all actors\n"
              "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"
              "died) is given back after four minutes of watching.",
-     .examples = "inbox-poller box sweep\n"
-                 "inbox-poller box sweep --wait 10min",
+     .examples = "inbox-poller mailbox sweep\n"
+                 "inbox-poller mailmailbox sweep --timeout 10min",
      .arguments = box_sweep_takes, .work = runs<in_box<sweep>>, .prints = operations::shapes<operations::BoxTasks>},
-    {.name = "box copy", .group = Group::act, .summary = "Copy mail and tasks between a folder and a Redis",
+    {.name = "mailbox copy", .group = Group::act, .summary = "Copy mail and tasks between a folder and a Redis",
      .help = "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"
              "stay as they are but for what is new there; a copy that broke off is made again. Do it while nobody works\n"
              "there. What was taken already stays behind.",
-     .examples = "inbox-poller box copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
-                 "inbox-poller box copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination",
+     .examples = "inbox-poller mailbox copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
+                 "inbox-poller mailbox copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination",
      .arguments = box_copy_takes, .work = runs<copy>, .prints = operations::shapes<operations::BoxCopied>},
 };
 // clang-format on

@@ -30,14 +30,14 @@ std::string value_text(const json::value& value) {
 
 Result<std::string> BoxPlace::path() const {
   const std::string given = given_or(root, "COLLAB_ROOT");
-  if (given.empty()) return Error{"box.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
+  if (given.empty()) return Error{"mailbox.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
   if (config::is_engine_address(given)) {
     TRY(team_address(given));
     return given;
   }
   std::error_code problem;
   const auto absolute = std::filesystem::absolute(given, problem);
-  if (problem) return Error{"box.usage", given + ": " + problem.message()};
+  if (problem) return Error{"mailbox.usage", given + ": " + problem.message()};
   std::string path = absolute.lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
@@ -45,7 +45,7 @@ Result<std::string> BoxPlace::path() const {
 
 Result<std::string> BoxPlace::who() const {
   std::string name = given_or(actor, "COLLAB_ACTOR");
-  if (name.empty()) return Error{"box.usage", "who are you? Say it with --actor NAME, or in COLLAB_ACTOR"};
+  if (name.empty()) return Error{"mailbox.usage", "who are you? Say it with --actor NAME, or in COLLAB_ACTOR"};
   return name;
 }
 
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> BoxPlace::known() const {
 Result<config::EngineAddress> team_address(const std::string& root) {
   auto address = config::parse_engine_address(root);
   if (address && address->team.empty())
-    return Error{"box.usage", "whose mail is it? The team's name stands behind a #, as in " + address->shown() + "#team"};
+    return Error{"mailbox.usage", "whose mail is it? The team's name stands behind a #, as in " + address->shown() + "#team"};
   return address;
 }
 

@@ -22,7 +22,7 @@ struct BoxPlace {
   std::string actor;
   std::string known_actors = {};  // separated by commas
 
-  /// Returns the root as an absolute path, or an engine's address unchanged. Error "box.usage": no root, or a bad path.
+  /// Returns the root as an absolute path, or an engine's address unchanged. Error "mailbox.usage": no root, or a bad path.
   [[nodiscard]] Result<std::string> path() const;
   [[nodiscard]] Result<std::string> who() const;
   /// Names that `send` may write to; an empty list allows every valid name. Error "name.invalid".
@@ -46,7 +46,7 @@ struct TaskBoard {
 };
 Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 
-/// Parses the address of an engine, which must name a team. Errors: "box.usage", "exchange.address".
+/// Parses the address of an engine, which must name a team. Errors: "mailbox.usage", "exchange.address".
 Result<config::EngineAddress> team_address(const std::string& root);
 
 inline constexpr Argument box_root[] = {

@@ -104,7 +104,7 @@ std::string unmatched(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
     const config::TeamSettings& wanted = team.config.team;
-    if (wanted.is_glob() || wanted.transport != config::Transport::claude) continue;
+    if (wanted.is_glob() || wanted.backend != config::Backend::claude_code) continue;
     config::TeamConfig any = team.config;
     any.team.name = "*";
     const auto places = find_teams(files, any);
@@ -123,10 +123,10 @@ std::string unfit_engines(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
     const bool has_hosts = !team.config.hosts.host.empty();
-    if (team.config.team.transport != config::Transport::redis && !has_hosts) continue;
+    if (team.config.team.backend != config::Backend::redis && !has_hosts) continue;
     for (const Finding& one : has_hosts ? examine_engine(team.config) : examine_redis(team.config).findings)
       if (one.severity >= Severity::warning)
-        text += "WARNING: " + team.config.source + (has_hosts ? ": hosts.engine: " : ": team.engine: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+        text += "WARNING: " + team.config.source + (has_hosts ? ": cluster.redis_url: " : ": team.redis_url: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
   }
   return text;
 }
@@ -260,13 +260,13 @@ constexpr Command daemon_rows[] = {
      .arguments = check_config_takes, .work = runs<check_config>, .prints = operations::shapes<operations::CheckedConfig>},
     {.name = requests::Reload::verb, .group = Group::set_up, .summary = "Read the configuration again, without a break",
      .help = "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
-             "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
+             "Teams whose root, backend or lead changed are let go and found again; what the daemon itself is\n"
              "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.",
      .examples = "inbox-poller check-config && inbox-poller reload",
      .work = runs<reload>, .prints = operations::shapes<operations::Reloaded>},
     {.name = requests::Resume::verb, .group = Group::act, .summary = "Lead again after somebody else was found reading the lead's inbox",
-     .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
-             "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
+     .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.on_competing_consumer).\n"
+             "End the other one, or give it the team with role = \"interceptor\", then resume. `inbox-poller status` shows\n"
              "the role and why it is so.",
      .examples = "inbox-poller resume --team demo",
      .work = runs<resume>, .prints = operations::shapes<operations::Resumed>},

@@ -15,7 +15,7 @@ struct Rule {
 };
 
 constexpr Rule rules[] = {
-    {"box.usage", ExitCode::usage},
+    {"mailbox.usage", ExitCode::usage},
     {"config.invalid", ExitCode::usage},
     {code::bad_path, ExitCode::usage},
     {"exchange.address", ExitCode::usage},

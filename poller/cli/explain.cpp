@@ -58,19 +58,19 @@ std::string waiting_sentence(const operations::Message& message, const operation
 
 std::string delivery_sentence(const operations::Message& message, const operations::Team* team) {
   const std::string& state = message.delivery.bytes;
-  const std::string sink = printable(message.sink);
+  const std::string method = printable(message.method);
   const long long attempts = message.attempts;
   const std::string again = attempts > 1 ? " (attempt " + std::to_string(attempts) + ')' : "";
   if (state == "queued")
     return waiting_sentence(message, team) +
-           (attempts > 0 ? "; it was handed out before, through " + sink + ", and not acknowledged" : "");
+           (attempts > 0 ? "; it was handed out before, through " + method + ", and not acknowledged" : "");
   if (state == "offered")
-    return "was handed out through " + sink + ' ' + ago(message.offered_ms) + " and is not acknowledged yet" + again +
+    return "was handed out through " + method + ' ' + ago(message.offered_ms) + " and is not acknowledged yet" + again +
            "; it comes again if that does not happen";
   if (state == "delivered") {
     const std::string& confirmed = message.confirmed.bytes;
-    if (sink == "digest") return "was summed up in a digest for the lead " + ago(message.delivered_ms);
-    return "was delivered through " + sink + ' ' + ago(message.delivered_ms) + again +
+    if (method == "digest") return "was summed up in a digest for the lead " + ago(message.delivered_ms);
+    return "was delivered through " + method + ' ' + ago(message.delivered_ms) + again +
            (confirmed == "acknowledged" ? ", acknowledged"
             : confirmed == "assumed"    ? ", assumed: nothing comes back from there that tells"
                                         : "");
@@ -91,9 +91,9 @@ std::string words(std::string state) {
 std::string moments_of(const operations::Shutdown& shutdown) {
   const long long now = now_ms();
   std::string text;
-  if (const long long at = shutdown.nudged_ms; at != 0)
+  if (const long long at = shutdown.reminded_ms; at != 0)
     text += "; reminded " + ago(at);
-  else if (const long long due = shutdown.nudge_ms; due > now)
+  else if (const long long due = shutdown.remind_ms; due > now)
     text += "; reminded in " + span_text(due - now);
   if (const long long at = shutdown.force_ms; at > now)
     text += "; goes on without its consent in " + span_text(at - now);
@@ -156,15 +156,15 @@ std::string lead_sentence(const operations::Lead& lead) {
 }
 
 std::string ladder_sentence(const operations::Delivery& delivery) {
-  if (delivery.via.empty()) return {};
+  if (delivery.methods.empty()) return {};
   std::string used = "nothing is available";
   std::string passed;
-  for (const auto& way : delivery.via) {
+  for (const auto& way : delivery.methods) {
     if (way.chosen) {
-      used = printable(way.rung);
+      used = printable(way.method);
       break;
     }
-    passed += (passed.empty() ? "" : "; ") + printable(way.rung) + ": " + printable(way.reason);
+    passed += (passed.empty() ? "" : "; ") + printable(way.method) + ": " + printable(way.reason);
   }
   return used + (passed.empty() ? "" : " (" + passed + ')');
 }

@@ -32,7 +32,7 @@ class Follower : private MailReader {
   Follower(Context& context, const FollowOptions& options, std::string socket)
       : context_(context),
         options_(options),
-        mail_(loop_, {std::move(socket), context.team, "socket", options.even_busy, options.after}, *this),
+        mail_(loop_, {std::move(socket), context.team, "socket", options.ignore_busy, options.after}, *this),
         signals_(loop_, {SIGINT, SIGTERM, SIGHUP}, [this](int) { leave(); }),
         reader_gone_(loop_, context.console.out(), Descriptor::Kind::wait_error,
                      [this] { reader_is_gone("nobody reads the output any more"); }),
@@ -72,7 +72,7 @@ class Follower : private MailReader {
 
   void attached(const json::object& answer) override {
     if (std::exchange(daemon_, Daemon::there) == Daemon::away) context_.console.complain("the daemon serves us again");
-    if (raw_text_of(answer, "lead_state") == "gone" && !options_.even_busy)
+    if (raw_text_of(answer, "lead_state") == "gone" && !options_.ignore_busy)
       context_.console.complain("the lead has gone, so messages wait; when it is back: inbox-poller lead idle");
   }
 

@@ -13,7 +13,7 @@ namespace inbox_poller::poller::cli {
 struct FollowOptions {
   int max = 20;  // messages at a time
   bool json = false;
-  bool even_busy = false;
+  bool ignore_busy = false;
   bool acks = false;  // message keys are read from standard input; nothing else acknowledges
   std::string after;  // acknowledged before the start: this message and those delivered before it
 };

@@ -233,7 +233,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
 
 ExitCode wait(Context& context, const HookOptions& options) {
   requests::Attach request;
-  request.rung = "hook";
+  request.method = "hook";
   if (::isatty(context.console.in()) == 0) {
     // A headless client waits at its end for this hook and discards the output.
     auto event = client_mode() == schema::ClientMode::interactive
@@ -256,12 +256,12 @@ ExitCode wait(Context& context, const HookOptions& options) {
 
 // clang-format off
 constexpr Argument hook_takes[] = {
-    takes<&HookOptions::patience>("--patience DURATION", "How long the daemon may take (default: 35ms; 1s at the\nbeginning and the end of a turn or a session, once connected)"),
+    takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 35ms; 1s at the\nbeginning and the end of a turn or a session, once connected)"),
     takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
 };
 constexpr Argument hook_wait_takes[] = {takes<&HookOptions::timeout>("--timeout DURATION", "How long to wait (default: for ever)")};
 constexpr Argument hook_worker_takes[] = {
-    takes<&HookOptions::patience>("--patience DURATION", "How long the daemon may take (default: 500ms)"),
+    takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 500ms)"),
     takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
 };
 
@@ -287,7 +287,7 @@ constexpr Command hook_rows[] = {
              "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
              "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"
              "and prints nothing (--verbose says why on the error output).",
-     .examples = "inbox-poller hook install --for workers",
+     .examples = "inbox-poller hook install --target workers",
      .arguments = hook_worker_takes, .work = runs<hook_worker>},
 };
 // clang-format on

@@ -160,7 +160,7 @@ constexpr Argument hook_settings_takes[] = {
     takes<&InstallOptions::scope>("--scope SCOPE", "user: ~/.claude or $CLAUDE_CONFIG_DIR; project: .claude in this folder")
         .shows_default()
         .one_of("user, project"),
-    takes<&InstallOptions::user>("--for WHOM", "lead: messages and its own prompts; workers: their calls by your rules")
+    takes<&InstallOptions::user>("--target WHOM", "lead: messages and its own prompts; workers: their calls by your rules")
         .one_of("lead, workers"),
     takes<&InstallOptions::yes>("--yes", "Write without asking"),
 };
@@ -176,20 +176,20 @@ constexpr Command hook_install_rows[] = {
      .help = "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
              "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
              "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
-             "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
+             "--target workers: what your rules allow or deny is decided before a worker asks its lead; with it an interceptor\n"
              "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
              "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
              "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n"
              "Settings that keep hooks from running here (disableAllHooks, allowManagedHooksOnly) are named.",
      .examples = "inbox-poller hook install\n"
-                 "inbox-poller hook install --for workers --scope project --yes\n"
+                 "inbox-poller hook install --target workers --scope project --yes\n"
                  "inbox-poller hook install --print --client 2.1.330",
      .shared = hook_settings_takes, .arguments = hook_install_takes, .work = runs<install>, .prints = operations::shapes<operations::SettingsChanged>},
     {.name = "hook uninstall", .group = Group::deliver, .summary = "Take our hooks out again",
      .help = "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
-             "the workers', or with --for only these.",
+             "the workers', or with --target only these.",
      .examples = "inbox-poller hook uninstall --yes\n"
-                 "inbox-poller hook uninstall --for workers",
+                 "inbox-poller hook uninstall --target workers",
      .shared = hook_settings_takes, .work = runs<uninstall>, .prints = operations::shapes<operations::SettingsChanged>},
 };
 // clang-format on

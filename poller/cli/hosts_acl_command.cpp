@@ -1,4 +1,4 @@
-// `hosts acl`: users of the engine and their passwords.
+// `nodes acl`: users of the engine and their passwords.
 #include <array>
 #include <boost/json.hpp>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace json = boost::json;
 namespace {
 
 struct AclOptions {
-  std::vector<std::string> leaders, satellites;
+  std::vector<std::string> leaders, followers;
   std::string secrets;
 };
 
@@ -64,7 +64,7 @@ ExitCode acl(Context& context, const AclOptions& options) {
   if (!folder) return context.fail(folder.error());
   std::vector<HostAccess> hosts;
   for (const std::string& host : options.leaders) hosts.push_back({host, true, {}});
-  for (const std::string& host : options.satellites) hosts.push_back({host, false, {}});
+  for (const std::string& host : options.followers) hosts.push_back({host, false, {}});
   if (const auto fits = access_list(context.team, hosts, {}); !fits) return context.fail(fits.error());  // before any file
   for (HostAccess& one : hosts) {
     const auto password = kept_password(files, *folder, user_of_host(one.host));
@@ -82,17 +82,17 @@ ExitCode acl(Context& context, const AclOptions& options) {
 // clang-format off
 constexpr Argument hosts_acl_takes[] = {
     takes<&AclOptions::leaders>("--leader HOST", "A host that may lead; several when there are standbys").required(),
-    takes<&AclOptions::satellites>("--satellite HOST", "A host that never leads"),
+    takes<&AclOptions::followers>("--follower HOST", "A host that never leads"),
     takes<&AclOptions::secrets>("--secrets DIR", "The folder of the passwords; made when it is missing").required(),
 };
 
 constexpr Command hosts_acl_rows[] = {
-    {.name = "hosts acl", .group = Group::look, .summary = "Print the users of the Redis between them, and make their passwords",
+    {.name = "nodes acl", .group = Group::look, .summary = "Print the users of the Redis between them, and make their passwords",
      .help = "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each host, which\n"
              "writes as itself and reads what is for it, and one for you, admin. Their passwords are made in a folder\n"
              "that only you can read, one file a user; the list has their hashes only. A file that is there is used\n"
              "again, so hosts can be added. Bring each host its own file, and nothing else.",
-     .examples = "inbox-poller hosts acl --team demo --leader h1 --satellite h2 --secrets ~/redis-secrets > users.acl",
+     .examples = "inbox-poller nodes acl --team demo --leader h1 --follower h2 --secrets ~/redis-secrets > users.acl",
      .arguments = hosts_acl_takes, .work = runs<acl>, .prints = operations::shapes<operations::HostsAcl>},
 };
 // clang-format on

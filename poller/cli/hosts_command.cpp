@@ -25,23 +25,23 @@ ExitCode hosts(Context& context) {
   return context.show(requests::Status(), [&](const auto& answer) {
     std::string text;
     for (const auto& team : answer.teams)
-      if (team.hosts) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);
-    return text.empty() ? std::string("no team here has [hosts]: each is on one host\n") : text;
+      if (team.cluster) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);
+    return text.empty() ? std::string("no team here has [cluster]: each is on one host\n") : text;
   });
 }
 
 }  // namespace
 
-bool is_led(const operations::Hosts& hosts) {
-  const auto leader = hosts.leader.bytes;
-  return !leader.empty() && (leader != hosts.host.bytes || hosts.leads);
+bool is_led(const operations::Cluster& cluster) {
+  const auto leader = cluster.leader.bytes;
+  return !leader.empty() && (leader != cluster.node.bytes || cluster.leads);
 }
 
-std::string leader_text(const operations::Hosts& hosts) {
-  const auto leader = printable(hosts.leader);
-  if (!is_led(hosts)) return leader.empty() ? "no host leads now: asks wait" : "this host led, and does not now: asks wait";
-  const auto epoch = ", epoch " + std::to_string(hosts.epoch);
-  return leader == printable(hosts.host) ? "this host, " + leader + epoch : "host " + leader + epoch;
+std::string leader_text(const operations::Cluster& cluster) {
+  const auto leader = printable(cluster.leader);
+  if (!is_led(cluster)) return leader.empty() ? "no host leads now: asks wait" : "this host led, and does not now: asks wait";
+  const auto epoch = ", epoch " + std::to_string(cluster.epoch);
+  return leader == printable(cluster.node) ? "this host, " + leader + epoch : "host " + leader + epoch;
 }
 
 std::string mail_text(const operations::HostMail& mail) {
@@ -77,38 +77,38 @@ std::string letter_state(const operations::Letter& letter) {
   return (state == "there" ? is_here ? "is " : "is on " : is_here ? "read " : "read on ") + host + since;
 }
 
-std::string round_trip_text(const operations::Hosts& hosts) {
-  const auto us = hosts.round_trip_us;
+std::string round_trip_text(const operations::Cluster& cluster) {
+  const auto us = cluster.round_trip_us;
   if (us == 0) return {};
   const auto ms = us < 10'000 ? std::to_string(us / 1000) + '.' + std::to_string(us / 100 % 10) : std::to_string(us / 1000);
   return ms + " ms for a round trip";
 }
 
-std::vector<Row> host_rows(const Console& console, const operations::Hosts& hosts) {
-  std::vector<Row> rows{{"leader", leader_text(hosts)}};
-  if (const auto trouble = printable(hosts.trouble); !trouble.empty())
-    rows.push_back({"engine", console.loud(trouble) + ", for " + span_text(now_ms() - hosts.trouble_since_ms)});
-  if (hosts.round_trip_us >= slow_us) rows.push_back({"engine", console.loud("slow: " + round_trip_text(hosts))});
-  if (const auto full = printable(hosts.full); !full.empty()) rows.push_back({"mail", console.loud(full)});
-  for (const auto& worry : hosts.worries) rows.push_back({"engine", console.loud(printable(worry))});
-  for (const auto& mail : hosts.mail)
+std::vector<Row> host_rows(const Console& console, const operations::Cluster& cluster) {
+  std::vector<Row> rows{{"leader", leader_text(cluster)}};
+  if (const auto trouble = printable(cluster.trouble); !trouble.empty())
+    rows.push_back({"engine", console.loud(trouble) + ", for " + span_text(now_ms() - cluster.trouble_since_ms)});
+  if (cluster.round_trip_us >= slow_us) rows.push_back({"engine", console.loud("slow: " + round_trip_text(cluster))});
+  if (const auto full = printable(cluster.full); !full.empty()) rows.push_back({"mail", console.loud(full)});
+  for (const auto& worry : cluster.worries) rows.push_back({"engine", console.loud(printable(worry))});
+  for (const auto& mail : cluster.mail)
     if (mail.waiting + mail.put != 0) rows.push_back({"mail", mail_text(mail)});
   return rows;
 }
 
 std::string hosts_text(const Console& console, const operations::Team& team) {
-  const operations::Hosts& hosts = *team.hosts;
-  std::string text = console.bold("team " + printable(team.team)) + ", on host " + printable(hosts.host) + '\n';
-  const std::string trip = round_trip_text(hosts);
-  std::vector<Row> rows{{"engine", printable(hosts.engine) + (trip.empty() ? "" : ", " + trip)}};
-  for (Row& row : host_rows(console, hosts)) rows.push_back(std::move(row));
+  const operations::Cluster& cluster = *team.cluster;
+  std::string text = console.bold("team " + printable(team.team)) + ", on host " + printable(cluster.node) + '\n';
+  const std::string trip = round_trip_text(cluster);
+  std::vector<Row> rows{{"engine", printable(cluster.redis_url) + (trip.empty() ? "" : ", " + trip)}};
+  for (Row& row : host_rows(console, cluster)) rows.push_back(std::move(row));
   text += console.table(rows, "  ");
   std::vector<Row> list{{"HOST", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};
-  for (const auto& host : hosts.hosts) {
-    const auto queued = host.queued;
-    list.push_back({printable(host.host), printable(host.host) == printable(hosts.leader) ? "yes" : "-",
-                    ago(host.heard_ms), std::to_string(queued), printable(host.version),
-                    or_dash(names_of(host.members))});
+  for (const auto& node : cluster.nodes) {
+    const auto queued = node.queued;
+    list.push_back({printable(node.node), printable(node.node) == printable(cluster.leader) ? "yes" : "-",
+                    ago(node.heard_ms), std::to_string(queued), printable(node.version),
+                    or_dash(names_of(node.members))});
   }
   return text + (list.size() > 1 ? "\n" + console.table(list, "  ") : "");
 }
@@ -117,11 +117,11 @@ namespace {
 
 // clang-format off
 constexpr Command hosts_rows[] = {
-    {.name = "hosts", .group = Group::look, .summary = "Show the hosts of a team: who leads, who was heard of, where mail waits",
-     .help = "The hosts of each team that has [hosts]: which one leads, when each was last heard of, who lives there,\n"
+    {.name = "nodes", .group = Group::look, .summary = "Show the hosts of a team: who leads, who was heard of, where mail waits",
+     .help = "The hosts of each team that has [cluster]: which one leads, when each was last heard of, who lives there,\n"
              "and where mail waits and for how long. Where one message is now: inbox-poller trace ID.",
-     .examples = "inbox-poller hosts\n"
-                 "inbox-poller hosts --json | jq -r '.teams[].hosts.leader'",
+     .examples = "inbox-poller nodes\n"
+                 "inbox-poller nodes --json | jq -r '.teams[].cluster.leader'",
      .work = runs<hosts>, .prints = operations::shapes<operations::Status>},
 };
 // clang-format on

@@ -17,10 +17,10 @@ std::string letter_sentence(const operations::Letter& letter);
 std::string letter_state(const operations::Letter& letter);
 
 /// True if some node leads, as far as this node knows.
-bool is_led(const operations::Hosts& hosts);
+bool is_led(const operations::Cluster& cluster);
 
 /// Returns "host h1, epoch 3", or states that no node leads.
-std::string leader_text(const operations::Hosts& hosts);
+std::string leader_text(const operations::Cluster& cluster);
 
 /// Describes the mail for a node: "for host h2: 3 waiting (the oldest for 5m)".
 std::string mail_text(const operations::HostMail& mail);
@@ -29,10 +29,10 @@ std::string mail_text(const operations::HostMail& mail);
 inline constexpr long long slow_us = 250'000;
 
 /// Returns "312 ms for a round trip"; empty when none was measured.
-std::string round_trip_text(const operations::Hosts& hosts);
+std::string round_trip_text(const operations::Cluster& cluster);
 
 /// Rows for `status`; only what is unusual.
-std::vector<Row> host_rows(const Console&, const operations::Hosts& hosts);
+std::vector<Row> host_rows(const Console&, const operations::Cluster& cluster);
 
 /// Formats all of it, for `hosts`.
 std::string hosts_text(const Console&, const operations::Team& team);

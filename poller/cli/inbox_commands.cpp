@@ -32,7 +32,7 @@ struct InboxOptions {
   std::size_t last = 0;  // 0: all
   bool full = false;
   bool raw = false;
-  bool anyway = false;
+  bool force = false;
   bool read = false;
   bool all = false;
   bool yes = false;
@@ -59,7 +59,7 @@ Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const I
   }
   std::vector<TeamPlace> teams;
   for (const config::TeamConfig& config : configs) {
-    looked += (looked.empty() ? "" : ", ") + config.team.team_folder(config.team.name) + (config.team.transport == config::Transport::claude ? "" : " (no array inboxes: these commands do not read them)");
+    looked += (looked.empty() ? "" : ", ") + config.team.team_folder(config.team.name) + (config.team.backend == config::Backend::claude_code ? "" : " (no array inboxes: these commands do not read them)");
     auto found = find_teams(files, config);
     if (!found && found.error().code != "io.ENOENT") return found.error();
     if (found) std::move(found->begin(), found->end(), std::back_inserter(teams));
@@ -120,18 +120,18 @@ Result<std::unique_ptr<Box>> open_inboxes(const Context& context, const InboxOpt
 
 /// Refuses to change the lead's inbox while a daemon serves it, because the daemon would see another consumer.
 Status leave_to_daemon(const Context& context, const InboxOptions& options, const Box& box) {
-  if (options.anyway || box.member != box.lead) return Done{};
+  if (options.force || box.member != box.lead) return Done{};
   Result<ControlClient> client = context.connect();
   if (!client && client.error().code == code::no_daemon) return Done{};
   const auto status = client ? client->call(requests::on_wire(requests::Status())) : Result<json::object>(client.error());
   if (!status || !flag_of(*status, "ok"))
     return Error{"inbox.unsure", "whether a daemon serves the lead's inbox cannot be told (" +
                                      (status ? raw_text_of(*status, "message") : status.error().message) +
-                                     "); --anyway does it nevertheless"};
+                                     "); --force does it nevertheless"};
   if (!is_served(*status, box.path())) return Done{};
   return Error{"inbox.served",
                "a daemon serves this inbox: it marks what it has recorded, and would take this for another consumer at "
-               "work. Messages for the lead come from `inbox-poller recv`; --anyway does it nevertheless"};
+               "work. Messages for the lead come from `inbox-poller recv`; --force does it nevertheless"};
 }
 
 // --- list
@@ -257,12 +257,12 @@ Status may_receive(const Box& box) {
   const Whose whose = whose_inbox(box.member, box.team.config, box.lead, box.roster);
   if (whose == Whose::unknown)
     return Error{"inbox.no_roster", "there is no roster that tells who is a member (" + box.roster.error().message +
-                                        "); --anyway writes the inbox nevertheless"};
+                                        "); --force writes the inbox nevertheless"};
   if (whose != Whose::nobody) return Done{};
   std::string names;
   for (const schema::Member& member : box.roster->members) names += (names.empty() ? "" : ", ") + member.name;
   return Error{"member.unknown", "team " + box.team.name + " has no member \"" + box.member + "\"; its members are: " +
-                                     names + ". --anyway writes an inbox of that name, which nobody may ever read"};
+                                     names + ". --force writes an inbox of that name, which nobody may ever read"};
 }
 
 ExitCode send(Context& context, const InboxOptions& options) {
@@ -276,7 +276,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
     text = *std::move(input);
   }
   text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will decode bytes that are not UTF-8
-  if (const Status may = may_receive(box); !options.anyway && !may) return context.fail(may.error());
+  if (const Status may = may_receive(box); !options.force && !may) return context.fail(may.error());
   if (const auto refused = refuse_control_text(text); !options.raw && refused) return context.fail(*refused);
   schema::Message message;
   message.from = options.from.empty() ? box.lead : options.from;
@@ -401,19 +401,19 @@ constexpr Argument inbox_send_takes[] = {
     takes<&InboxOptions::text>("TEXT", "The message, or - for the standard input").required(),
     takes<&InboxOptions::from>("--from NAME", "The sender's name (default: the lead's)"),
     takes<&InboxOptions::summary>("--summary TEXT", "One line that says what it is about"),
-    takes<&InboxOptions::anyway>("--anyway", "Also to a name that is no member"),
+    takes<&InboxOptions::force>("--force", "Also to a name that is no member"),
     takes<&InboxOptions::raw>("--raw", "Also a text that is a control message"),
 };
 constexpr Argument inbox_mark_read_takes[] = {
     takes<&InboxOptions::keys>("--key PREFIX", "Entries whose keys begin so"),
     takes<&InboxOptions::all>("--all", "All that are unread"),
-    takes<&InboxOptions::anyway>("--anyway", "Also the inbox that a daemon serves"),
+    takes<&InboxOptions::force>("--force", "Also the inbox that a daemon serves"),
 };
 constexpr Argument inbox_clear_takes[] = {
     takes<&InboxOptions::all>("--all", "Unread entries too"),
     takes<&InboxOptions::read>("--read", "Only entries that are marked read (the default)").excludes("--all"),
     takes<&InboxOptions::yes>("--yes", "Do not ask"),
-    takes<&InboxOptions::anyway>("--anyway", "Also the inbox that a daemon serves"),
+    takes<&InboxOptions::force>("--force", "Also the inbox that a daemon serves"),
 };
 
 constexpr Command inbox_rows[] = {

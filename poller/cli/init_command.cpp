@@ -212,19 +212,19 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
   choice.role = given_or(options.role, [&] {
     return questions.ask("Who reads the lead's inbox?",
                          {{"leader", "nobody else (headless, or your own program): asks are answered here, its mail is kept"},
-                          {"front", "the lead's client (you sit at it): your rules answer first, all else stays its"},
+                          {"interceptor", "the lead's client (you sit at it): your rules answer first, all else stays its"},
                           {"observer", "somebody; only watch, and write nothing"}},
-                         lead_lives ? "front" : "leader");
+                         lead_lives ? "interceptor" : "leader");
   });
   if (choice.role == "observer") return choice;
   choice.allow = given_or(options.allow, [&] {
     return questions.ask("What may workers do without asking you?",
                          {{"nothing", "nothing"},
-                          {"looking", "look: git status, diff, log, show, ls; read in their own folder"},
+                          {"read-only", "look: git status, diff, log, show, ls; read in their own folder"},
                           {"working", "work: edit in their own folder, search, build, test and commit as well"}},
                          "nothing");
   });
-  if (choice.role == "front") return choice;
+  if (choice.role == "interceptor") return choice;
   choice.way = given_or(options.way, [&] { return asked_way(questions); });
   if (choice.way == "any") choice.way.clear();
   return choice;
@@ -252,10 +252,10 @@ std::string next_text(const TeamChoice& choice, const Surroundings& at) {
     text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
   const bool by_hook = choice.role == "leader" && (choice.way.empty() || choice.way == "hook");
   if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
-  if (choice.role == "front" && !at.has_hooks) text += "    inbox-poller hook install --for workers\n";
+  if (choice.role == "interceptor" && !at.has_hooks) text += "    inbox-poller hook install --target workers\n";
   if (choice.way == "stdin")
     text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
-  if (choice.way == "socket") text += "    inbox-poller recv --follow --acks\n";
+  if (choice.way == "socket") text += "    inbox-poller recv --follow --ack-from-stdin\n";
   if (choice.role != "observer" && choice.shared.empty()) text += "    inbox-poller pending --watch\n";
   return text;
 }
@@ -306,10 +306,10 @@ ExitCode init(Context& context, const InitOptions& options) {
 
 // clang-format off
 constexpr Argument init_takes[] = {
-    takes<&InitOptions::role>("--role WORD", "leader, front or observer").one_of("leader, front, observer"),
-    takes<&InitOptions::allow>("--allow WORD", "nothing; looking: git status, diff, log, ls, reading; or working: edits, tests, commits")
+    takes<&InitOptions::role>("--role WORD", "leader, interceptor or observer").one_of("leader, interceptor, observer"),
+    takes<&InitOptions::allow>("--allow WORD", "nothing; read-only: git status, diff, log, ls, reading; or working: edits, tests, commits")
         .one_of("nothing, looking, working"),
-    takes<&InitOptions::way>("--via WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
+    takes<&InitOptions::way>("--method WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
     takes_each<&InitOptions::shared, box_root>(),
     takes<&InitOptions::shared, &BoxPlace::actor>("--actor NAME", "With --root: whose mail is delivered (default: COLLAB_ACTOR)"),
     takes<&InitOptions::yes>("--yes", "Write without asking"),
@@ -321,10 +321,10 @@ constexpr Command init_rows[] = {
              "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
              "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
              "with --yes nothing is, and what no option says is as suggested. Mail that agents share in a folder or a\n"
-             "Redis (`inbox-poller box`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.",
+             "Redis (`inbox-poller mailbox`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.",
      .examples = "inbox-poller init\n"
                  "inbox-poller init --root scratch/coordination --actor claude --yes\n"
-                 "inbox-poller init --team demo --role front --allow looking --yes",
+                 "inbox-poller init --team demo --role interceptor --allow read-only --yes",
      .arguments = init_takes, .work = runs<init>},
 };
 // clang-format on

@@ -115,7 +115,7 @@ asio::awaitable<Error> MailStream::serve() {
   mail_ = client;
   requests::Attach attach;
   attach.team = settings_.team;
-  attach.rung = settings_.way;
+  attach.method = settings_.way;
   auto asking = exchange(client, requests::on_wire(attach));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
@@ -135,7 +135,7 @@ asio::awaitable<Error> MailStream::serve() {
     const requests::Recv recv{.team = settings_.team,
                               .max = operations::number_of(room),
                               .wait_ms = one_recv.count(),
-                              .even_busy = settings_.even_busy,
+                              .ignore_busy = settings_.ignore_busy,
                               .acked = settings_.after};
     asking = exchange(client, requests::on_wire(recv));
     answer = co_await std::move(asking);

@@ -43,7 +43,7 @@ class MailStream {
     std::string socket;
     std::string team;  // empty: the only one; set by the first answer
     std::string way;
-    bool even_busy = false;
+    bool ignore_busy = false;
     std::string after;  // acknowledged before the start: this message and those delivered before it
   };
 

@@ -1,7 +1,6 @@
 // Commands for messages to workers (`send`, `broadcast`) and to the lead (`recv`, `ack`).
 #include <algorithm>
 #include <boost/json.hpp>
-#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -43,25 +42,12 @@ ExitCode send_message(Context& context, const SendOptions& options) {
   return context.show(requests::Broadcast{std::move(text), options.summary, {}}, lines, options.wait);
 }
 
-/// The --wait of `recv`: whole seconds, or no limit.
-struct RecvWait : TeamWait {
-  void read(const std::string& option, const std::string& text) {
-    waits = true;
-    if (text.empty()) return;
-    long long seconds = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (problem != std::errc() || end != text.data() + text.size() || seconds < 0 || seconds > 31'536'000)
-      throw CLI::ValidationError(option + " takes whole seconds, such as --wait=60, or nothing to wait for ever");
-    limit = std::chrono::seconds(seconds);
-  }
-};
-
 struct RecvOptions {
-  RecvWait wait;
+  TeamWait wait;
   int max = 20;
   std::string format;  // empty: text, or as other options require
   bool no_ack = false;
-  bool even_busy = false;
+  bool ignore_busy = false;
   bool follows = false;
   bool acks = false;
   std::string after;
@@ -81,7 +67,7 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
       if (options.wait.limit) wait = std::clamp(*options.wait.limit - passed, milliseconds(0), longest_wait);
     }
     const requests::Recv request{
-        .max = options.max, .wait_ms = wait.count(), .even_busy = options.even_busy, .hold = options.no_ack};
+        .max = options.max, .wait_ms = wait.count(), .ignore_busy = options.ignore_busy, .hold = options.no_ack};
     Result<json::object> answer = context.ask_raw(client, request, wait + std::chrono::seconds(30));
     if (awaited.again(answer)) continue;
     if (!answer || wait.count() == 0 || !objects_of(*answer, "messages").empty()) return answer;
@@ -93,7 +79,7 @@ void explain_nothing(Context& context, const operations::Received& answer) {
   std::string text = "no message";
   if (held > 0)
     text += "; " + std::to_string(held) + " held, the lead is " + printable(answer.lead_state) +
-            " (--even-busy hands them out nevertheless)";
+            " (--ignore-busy hands them out nevertheless)";
   context.console.complain(text);
 }
 
@@ -110,11 +96,11 @@ ExitCode recv(Context& context, const RecvOptions& given) {
   RecvOptions options = given;
   if (context.json) options.format = "json";
   if (options.acks && options.format == "text") {
-    context.console.complain("--acks needs --format json: the text does not show the message keys");
+    context.console.complain("--ack-from-stdin needs --format json: the text does not show the message keys");
     return ExitCode::usage;
   }
   const bool json = options.format == "json" || options.acks;
-  if (options.follows) return follow(context, {options.max, json, options.even_busy, options.acks, options.after});
+  if (options.follows) return follow(context, {options.max, json, options.ignore_busy, options.acks, options.after});
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
   const Result<json::object> answer = receive(context, *client, options);
@@ -171,14 +157,14 @@ constexpr Argument broadcast_takes[] = {
     takes_team_wait<&SendOptions::wait>(),
 };
 constexpr Argument recv_takes[] = {
-    takes<&RecvOptions::wait>("--wait [SECONDS]", "Wait for a message, at most so many seconds; without a number for ever"),
+    takes<&RecvOptions::wait>("--wait [=DURATION]", "Wait for a message, at most DURATION; without one, without a limit"),
     takes<&RecvOptions::max>("--max N", "At most so many messages").shows_default().within(1, 1000),
     takes<&RecvOptions::format>("--format FORMAT", "text or json (--json is the same as --format json)").one_of("text, json"),
     takes<&RecvOptions::no_ack>("--no-ack", "Leave the acknowledgement to `inbox-poller ack`"),
     takes<&RecvOptions::follows>("--follow", "Stay, and print messages as they come").excludes("--wait, --no-ack"),
-    takes<&RecvOptions::acks>("--acks", "Acknowledge what the keys on the standard input say (JSON only)").needs("--follow"),
+    takes<&RecvOptions::acks>("--ack-from-stdin", "Acknowledge what the keys on the standard input say (JSON only)").needs("--follow"),
     takes<&RecvOptions::after>("--after KEY", "The message that was taken last, and all handed out before it, are known").needs("--follow"),
-    takes<&RecvOptions::even_busy>("--even-busy", "Also when the lead is busy"),
+    takes<&RecvOptions::ignore_busy>("--ignore-busy", "Also when the lead is busy"),
 };
 constexpr Argument ack_takes[] = {takes<&AckOptions::keys>("KEY", "Message keys, as recv shows them").required()};
 
@@ -202,14 +188,14 @@ constexpr Command message_rows[] = {
              "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
              "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
              "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
-             "delivery.via. When the team is not there yet, or the daemon restarts, it waits and goes on. With --acks nothing is acknowledged by\n"
+             "delivery.methods. When the team is not there yet, or the daemon restarts, it waits and goes on. With --ack-from-stdin nothing is acknowledged by\n"
              "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
              "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
              "program that was killed says with --after which message it had taken last. Several may follow; each\n"
              "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.",
-     .examples = "inbox-poller recv --wait=60\n"
+     .examples = "inbox-poller recv --wait=1min\n"
                  "inbox-poller recv --follow\n"
-                 "inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
+                 "inbox-poller recv --follow --ack-from-stdin --after \"$(cat last-key)\" < keys | my-lead > keys\n"
                  "inbox-poller recv --format json --max 1 --no-ack",
      .arguments = recv_takes, .work = runs<recv>, .prints = operations::shapes<operations::LeadMessage>},
     {.name = requests::Ack::verb, .group = Group::deliver, .summary = "Acknowledge messages taken with `recv --no-ack`",

@@ -29,7 +29,7 @@ constexpr std::size_t most_teams = 200;
 constexpr std::chrono::milliseconds scrape_patience{5000};
 constexpr const char* worker_states[] = {"idle", "busy", "waiting", "failed", "silent"};
 constexpr const char* lead_states[] = {"idle", "busy", "gone"};
-constexpr const char* roles[] = {"leader", "front", "observer", "stopped", "standby", "satellite"};
+constexpr const char* roles[] = {"leader", "interceptor", "observer", "paused", "standby", "follower"};
 
 struct Family {
   const char* name;  // without the prefix
@@ -50,7 +50,7 @@ constexpr Family families[] = {
     {"workers", "Workers by what they do"},
     {"lead_state", "1 for the lead's state, 0 for the others"},
     {"role", "1 for our role in the team, 0 for the others"},
-    {"way_available", "1 when there is a way to the lead, 0 when there is none"},
+    {"method_available", "1 when there is a way to the lead, 0 when there is none"},
     {"replies_owed", "Answers and orders still to be written"},
     {"refused", "Entries refused or not readable that the ledger still keeps"},
     {"ledger_fault", "1 when the last commit failed: nothing is accepted then"},
@@ -58,16 +58,16 @@ constexpr Family families[] = {
     {"roster_readable", "1 when the roster could be read at the last poll"},
     {"shutdowns_open", "Workers that were asked to end and have not"},
     {"lock_held_p99_seconds", "How long inbox locks were held by us, at 99 %"},
-    {"inboxes_of_nobody", "Inboxes that belong to no member"},
-    {"unserved_members", "Members that cannot be answered"},
+    {"orphaned_inboxes", "Inboxes that belong to no member"},
+    {"unreachable_members", "Members that cannot be answered"},
     {"poll_age_seconds", "How long ago the last poll began"},
     {"polls_late_total", "Polls since the start that began more than four intervals after the one before", "counter"},
-    {"hosts_led", "1 when a host leads a team on several hosts, as this one knows"},
-    {"hosts_trouble_seconds", "How long the engine between hosts has been in trouble; 0 when it is not"},
-    {"hosts_round_trip_seconds", "To the engine between hosts and back, the median of the last five beats; 0 before the first"},
-    {"hosts_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
-    {"hosts_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
-    {"hosts_silent_seconds", "How long ago the host was heard that has been silent for longest"},
+    {"cluster_led", "1 when a host leads a team on several hosts, as this one knows"},
+    {"cluster_degraded_seconds", "How long the engine between hosts has been in trouble; 0 when it is not"},
+    {"cluster_round_trip_seconds", "To the engine between hosts and back, the median of the last five beats; 0 before the first"},
+    {"cluster_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
+    {"cluster_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
+    {"cluster_silent_seconds", "How long ago the host was heard that has been silent for longest"},
     {"decisions_total", "Asks that were decided since the start, by outcome and by whom", "counter"},
     {"ask_wait_seconds", "How long asks waited for who decided them", "histogram"},
     {"accept_seconds", "From the beginning of a look that found something to its commit", "histogram"}};
@@ -162,21 +162,21 @@ void add_counted(Samples& to, const std::string& team, const operations::Counted
 }
 
 /// Adds the metrics of a team on several machines, as this node sees the others.
-void add_hosts(Samples& to, const std::string& team, const operations::Hosts& hosts) {
+void add_hosts(Samples& to, const std::string& team, const operations::Cluster& cluster) {
   using Same = Samples::Same;
-  to.put("hosts_led", team, is_led(hosts) ? 1 : 0, Same::least);
-  to.put("hosts_trouble_seconds", team, age_of(hosts.trouble_since_ms), Same::most);
-  to.put("hosts_round_trip_seconds", team, count_of(hosts.round_trip_us) / 1e6, Same::most);
+  to.put("cluster_led", team, is_led(cluster) ? 1 : 0, Same::least);
+  to.put("cluster_degraded_seconds", team, age_of(cluster.trouble_since_ms), Same::most);
+  to.put("cluster_round_trip_seconds", team, count_of(cluster.round_trip_us) / 1e6, Same::most);
   double waiting = 0, oldest = 0, silent = 0;
-  for (const auto& one : hosts.mail) {
+  for (const auto& one : cluster.mail) {
     if (one.way != "out") continue;
     waiting += count_of(one.waiting) + count_of(one.put);
     oldest = std::max(oldest, age_of(one.oldest_ms));
   }
-  for (const auto& one : hosts.hosts) silent = std::max(silent, age_of(one.heard_ms));
-  to.put("hosts_mail_waiting", team, waiting);
-  to.put("hosts_mail_oldest_age_seconds", team, oldest, Same::most);
-  to.put("hosts_silent_seconds", team, silent, Same::most);
+  for (const auto& one : cluster.nodes) silent = std::max(silent, age_of(one.heard_ms));
+  to.put("cluster_mail_waiting", team, waiting);
+  to.put("cluster_mail_oldest_age_seconds", team, oldest, Same::most);
+  to.put("cluster_silent_seconds", team, silent, Same::most);
 }
 
 void add_team(Samples& to, const std::string& team, const operations::Team& view) {
@@ -195,12 +195,12 @@ void add_team(Samples& to, const std::string& team, const operations::Team& view
     to.put("workers", team + ',' + label("state", state), static_cast<double>(line.doing(state)));
   put_states(to, "lead_state", team, "state", lead_states, view.lead.state.bytes);
   put_states(to, "role", team, "role", roles, view.role.bytes);
-  const bool has_way = std::ranges::any_of(view.delivery.via, &operations::Way::chosen);
-  to.put("way_available", team, has_way ? 1 : 0, Same::least);
+  const bool has_way = std::ranges::any_of(view.delivery.methods, &operations::Way::chosen);
+  to.put("method_available", team, has_way ? 1 : 0, Same::least);
   to.put("poll_age_seconds", team, age_of(view.polls.last_ms), Same::most);
   to.put("polls_late_total", team, count_of(view.polls.late));
-  if (view.hosts) add_hosts(to, team, *view.hosts);
-  to.put("replies_owed", team, count_of(view.effects_owed));
+  if (view.cluster) add_hosts(to, team, *view.cluster);
+  to.put("replies_owed", team, count_of(view.replies_owed));
   to.put("refused", team, count_of(view.quarantined));
   to.put("ledger_fault", team, view.ledger_fault ? 1 : 0, Same::most);
   const std::string inbox = view.inbox.state.bytes;
@@ -208,8 +208,8 @@ void add_team(Samples& to, const std::string& team, const operations::Team& view
   to.put("roster_readable", team, view.roster.state == "ok" ? 1 : 0, Same::least);
   to.put("shutdowns_open", team, static_cast<double>(view.shutdowns.size()));
   to.put("lock_held_p99_seconds", team, count_of(view.locks.p99_us) / 1e6, Same::most);
-  to.put("inboxes_of_nobody", team, static_cast<double>(view.phantoms.size()));
-  to.put("unserved_members", team, static_cast<double>(view.unserved.size()));
+  to.put("orphaned_inboxes", team, static_cast<double>(view.orphaned_inboxes.size()));
+  to.put("unreachable_members", team, static_cast<double>(view.unreachable.size()));
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ ExitCode allow(Context& context, const RuleOptions& options) {
       return "the session has this rule already: " + rule + '\n' + answered_by_rules(answer.answered);
     const std::string told = names_of(answer.told);
     std::string text = "from now on in this session: " + rule + '\n';
-    if (answer.role == "front")
+    if (answer.role == "interceptor")
       text +=
-          "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role front)\n";
+          "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role interceptor)\n";
     else if (const std::string why = printable(answer.not_told); !why.empty())
       text +=
           "it decides what workers ask, after the deny and ask rules. They are not told\n"
@@ -113,7 +113,7 @@ constexpr Command order_rows[] = {
     {.name = requests::Assign::verb, .group = Group::act, .summary = "Give a task of the team's board to a worker",
      .help = "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
              "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
-             "themselves: inbox-poller box claim.",
+             "themselves: inbox-poller mailbox claim.",
      .examples = "inbox-poller assign 12 alice",
      .arguments = assign_takes, .work = runs<assign>, .prints = operations::shapes<operations::Assigned>},
     {.name = requests::Mode::verb, .group = Group::act, .summary = "Set the permission mode of a worker, or of all",

@@ -89,7 +89,7 @@ std::string tried_text(const Console& console, const operations::Trial& answer) 
     text += answerer == "lead"   ? "the lead would be asked\n"
             : answerer == "both" ? "the lead and you would be asked\n"
                                  : "you would be asked (inbox-poller pending)\n";
-  if (const std::string role = printable(answer.role); role == "observer" || role == "stopped")
+  if (const std::string role = printable(answer.role); role == "observer" || role == "paused")
     text += "our role is " + role + ": nothing is answered by us\n";
   return text + "nothing was decided by this\n";
 }
@@ -148,8 +148,8 @@ ExitCode rules(Context& context, const RulesOptions& options) {
 constexpr Argument rules_takes[] = {
     takes<&RulesOptions::call>("--try TEXT", "Say what comes of this call"),
     takes<&RulesOptions::tool>("--tool TOOL", "Its tool, when it is not Bash").needs("--try"),
-    takes<&RulesOptions::is_host>("--host", "It is a host").needs("--try").excludes("--tool"),
-    takes<&RulesOptions::as>("--as NAME", "The worker that would ask").needs("--try"),
+    takes<&RulesOptions::is_host>("--domain", "It is a network domain").needs("--try").excludes("--tool"),
+    takes<&RulesOptions::as>("--worker NAME", "The worker that would ask").needs("--try"),
     takes<&RulesOptions::suggests>("--suggest", "Print rules for what was approved again and again").excludes("--try"),
     takes<&RulesOptions::since>("--since DURATION", "Look at the decisions of so long").needs("--suggest"),
 };
@@ -159,14 +159,14 @@ constexpr Command rules_rows[] = {
      .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
              "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
              "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
-             "other tools the path, address or kind of agent; or the whole input as a JSON object. With --host it is\n"
+             "other tools the path, address or kind of agent; or the whole input as a JSON object. With --domain it is\n"
              "a host that a worker's sandbox would ask for.\n"
              "--suggest prints the rules that your approvals would have been, each for exactly what was approved,\n"
              "as lines for the team's file. What was denied or ran out once is not among them.",
      .examples = "inbox-poller rules\n"
                  "inbox-poller rules --try 'git add . && git push origin main'\n"
-                 "inbox-poller rules --try ./src/main.c --tool Edit --as ada\n"
-                 "inbox-poller rules --try api.example.com --host\n"
+                 "inbox-poller rules --try ./src/main.c --tool Edit --worker ada\n"
+                 "inbox-poller rules --try api.example.com --domain\n"
                  "inbox-poller rules --suggest --since 7d\n"
                  "inbox-poller rules --json | jq '.session[].rule'",
      .arguments = rules_takes, .work = runs<rules>, .prints = operations::shapes<operations::Rules, operations::Trial, operations::Suggestions>},

@@ -25,7 +25,7 @@ struct ShutdownOptions {
   std::string member;
   bool all = false;
   std::string reason;
-  std::optional<config::Duration> nudge_after, force_after;
+  std::optional<config::Duration> remind_after, force_after;
   bool force = false;
   TeamWait wait;  // without a limit: until the daemon gives up
 };
@@ -90,7 +90,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
     return ExitCode::usage;
   }
   requests::Shutdown request{.member = options.member, .all = options.all, .by = user_name(), .reason = options.reason};
-  if (options.nudge_after) request.nudge_after_ms = options.nudge_after->count();
+  if (options.remind_after) request.remind_after_ms = options.remind_after->count();
   if (options.force_after) request.force_after_ms = options.force_after->count();
   request.force = options.force;
   Result<ControlClient> client = context.connect();
@@ -142,7 +142,7 @@ constexpr Argument shutdown_takes[] = {
     takes<&ShutdownOptions::member>("MEMBER", "The worker's name"),
     takes<&ShutdownOptions::all>("--all", "Every worker of the team"),
     takes<&ShutdownOptions::reason>("--reason TEXT", "What the worker is told"),
-    takes<&ShutdownOptions::nudge_after>("--nudge-after DURATION", "Remind it once, after so long (0s: never; default: as configured)"),
+    takes<&ShutdownOptions::remind_after>("--remind-after DURATION", "Remind it once, after so long (0s: never; default: as configured)"),
     takes<&ShutdownOptions::force_after>("--force-after DURATION", "Go on without its consent after so long (default: as configured)"),
     takes<&ShutdownOptions::force>("--force", "End it now, without asking it"),
     takes<&ShutdownOptions::wait>("--wait [=DURATION]", "Show each step until the end, at most so long"),
@@ -162,7 +162,7 @@ constexpr Command shutdown_rows[] = {
              "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
              "team or the worker is not there yet, --wait waits for it first.",
      .examples = "inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
-                 "inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
+                 "inbox-poller shutdown bob --remind-after 0s --force-after 1min --wait=2min\n"
                  "inbox-poller shutdown carol --force\n"
                  "inbox-poller shutdown --all",
      .arguments = shutdown_takes, .work = runs<shutdown>, .prints = operations::shapes<operations::ShutdownsBegun>},

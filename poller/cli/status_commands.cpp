@@ -137,7 +137,7 @@ ExitCode lead(Context& context, const LeadOptions& options) {
   if (!options.limit.empty()) {
     const Result<config::Duration> limit = config::parse_duration(options.limit);
     if (!limit || options.state != "busy") {
-      context.console.complain("--for takes a duration such as 10min, and only together with busy");
+      context.console.complain("--ttl takes a duration such as 10min, and only together with busy");
       return ExitCode::usage;
     }
     request.for_ms = limit->count();
@@ -155,7 +155,7 @@ constexpr Argument status_takes[] = {
 };
 constexpr Argument lead_takes[] = {
     takes<&LeadOptions::state>("STATE", "busy, idle or gone").one_of("busy, idle, gone"),
-    takes<&LeadOptions::limit>("--for DURATION", "How long \"busy\" holds at most, such as 10min"),
+    takes<&LeadOptions::limit>("--ttl DURATION", "How long \"busy\" holds at most, such as 10min"),
 };
 
 constexpr Command status_rows[] = {
@@ -166,10 +166,10 @@ constexpr Command status_rows[] = {
              "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
              "the lead are not used.\n"
              "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
-             "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+             "team.unresponsive_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
              "change. Ctrl-C ends it with 0.\n"
              "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
-             "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
+             "1 silent, beta: paused\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
      .examples = "inbox-poller status\n"
                  "inbox-poller status --team demo --long\n"
                  "inbox-poller status --watch=10s >> team.log\n"
@@ -181,7 +181,7 @@ constexpr Command status_rows[] = {
              "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
              "Call this from the lead's own hooks.",
      .examples = "inbox-poller lead\n"
-                 "inbox-poller lead busy --for 10min\n"
+                 "inbox-poller lead busy --ttl 10min\n"
                  "inbox-poller lead idle\n"
                  "inbox-poller lead run --help     # starts the lead, and knows all this by itself",
      .arguments = lead_takes, .work = runs<lead>, .prints = operations::shapes<operations::LeadOfTeam>},

@@ -25,7 +25,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
 /// Explains why queued messages cannot be delivered to the lead.
 std::string no_way(const operations::Team& team) {
   if (team.lead.state == "gone") return "the lead is gone";
-  const auto& ways = team.delivery.via;
+  const auto& ways = team.delivery.methods;
   const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
   if (ways.empty() || chosen) return {};
   return team.lead.not_woken.empty() ? "no way to the lead" : "the lead is not woken";
@@ -46,12 +46,12 @@ namespace {
 
 std::vector<std::string> trouble_of(const operations::Team& team, long long chat) {
   std::vector<std::string> trouble;
-  if (team.role == "stopped") trouble.emplace_back("stopped");
-  if (team.hosts) {
-    const auto& hosts = *team.hosts;
-    if (!hosts.trouble.empty()) trouble.emplace_back("engine between hosts");
-    if (!is_led(hosts)) trouble.emplace_back("no host leads");
-    if (!hosts.full.empty()) trouble.emplace_back("mail for other hosts is full");
+  if (team.role == "paused") trouble.emplace_back("paused");
+  if (team.cluster) {
+    const auto& cluster = *team.cluster;
+    if (!cluster.trouble.empty()) trouble.emplace_back("engine between hosts");
+    if (!is_led(cluster)) trouble.emplace_back("no host leads");
+    if (!cluster.full.empty()) trouble.emplace_back("mail for other hosts is full");
   }
   if (team.ledger_fault) trouble.emplace_back("ledger fails");
   if (const long long late = team.polls.late_ms; late > now_ms() - late_for_ms) trouble.emplace_back("polled late");
@@ -61,9 +61,9 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
       is_one_of(inbox, {"torn", "not_regular", "too_large", "locked", "fault"}))
     trouble.push_back("inbox " + inbox);
   if (const std::string why = no_way(team); chat > 0 && !why.empty()) trouble.push_back(why);
-  if (const auto unserved = team.unserved.size(); unserved > 0)
-    trouble.push_back(std::to_string(unserved) + " cannot be answered");
-  if (!team.phantoms.empty()) trouble.emplace_back("an inbox of nobody");
+  if (const auto unreachable = team.unreachable.size(); unreachable > 0)
+    trouble.push_back(std::to_string(unreachable) + " cannot be answered");
+  if (!team.orphaned_inboxes.empty()) trouble.emplace_back("an inbox of nobody");
   if (!team.not_adopted.empty()) trouble.emplace_back("mode not adopted");
   if (const long long refused = team.quarantined; refused > 0) trouble.push_back(std::to_string(refused) + " refused");
   return trouble;

@@ -50,21 +50,21 @@ std::string tasks_text(const Console& console, const operations::TaskCounts& tas
 
 /// True for a delivery method that the daemon starts itself; if unavailable, something failed.
 bool is_pushed(const operations::Way& way) {
-  const auto known = schema::parse<config::Way>(way.rung.bytes);
+  const auto known = schema::parse<config::Way>(way.method.bytes);
   return known && handlers::is_pushed(*known);
 }
 
 /// Returns the delivery method in use, and a row for each better method that failed. Better methods without a receiver
 /// are named in the first row. With `is_long`, or without a method in use, each has a row with its reason.
 std::vector<Row> delivery_rows(const Console& console, const operations::Delivery& delivery, bool is_long) {
-  const auto& ways = delivery.via;
+  const auto& ways = delivery.methods;
   const auto chosen = std::find_if(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
-  const std::string last = printable(delivery.last_sink);
+  const std::string last = printable(delivery.last_method);
   std::vector<Row> rows{
-      {"delivery", chosen == ways.end() ? console.loud("nothing is available") : printable(chosen->rung)}};
+      {"delivery", chosen == ways.end() ? console.loud("nothing is available") : printable(chosen->method)}};
   std::string passed;
   for (auto way = ways.begin(); way != chosen; ++way) {
-    const std::string name = printable(way->rung);
+    const std::string name = printable(way->method);
     if (is_long || chosen == ways.end() || is_pushed(*way))
       rows.push_back({"", "not " + name + ": " + printable(way->reason)});
     else
@@ -144,10 +144,10 @@ void add_oddities(const Console& console, const operations::Team& team, std::vec
     if (const long long since = member.unread_ms; since != 0)
       rows.push_back({"unread", console.loud("nobody reads the inbox of " + printable(member.member)) +
                                     ": what we wrote " + ago(since) + " stands there"});
-  for (const auto& member : team.unserved)
+  for (const auto& member : team.unreachable)
     rows.push_back({"nobody", console.loud(printable(member.member) + " is in the roster and cannot be answered") +
                                   ": " + printable(member.reason) + "; start it anew under another name"});
-  for (const auto& phantom : team.phantoms)
+  for (const auto& phantom : team.orphaned_inboxes)
     rows.push_back({"phantom", console.loud(printable(phantom.inbox)) + " is an inbox of nobody with " +
                                    std::to_string(phantom.entries) + " entries, " + std::to_string(phantom.unread) +
                                    " unread; if it means the lead, name it in team.aliases"});
@@ -170,9 +170,9 @@ std::string team_text(const Console& console, const operations::Team& team, bool
   if (is_long || role != "leader" || !role_reason.empty())
     rows.push_back({"role", (role == "leader" ? role : console.loud(or_dash(role))) +
                                 (role_reason.empty() ? "" : ": " + role_reason)});
-  if (team.hosts)
-    for (Row& row : host_rows(console, *team.hosts)) rows.push_back(std::move(row));
-  const bool is_elsewhere = !is_long && (role == "satellite" || role == "standby");  // lead, mail, workers' state
+  if (team.cluster)
+    for (Row& row : host_rows(console, *team.cluster)) rows.push_back(std::move(row));
+  const bool is_elsewhere = !is_long && (role == "follower" || role == "standby");  // lead, mail, workers' state
   if (!is_elsewhere) {
     rows.push_back({"lead", lead_sentence(team.lead)});
     for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));
@@ -181,8 +181,8 @@ std::string team_text(const Console& console, const operations::Team& team, bool
     rows.push_back({"chat", chat_text(team.chat)});
   }
   if (team.tasks) rows.push_back({"tasks", tasks_text(console, *team.tasks)});
-  if (is_long || team.effects_owed != 0)
-    rows.push_back({"replies", std::to_string(team.effects_owed) + " still to be written"});
+  if (is_long || team.replies_owed != 0)
+    rows.push_back({"replies", std::to_string(team.replies_owed) + " still to be written"});
   if (team.quarantined != 0)
     rows.push_back({"refused", console.loud(std::to_string(team.quarantined)) + ": inbox-poller quarantine"});
   else if (is_long)

@@ -76,7 +76,7 @@ Whose whose_inbox(const std::string& inbox, const config::TeamConfig& config, co
   const auto is_its = [&](const schema::Member& member) { return schema::inbox_name(member.name) == inbox; };
   if (roster && std::any_of(roster->members.begin(), roster->members.end(), is_its)) return Whose::member;
   if (named_in(config.team.aliases)) return Whose::alias;
-  if (named_in(config.delivery.senders)) return Whose::sender;
+  if (named_in(config.delivery.allowed_senders)) return Whose::sender;
   return roster ? Whose::nobody : Whose::unknown;
 }
 

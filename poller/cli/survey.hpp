@@ -42,7 +42,7 @@ enum class Whose {
   lead,
   member,
   alias,    // another name of the lead (team.aliases)
-  sender,   // outside of the roster, and allowed (delivery.senders)
+  sender,   // outside of the roster, and allowed (delivery.allowed_senders)
   nobody,   // a phantom, usually a misspelled name
   unknown,  // no readable roster exists
 };

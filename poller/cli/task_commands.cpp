@@ -109,7 +109,7 @@ constexpr Argument one_task[] = {takes<&TaskOptions::id>("ID", "The task's id, o
 
 constexpr Command task_rows[] = {
     {.name = "tasks", .group = Group::look, .summary = "Show the task queue of a folder that agents share: list, show, requeue",
-     .help = "What stands where in the task queue of a folder that agents share (`inbox-poller box`). With --dead:\n"
+     .help = "What stands where in the task queue of a folder that agents share (`inbox-poller mailbox`). With --dead:\n"
              "what was handed out too often, what cannot be read, and results that came too late.",
      .examples = "inbox-poller tasks --root scratch/coordination\n"
                  "inbox-poller tasks --dead\n"

@@ -96,7 +96,7 @@ std::string team_file_text(const TeamChoice& choice) {
   std::string text = "[team]\nname = " + quoted(choice.team) + '\n';
   const bool is_redis = config::is_engine_address(choice.shared);
   if (!choice.shared.empty())
-    text += std::string("transport = ") + (is_redis ? "\"redis\"\nengine = " : "\"maildir\"\nfolder = ") +
+    text += std::string("backend = ") + (is_redis ? "\"redis\"\nredis_url = " : "\"maildir\"\nfolder = ") +
             quoted(choice.shared) + "\nlead = " + quoted(choice.lead) + '\n';
   if (!choice.role.empty() && choice.role != "leader") text += "role = \"" + choice.role + "\"\n";
   if (const auto rules = config::preset_rules(choice.allow); !rules.empty()) {
@@ -110,7 +110,7 @@ std::string team_file_text(const TeamChoice& choice) {
     }
     text += line + "\n]\n";
   }
-  if (!choice.way.empty()) text += "\n[delivery]\nvia = [\"" + choice.way + "\"]\n";
+  if (!choice.way.empty()) text += "\n[delivery]\nmethods = [\"" + choice.way + "\"]\n";
   return text;
 }
 

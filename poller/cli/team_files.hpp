@@ -32,9 +32,9 @@ struct TeamChoice {
   std::string team;
   std::string shared = {};     // folder or Redis of the team's mail; empty: a team of inboxes below the root
   std::string lead = {};       // with `shared`: whose mail is delivered
-  std::string role = {};       // leader, front, observer; empty: the default
+  std::string role = {};       // leader, interceptor, observer; empty: the default
   std::string allow = {};      // rule preset for what workers may do without a person: looking, working; empty: none
-  std::string way = {};        // of delivery.via; empty: all methods
+  std::string way = {};        // of delivery.methods; empty: all methods
 };
 std::string team_file_text(const TeamChoice&);
 

@@ -92,7 +92,7 @@ bool is_gone(const Error& error) {
 
 ExitCode wait(Context& context, const WaitOptions& options) {
   if (points_of(options).empty()) {
-    context.console.complain("say what to wait for: --idle, --closed, --mail, --answered, or several of them");
+    context.console.complain("say what to wait for: --idle, --exited, --mail, --answered, or several of them");
     return ExitCode::usage;
   }
   const Result<json::object> answer = answer_of(context, options);
@@ -116,11 +116,11 @@ ExitCode wait(Context& context, const WaitOptions& options) {
 // clang-format off
 constexpr Argument wait_takes[] = {
     takes<&WaitOptions::idle>("--idle", "Until no worker works"),
-    takes<&WaitOptions::closed>("--closed", "Until no worker is left"),
+    takes<&WaitOptions::closed>("--exited", "Until no worker is left"),
     takes<&WaitOptions::mail>("--mail", "Until a message waits for the lead"),
     takes<&WaitOptions::answered>("--answered", "Until no ask is open"),
     takes<&WaitOptions::all>("--all", "Until all of these are met, not the first"),
-    takes<&WaitOptions::limit>("--for DURATION", "Wait at most so long (without it: for ever)"),
+    takes<&WaitOptions::limit>("--timeout DURATION", "Wait at most so long (without it: for ever)"),
     takes<&WaitOptions::quiet>("--quiet", "Print nothing; the exit code tells"),
 };
 
@@ -128,17 +128,17 @@ constexpr Command wait_rows[] = {
     {.name = requests::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
      .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
-             "waited for, but not for --closed.\n"
+             "waited for, but not for --exited.\n"
              "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
              "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
-             "  --closed    no worker is left, and no shutdown is under way\n"
+             "  --exited    no worker is left, and no shutdown is under way\n"
              "  --mail      a message waits for the lead\n"
              "  --answered  no ask is open",
-     .examples = "inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --for 30min\n"
-                 "inbox-poller shutdown --all && inbox-poller wait --closed --for 5min\n"
-                 "inbox-poller wait --mail --for 1h && inbox-poller recv\n"
+     .examples = "inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --timeout 30min\n"
+                 "inbox-poller shutdown --all && inbox-poller wait --exited --timeout 5min\n"
+                 "inbox-poller wait --mail --timeout 1h && inbox-poller recv\n"
                  "# a headless lead's Stop hook: its turn ends only when nobody works and no mail has come\n"
-                 "inbox-poller wait --idle --mail --for 10min --quiet; exec inbox-poller hook",
+                 "inbox-poller wait --idle --mail --timeout 10min --quiet; exec inbox-poller hook",
      .arguments = wait_takes, .work = runs<wait>, .prints = operations::shapes<operations::Waited>,
      .exit_codes = "Exit codes:\n"
                    "  0  met\n"

@@ -194,7 +194,7 @@ ExitCode web_page(Context& context, const WebOptions& options) {
 // clang-format off
 constexpr Argument web_takes[] = {
     takes<&WebOptions::listen>("--listen ADDRESS:PORT", "Where to listen; port 0 is any that is free").shows_default(),
-    takes<&WebOptions::names>("--host NAME", "A further name under which a proxy serves it; several may be given"),
+    takes<&WebOptions::names>("--server-name NAME", "A further name under which a proxy serves it; several may be given"),
     takes<&WebOptions::link>("--link", "Print the link of the page that runs on that port, and leave"),
 };
 
@@ -203,11 +203,11 @@ constexpr Command web_rows[] = {
      .help = "Serves a page on which a person sees and answers asks, and looks at workers, chat, one message's way,\n"
              "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
              "Only this machine is served, only browsers that were given a link, and each link counts once.\n"
-             "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --host.\n"
+             "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --server-name.\n"
              "/metrics, /healthz and /readyz are answered without a session.",
      .examples = "inbox-poller web\n"
                  "inbox-poller web --link                       # the next link of the one that runs\n"
-                 "inbox-poller web --host box.example.com       # behind a proxy that speaks TLS",
+                 "inbox-poller web --server-name box.example.com       # behind a proxy that speaks TLS",
      .arguments = web_takes, .work = runs<web_page>},
 };
 // clang-format on

@@ -62,7 +62,8 @@ const std::string* find_field(const Fields& fields, std::string_view name) {
 /// Adds the subject "demo ada: Bash: make": the team, the member and the subject.
 void add_subject(std::vector<LogPart>& line, const Fields& fields) {
   const auto* const team = find_field(fields, "team");
-  const auto* const from = find_field(fields, "from");
+  const auto* const sender = find_field(fields, "from");
+  const auto* const from = sender != nullptr ? sender : find_field(fields, "member");
   const auto* const about = find_field(fields, "subject");
   if (team != nullptr) line.push_back({" ", shown_safely(*team)});
   if (from != nullptr) line.push_back({" ", shown_safely(*from)});
@@ -80,8 +81,8 @@ LogPart change_of(const Fields& fields) {
 bool is_told_apart(const Fields& fields, std::string_view name) {
   if (name == "type") return find_field(fields, "subject") != nullptr;
   if (name == "by") return find_field(fields, "rule") != nullptr && *find_field(fields, "by") == "rule";
-  return name == "team" || name == "from" || name == "subject" || name == "old" || name == "new" || name == "reason" ||
-         name == "request_id" || name == "message_key";
+  return name == "team" || name == "from" || name == "member" || name == "subject" || name == "old" || name == "new" || name == "reason" ||
+         name == "request_id" || name == "task_id" || name == "message_key";
 }
 
 LogPart part_of(std::string_view name, const std::string& value) {

@@ -15,7 +15,7 @@ Fields on_its_way(const MessageRow& row) {
   fields.emplace_back("team", row.team);
   fields.emplace_back("message_key", row.key.value);
   fields.emplace_back("from", row.sender);
-  fields.emplace_back("sink", row.sink);
+  fields.emplace_back("method", row.method);
   return fields;
 }
 
@@ -42,7 +42,7 @@ auto lines_of(const std::vector<HistoryRow>& lines, Event event) {
 
 Fields accepted_fields(const MessageRow& row) {
   auto fields = who_and_what(row);
-  fields.emplace_back("new", std::string(row.delivery == DeliveryState::none ? to_string(row.disposition)
+  fields.emplace_back("disposition", std::string(row.delivery == DeliveryState::none ? to_string(row.disposition)
                                                                              : to_string(DeliveryState::queued)));
   if (!row.code.empty()) fields.emplace_back("code", row.code);
   if (!row.reason.empty()) fields.emplace_back("reason", row.reason);
@@ -57,18 +57,18 @@ Fields offered_fields(const MessageRow& row) {
 
 Fields delivered_fields(const MessageRow& row) {
   auto fields = on_its_way(row);
-  fields.emplace_back("new", std::string(to_string(row.confirmed)));
+  fields.emplace_back("confirmed", std::string(to_string(row.confirmed)));
   fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, row.delivered_ms - row.received_ms)));
   return fields;
 }
 
 Event letter_event(const HostMailRow& row) {
-  return row.way == HostWay::out ? Event::letter_taken : Event::letter_arrived;
+  return row.way == HostWay::out ? Event::replication_queued : Event::replication_received;
 }
 
 Fields letter_fields(const HostMailRow& row) {
   auto fields = who_and_what(row);
-  fields.emplace_back(row.way == HostWay::out ? "new" : "by", row.host);
+  fields.emplace_back(row.way == HostWay::out ? "stream" : "node", row.host);
   return fields;
 }
 

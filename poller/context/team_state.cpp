@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::seconds departure_grace{60};
 constexpr std::chrono::hours recent{24};
 constexpr int most_recent = 1000;
-constexpr const char* no_lease = "hosts.no_lease";
+constexpr const char* no_lease = "cluster.no_lease";
 
 }  // namespace
 
@@ -45,9 +45,9 @@ Status TeamState::adopt(schema::Roster fresh) {
   auto others = config.team.aliases;
   others.push_back(lead);
   fresh.part_inboxes(others);
-  for (const auto& unserved : fresh.unserved) {
-    if (std::find(roster.unserved.begin(), roster.unserved.end(), unserved) == roster.unserved.end())
-      telemetry.emit(Event::roster_unserved, {{"team", name}, {"from", unserved.name}, {"reason", unserved.reason}});
+  for (const auto& unreachable : fresh.unreachable) {
+    if (std::find(roster.unreachable.begin(), roster.unreachable.end(), unreachable) == roster.unreachable.end())
+      telemetry.emit(Event::member_unreachable, {{"team", name}, {"member", unreachable.name}, {"reason", unreachable.reason}});
   }
   if (!fresh.ignored.empty() && fresh.ignored != roster.ignored)
     telemetry.emit(Event::roster_ignored, {{"team", name}, {"reason", fresh.ignored + "; that counts as absent"}});
@@ -56,7 +56,7 @@ Status TeamState::adopt(schema::Roster fresh) {
     const auto* before = roster.find(member.name);
     if (before != nullptr && before->mode != member.mode)
       telemetry.emit(Event::roster_mode,
-                     {{"team", name}, {"from", member.name}, {"old", before->mode}, {"new", member.mode}});
+                     {{"team", name}, {"member", member.name}, {"old", before->mode}, {"new", member.mode}});
   }
   roster = std::move(fresh);
   if (new_session) rules.rebuild();  // a person's rule holds for the session it was given in
@@ -80,7 +80,7 @@ Status TeamState::adopt(schema::Roster fresh) {
   if (changed.empty()) return Done{};
   return commit([&](Tx& tx) {  // on failure the next scan finds it again
     for (const auto& row : changed) {
-      tx.log(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
+      tx.log(Event::roster_changed, {{"team", name}, {"member", row.name}, {"state", row.present ? "member" : "left"}});
       tx.keep(ledger.members().put(row));
     }
     tx.then([&] {
@@ -127,10 +127,10 @@ void TeamState::warn_of(const std::string& member, const handlers::AnswerAuthori
   const auto* listed = roster.find(member);
   if (worth.counts() || listed == nullptr) return;
   if (std::exchange(told_of_[member], listed->joined_at_ms) == listed->joined_at_ms) return;
-  telemetry.emit(Event::worker_verifies,
+  telemetry.emit(Event::worker_verifies_lead,
                  {{"team", name},
-                  {"from", member},
-                  {"new", std::string(handlers::to_string(worth.answers))},
+                  {"member", member},
+                  {"evidence", std::string(handlers::to_string(worth.answers))},
                   {"reason", handlers::verifies(member, worth) + ". " + handlers::answered_instead(member)}});
 }
 

@@ -97,7 +97,7 @@ Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !of_.team.empty() && item.first != of_.team; });
   std::erase_if(*found, [&](const auto& item) { return !of_.kind.empty() && to_string(item.second.kind) != of_.kind; });
-  // Requests of unserved teams cannot be answered; they are meant only if there is no other.
+  // Requests of unreachable teams cannot be answered; they are meant only if there is no other.
   const auto served = [&](const auto& item) { return is_served(item.first); };
   if (std::any_of(found->begin(), found->end(), served)) std::erase_if(*found, std::not_fn(served));
   return found;
@@ -121,7 +121,7 @@ Result<Found> AskFinder::find(const std::string& id) {
   if (found.empty() && longer.size() > 1)
     return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(longer)};
   if (found.empty() && went_elsewhere(id))
-    return Error{"role.not_leader", "the ask \"" + id + "\" went to the host that leads, and is answered there: `inbox-poller hosts`"};
+    return Error{"role.not_leader", "the ask \"" + id + "\" went to the host that leads, and is answered there: `inbox-poller nodes`"};
   if (found.empty())
     return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
                                         "\" was ever received; `inbox-poller pending` shows the open ones"};

@@ -228,13 +228,13 @@ Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request)
 Error Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
   const auto& standing = team.context().standing;
-  if (standing.stance == handlers::EffectiveRole::stopped)
-    return Error{"role.not_leader", "we have stopped in team " + name + ": " + standing.reason};
-  const bool is_elsewhere = standing.stance == handlers::EffectiveRole::satellite || standing.stance == handlers::EffectiveRole::standby;
+  if (standing.stance == handlers::EffectiveRole::paused)
+    return Error{"role.not_leader", "InboxPoller is paused in team " + name + ": " + standing.reason};
+  const bool is_elsewhere = standing.stance == handlers::EffectiveRole::follower || standing.stance == handlers::EffectiveRole::standby;
   const std::string why =
       is_elsewhere ? "team " + name + " is not led from this host: " + what + " is for the host that leads"
-      : standing.stance == handlers::EffectiveRole::front
-          ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
+      : standing.stance == handlers::EffectiveRole::interceptor
+          ? "another lead speaks to the workers of team " + name + " (role interceptor): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";
   return Error{"role.not_leader", why + (standing.reason.empty() ? "" : "; " + standing.reason)};

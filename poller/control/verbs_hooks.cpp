@@ -85,7 +85,7 @@ class HookResult {
     if (plan.lets_go) held_.erase(event_.session_id);
     report(plan.told);
     if (plan.confirms_prompt) delivery_.prompt_seen(event_.prompt);
-    auto text = plan.offers ? hand_over(*plan.offers, plan.even_busy) : std::string();
+    auto text = plan.offers ? hand_over(*plan.offers, plan.ignore_busy) : std::string();
     report(text.empty() ? plan.nothing_left : plan.handed_over);
     if (plan.offers == HookWay::stop && !text.empty()) {
       held_[event_.session_id] = held + 1;
@@ -104,7 +104,7 @@ class HookResult {
     const auto verdict = handlers::judge_lead(event_.tool_name, event_.tool_input, event_.cwd, context.view());
     context.telemetry.emit(Event::lead_permission, {{"team", context.name},
                                                     {"type", event_.tool_name},
-                                                    {"new", std::string(config::to_string(verdict.action))},
+                                                    {"action", std::string(config::to_string(verdict.action))},
                                                     {"rule", verdict.rule}});
     if (verdict.action == config::Action::allow) output_ = schema::hook_allow(event_.tool_input);
     if (verdict.action == config::Action::deny)
@@ -130,13 +130,13 @@ class HookResult {
   }
 
   /// Leases messages and returns their text; empty when there are none. A ledger fault is logged at its source.
-  std::string hand_over(HookWay way, bool even_busy) {
+  std::string hand_over(HookWay way, bool ignore_busy) {
     const auto& context = team_->context();
     Take take;
     take.way = config::Way::hook;
-    take.sink = config::to_string(take.way);
+    take.method = config::to_string(take.way);
     take.max = context.config.delivery.batch;
-    take.even_busy = even_busy;
+    take.ignore_busy = ignore_busy;
     take.most_text = schema::longest_hook_text - schema::handed_over("").size();
     const auto messages = delivery_.offer(take);
     if (!messages || messages->empty()) return {};

@@ -31,12 +31,12 @@ std::string names_of_events() {
 Take take_of(const requests::Recv& request, const ControlSession& session) {
   Take take;
   take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
-  take.even_busy = request.even_busy;
+  take.ignore_busy = request.ignore_busy;
   if (request.hold) take.lease = held_lease;
   const auto way = schema::parse<config::Way>(session.way);
   take.by_hand = !way;
   take.way = way.value_or(config::Way::socket);
-  take.sink = way ? session.way : "recv";
+  take.method = way ? session.way : "recv";
   if (way == config::Way::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return take;
 }
@@ -45,7 +45,7 @@ Take take_of(const requests::Recv& request, const ControlSession& session) {
 bool is_asked_for(config::Way way) { return way == config::Way::mcp || way == config::Way::channel; }
 
 bool names(const config::DeliverySettings& delivery, config::Way way) {
-  return std::find(delivery.via.begin(), delivery.via.end(), way) != delivery.via.end();
+  return std::find(delivery.methods.begin(), delivery.methods.end(), way) != delivery.methods.end();
 }
 
 bool may_be_several(config::Way way) { return way == config::Way::socket || way == config::Way::mcp; }
@@ -79,14 +79,14 @@ void hear_of_end(Team& team, HookTalk& talk) {
 }  // namespace
 
 asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, requests::Attach request, SessionPtr session) {
-  const auto way = schema::parse<config::Way>(request.rung.bytes);
+  const auto way = schema::parse<config::Way>(request.method.bytes);
   if (!way || handlers::is_pushed(*way))
-    co_return Error{"request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket"};
+    co_return Error{"request.invalid", "`method` must be one of mcp, stdin, hook, channel, socket"};
   if (!session->way.empty()) co_return Error{"request.invalid", "this connection is attached already"};
   if (way == config::Way::hook) {
     CO_TRY(attach_hook(team, request, session));
   } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
-    co_return Error{"request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
+    co_return Error{"request.not_applicable", "delivery.methods of team " + team->context().name + " does not name \"" +
                                                   std::string(config::to_string(*way)) +
                                                   "\", so nothing goes this way: add it there"};
   } else if (!may_be_several(*way) && team->delivery().routes().is_attached(*way)) {
@@ -167,7 +167,7 @@ std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const s
   const auto& leases = team.delivery().leases();
   // Several programs may follow; what one of them got says nothing about the others.
   const bool several = take.way == config::Way::socket && !take.by_hand;
-  return several ? leases.taken_by_holder(key) : leases.taken_by_sink(take.sink, key);
+  return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.method, key);
 }
 
 Result<operations::Acknowledged> Verbs::acknowledge(const requests::Ack& request) {

@@ -51,7 +51,7 @@ asio::awaitable<Result<operations::ShutdownsBegun>> Verbs::shut_down(TeamPtr tea
   order.by = request.by;
   order.reason = request.reason;
   order.force = request.force;
-  CO_TRY(read_span("nudge_after_ms", request.nudge_after_ms, order.nudge_after));
+  CO_TRY(read_span("remind_after_ms", request.remind_after_ms, order.remind_after));
   CO_TRY(read_span("force_after_ms", request.force_after_ms, order.force_after));
   operations::ShutdownsBegun begun;
   for (const auto& member : members) {

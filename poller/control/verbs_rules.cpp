@@ -36,7 +36,7 @@ Result<operations::Trial> Verbs::try_rules(Team& team, const requests::Try& requ
   const auto trial = !host.empty()
                          ? handlers::Trial{handlers::try_host(host, view), {}, {}}
                          : handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), view);
-  const auto& answerer = host.empty() ? context.config.permissions.ask : context.config.sandbox.ask;
+  const auto& answerer = host.empty() ? context.config.permissions.approver : context.config.sandbox.approver;
   operations::Trial told{.team = context.name,
                          .host = host,
                          .tool = tool,

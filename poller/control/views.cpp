@@ -44,7 +44,7 @@ handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs 
   signs.open_asks = team.asks().pending_of(member.name);
   signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
   signs.told_ms = told == context.told.end() ? 0 : told->second;
-  return handlers::state_of(signs, context.config.team.silent_after, now);
+  return handlers::state_of(signs, context.config.team.unresponsive_after, now);
 }
 
 operations::OpenAsk open_ask_view(Team& team, const handlers::Ask& ask) {
@@ -92,7 +92,7 @@ operations::Member member_view(Team& team, const std::string& name, const Member
                           .task = member.task,
                           .mode = listed == nullptr ? "" : listed->mode,
                           .last_seen_ms = member.last_seen_ms,
-                          .unread_ms = unread > 0 && now_ms - unread > context.config.team.silent_after.count() ? unread : 0,
+                          .unread_ms = unread > 0 && now_ms - unread > context.config.team.unresponsive_after.count() ? unread : 0,
                           .pending = team.asks().pending_of(name),
                           .answers = {},
                           .answers_reason = {}};
@@ -117,11 +117,11 @@ void add_oddities(operations::Team& view, Team& team) {
   for (const auto& shutdown : team.shutdowns().open())
     view.shutdowns.push_back(shutdown_view(team.context().name, shutdown));
   for (const auto& row : team.orders().not_adopted()) view.not_adopted.push_back({row.member, row.subject, row.sent_ms});
-  for (const auto& [inbox, phantom] : team.worker_boxes().phantoms())
-    view.phantoms.push_back({inbox, number_of(phantom.entries), number_of(phantom.unread)});
-  for (const auto& [name, reason] : team.context().roster.unserved) view.unserved.push_back({name, reason});
+  for (const auto& [inbox, phantom] : team.worker_boxes().orphaned_inboxes())
+    view.orphaned_inboxes.push_back({inbox, number_of(phantom.entries), number_of(phantom.unread)});
+  for (const auto& [name, reason] : team.context().roster.unreachable) view.unreachable.push_back({name, reason});
   if (team.tasks() != nullptr) view.tasks = tasks_view(*team.tasks());
-  if (team.hosts() != nullptr) view.hosts = team.hosts()->told();
+  if (team.hosts() != nullptr) view.cluster = team.hosts()->told();
   if (!standing.may(handlers::Right::watch_lead)) return;
   const auto seen = team.watched();
   view.seen = {number_of(seen.consumed), number_of(seen.waiting), seen.oldest_waiting_ms, seen.longest_ms};
@@ -129,11 +129,11 @@ void add_oddities(operations::Team& view, Team& team) {
 
 /// Lists the delivery methods in the order in which they are tried.
 operations::Delivery delivery_view(Team& team) {
-  operations::Delivery view{{}, team.delivery().routes().last_sink()};
+  operations::Delivery view{{}, team.delivery().routes().last_method()};
   const auto states = team.delivery().routes().ladder();
   const auto chosen = choose(states);
   for (const auto& state : states)
-    view.via.push_back({config::to_string(state.way), state.available, chosen == state.way, state.reason});
+    view.methods.push_back({config::to_string(state.way), state.available, chosen == state.way, state.reason});
   return view;
 }
 
@@ -149,8 +149,8 @@ operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdo
                             .open = handlers::is_open(row.state),
                             .requested_ms = row.requested_ms,
                             .changed_ms = row.changed_ms,
-                            .nudge_ms = row.nudge_ms,
-                            .nudged_ms = row.nudged_ms,
+                            .remind_ms = row.remind_ms,
+                            .reminded_ms = row.reminded_ms,
                             .force_ms = row.force_ms,
                             .timeout_ms = row.timeout_ms,
                             .backend = row.place.backend,
@@ -205,7 +205,7 @@ operations::Message message_view(const MessageRow& row) {
           .request_id = row.request_id,
           .received_ms = row.received_ms,
           .delivery = to_string(row.delivery),
-          .sink = row.sink,
+          .method = row.method,
           .confirmed = to_string(row.confirmed),
           .offered_ms = row.offered_ms,
           .delivered_ms = row.delivered_ms,
@@ -273,7 +273,7 @@ Result<operations::Team> team_view(Team& team, Runtime& services) {
   view.chat = {counts.queued,  counts.offered, counts.delivered,       counts.assumed,
                counts.expired, counts.digest,  counts.oldest_queued_ms};
   view.delivery = delivery_view(team);
-  view.effects_owed = owed;
+  view.replies_owed = owed;
   view.quarantined = quarantined;
   view.locks = {number_of(locks.acquired), number_of(locks.refused), number_of(locks.stale_taken),
                 number_of(locks.median_us), number_of(locks.p99_us)};

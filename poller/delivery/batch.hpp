@@ -24,8 +24,8 @@ inline std::vector<std::string> keys_of(const std::vector<Offered>& messages) {
 }
 
 inline Fields fields_of(const TeamState& context, const schema::MessageKey& key, const std::string& from,
-                        const std::string& sink) {
-  return {{"team", context.name}, {"message_key", key.value}, {"from", from}, {"sink", sink}};
+                        const std::string& method) {
+  return {{"team", context.name}, {"message_key", key.value}, {"from", from}, {"method", method}};
 }
 
 }  // namespace inbox_poller::poller

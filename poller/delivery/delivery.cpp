@@ -49,7 +49,7 @@ void Delivery::expire_old() {
     std::vector<long long> ids;
     for (const auto& row : *old) {
       ids.push_back(row.id);
-      auto fields = fields_of(context_, row.key, row.sender, row.sink);
+      auto fields = fields_of(context_, row.key, row.sender, row.method);
       fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
       tx.log(Event::delivery_expired, std::move(fields));
     }
@@ -57,18 +57,18 @@ void Delivery::expire_old() {
   }));
 }
 
-std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool even_busy) const {
-  if (is_open(lead_.state()) || even_busy) return std::nullopt;
+std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) const {
+  if (is_open(lead_.state()) || ignore_busy) return std::nullopt;
   const auto now = context_.clock.wall_ms();
   const auto moment = [&](const std::optional<config::Duration>& wait) { return wait ? now - wait->count() : never; };
   const auto& delivery = context_.config.delivery;
   if (lead_.state() == LeadState::gone) return DeliveryTable::Overdue{never, never};
-  const auto urgent = delivery.urgent_max_wait ? delivery.urgent_max_wait : delivery.max_wait;
-  return DeliveryTable::Overdue{moment(delivery.max_wait), moment(urgent)};
+  const auto urgent = delivery.urgent_max_delay ? delivery.urgent_max_delay : delivery.max_delay;
+  return DeliveryTable::Overdue{moment(delivery.max_delay), moment(urgent)};
 }
 
 Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
-  const auto overdue = overdue_only(take.even_busy);
+  const auto overdue = overdue_only(take.ignore_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
   TRY(auto rows, context_.ledger.deliveries().offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
@@ -136,7 +136,7 @@ Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector
   }
   for (auto& row : found.rows) {
     ++row.attempts;  // counts this offer
-    row.sink = take.sink;
+    row.method = take.method;
     auto fields = offered_fields(row);
     messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
     if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
@@ -145,19 +145,19 @@ Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector
     }
     tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
-  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.sink, context_.clock.wall_ms());
+  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.method, context_.clock.wall_ms());
 }
 
 void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take) {
   std::optional<SteadyTime> until;
   if (take.lease) until = context_.clock.steady() + *take.lease;
-  leases_.lend(messages, take.sink, until);
+  leases_.lend(messages, take.method, until);
   pointed_.reset();  // a receiver came; later messages need a new line
   if (handlers::is_pushed(take.way) && !take.by_hand) return;  // the push may still fail
   if (take.by_hand)
-    routes_.lent_by(take.sink);
+    routes_.lent_by(take.method);
   else
-    routes_.went(take.way, take.sink);
+    routes_.went(take.way, take.method);
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

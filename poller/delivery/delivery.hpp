@@ -23,10 +23,10 @@ namespace inbox_poller::poller {
 /// Limits and conditions of one lease of messages.
 struct Take {
   config::Way way = config::Way::socket;
-  std::string sink;  // recorded name: the method's, or "recv" for a manual call
+  std::string method;  // recorded name: the method's, or "recv" for a manual call
   std::size_t max = 20;
   bool by_hand = false;                   // ignores the chosen delivery method
-  bool even_busy = false;                 // ignores the lead's state
+  bool ignore_busy = false;                 // ignores the lead's state
   std::optional<std::size_t> most_text;   // bytes of their block(); the first message is offered whatever its length
   std::optional<config::Duration> lease;  // requeued after this time (steady clock); empty: when the connection closes
 };
@@ -49,7 +49,7 @@ class Delivery {
 
   /// Loads the lead's state from before a restart. Errors: ledger.*.
   Status restore();
-  /// Restarts the time that unsent replies have before chat may overtake them, because an unserved team sends none.
+  /// Restarts the time that unsent replies have before chat may overtake them, because an unreachable team sends none.
   void serve_anew();
   /// Ends expired busy states and leases, expires messages that waited too long, and records pending lead events. Call
   /// once a tick.
@@ -99,7 +99,7 @@ class Delivery {
   void prompt_seen(const std::string& prompt);
 
  private:
-  [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool even_busy) const;
+  [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool ignore_busy) const;
   void look_at_hooks();
   void carry_out(const std::vector<HookOffers::Verdict>&);
   void take_back(const std::vector<long long>& ids, std::string_view reason);

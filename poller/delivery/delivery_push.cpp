@@ -32,18 +32,18 @@ asio::awaitable<bool> Delivery::push_batch() {
   if (*way == Way::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
   take.way = *way;
-  take.sink = config::to_string(*way);
+  take.method = config::to_string(*way);
   take.max = context_.config.delivery.batch;
   if (*way == Way::tmux && !co_await may_paste(take)) co_return routes_.rests(*way);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
   if (auto sent = co_await deliver(*way, *offered); !sent) {
     routes_.failed(*way, sent.error());
-    give_back(*offered, "the way " + take.sink + " failed");
+    give_back(*offered, "the way " + take.method + " failed");
     co_return true;  // this method backs off; the next one gets the messages, labelled
   }
   routes_.works(*way);
-  routes_.went(*way, take.sink);
+  routes_.went(*way, take.method);
   co_return pushed(*way, *offered);
 }
 
@@ -73,7 +73,7 @@ bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
   if (way == Way::tmux && lead_.has_session() && !pasted_often) {
     // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labelled.
     bool awaited = false;
-    const auto until = context_.clock.steady() + context_.config.delivery.presumed_busy;
+    const auto until = context_.clock.steady() + context_.config.delivery.assume_busy_for;
     for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
     if (!awaited) return true;  // the hooks have confirmed it already, and its turn too
   } else if (auto taken = acknowledge(keys_of(messages),

@@ -27,7 +27,7 @@ Status LeadActivity::restore() {
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
     // At most the recorded limit (or the configured one, if longer) remains, whatever the clocks of then and now are.
-    const auto limit = std::max(context_.config.delivery.busy_limit, milliseconds(row_.until_ms - row_.since_ms));
+    const auto limit = std::max(context_.config.delivery.busy_timeout, milliseconds(row_.until_ms - row_.since_ms));
     busy_until_ = context_.clock.steady() +
                   std::clamp<milliseconds>(left, milliseconds(0), std::min<milliseconds>(limit, longest_busy));
   }
@@ -46,7 +46,7 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
     row_.since_ms = now;
   }
   const auto busy_for =
-      limit.value_or(presumed ? context_.config.delivery.presumed_busy : context_.config.delivery.busy_limit);
+      limit.value_or(presumed ? context_.config.delivery.assume_busy_for : context_.config.delivery.busy_timeout);
   state_ = state;
   row_.state = to_string(state);
   row_.by = to_string(event);

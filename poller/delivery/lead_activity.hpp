@@ -28,7 +28,7 @@ class LeadActivity {
   /// Loads the state from before a restart. A busy state keeps its time limit. Errors: ledger.*.
   Status restore();
 
-  /// Records a lead event; `limit` bounds a busy state (default: delivery.busy_limit). Explicit reports (`lead busy`)
+  /// Records a lead event; `limit` bounds a busy state (default: delivery.busy_timeout). Explicit reports (`lead busy`)
   /// are committed before return. Other events are committed by the next tick, because a hook is waiting. Errors:
   /// ledger.*.
   Status report(LeadEvent event, std::optional<config::Duration> limit = std::nullopt,

@@ -10,10 +10,10 @@ constexpr std::ptrdiff_t left_most = 16;  // holders that left, and may still ac
 
 }  // namespace
 
-void Leases::lend(const std::vector<Offered>& messages, const std::string& sink, std::optional<SteadyTime> until) {
+void Leases::lend(const std::vector<Offered>& messages, const std::string& method, std::optional<SteadyTime> until) {
   for (const auto& message : messages) {
     end({message.id});
-    const Lease lease{message.id, message.key.value, message.from, message.received_ms, sink, ++lent_out_, until, 0};
+    const Lease lease{message.id, message.key.value, message.from, message.received_ms, method, ++lent_out_, until, 0};
     const auto at = by_id_.emplace_hint(by_id_.end(), message.id, lease);
     by_key_.emplace(at->second.key, message.id);
   }
@@ -81,11 +81,11 @@ std::vector<Offered> Leases::leave(Holder holder) {
   return still;
 }
 
-std::vector<std::string> Leases::taken_by_sink(const std::string& sink, const std::string& key) const {
+std::vector<std::string> Leases::taken_by_method(const std::string& method, const std::string& key) const {
   std::vector<std::string> keys;
   if (const auto* last = find(key); last != nullptr)
     for (const auto& [id, lease] : by_id_)
-      if (lease.sink == sink && lease.order < last->order) keys.push_back(lease.key);
+      if (lease.method == method && lease.order < last->order) keys.push_back(lease.key);
   keys.push_back(key);
   return keys;
 }

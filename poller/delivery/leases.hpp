@@ -27,14 +27,14 @@ class Leases {
     std::string key;
     std::string from;
     EpochMs received_ms = 0;
-    std::string sink;      // name of the delivery method
+    std::string method;      // name of the delivery method
     long long order = 0;   // of leasing; differs from the order of ids, because urgent messages go first
     std::optional<SteadyTime> until = {};  // steady clock; requeued then; empty: when its holder leaves
     Holder holder = 0;                     // 0: no connected holder
   };
 
   /// Adds leases of these messages, made by this delivery method.
-  void lend(const std::vector<Offered>&, const std::string& sink, std::optional<SteadyTime> until);
+  void lend(const std::vector<Offered>&, const std::string& method, std::optional<SteadyTime> until);
   /// Removes leases of messages that were acknowledged, requeued, or never shown.
   void end(const std::vector<long long>& ids);
 
@@ -53,7 +53,7 @@ class Leases {
   [[nodiscard]] std::vector<Offered> leave(Holder);
 
   /// Returns `key` after the keys of all messages that this method leased earlier.
-  [[nodiscard]] std::vector<std::string> taken_by_sink(const std::string& sink, const std::string& key) const;
+  [[nodiscard]] std::vector<std::string> taken_by_method(const std::string& method, const std::string& key) const;
   /// Returns `key` after the keys of all messages that its last holder was shown earlier.
   [[nodiscard]] std::vector<std::string> taken_by_holder(const std::string& key) const;
 

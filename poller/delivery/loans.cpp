@@ -15,7 +15,7 @@ namespace {
 SteadyTime proof_limit(const TeamState& context, handlers::HookWay way) {
   const auto& delivery = context.config.delivery;
   // Only the session's own next turn shows that it woke.
-  return context.clock.steady() + (way == handlers::HookWay::wait ? delivery.presumed_busy : delivery.busy_limit);
+  return context.clock.steady() + (way == handlers::HookWay::wait ? delivery.assume_busy_for : delivery.busy_timeout);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
       row.team = context_.name;
       row.key = {key};
       row.sender = lease->from;
-      row.sink = lease->sink;
+      row.method = lease->method;
       row.received_ms = lease->received_ms;
     } else {
       // It may have been requeued when its receiver's connection broke, but it was received all the same.

@@ -34,12 +34,12 @@ WayState Routes::state_of(Way way) const {
 
 std::vector<WayState> Routes::ladder() const {
   std::vector<WayState> states;
-  for (const auto way : context_.config.delivery.via) states.push_back(state_of(way));
+  for (const auto way : context_.config.delivery.methods) states.push_back(state_of(way));
   return states;
 }
 
 std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
-  const auto& via = context_.config.delivery.via;
+  const auto& via = context_.config.delivery.methods;
   if (!lead_.has_session() || is_attached(Way::hook) || std::find(via.begin(), via.end(), Way::hook) == via.end())
     return {};
   const bool was_heard = client.mode != schema::ClientMode::unknown || !client.version.empty();
@@ -59,17 +59,17 @@ void Routes::went(Way way) {
     if (state.way == way) break;
     reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.way)) + ": " + state.reason;
   }
-  context_.telemetry.emit(Event::delivery_rung,
+  context_.telemetry.emit(Event::delivery_method,
                           {{"team", context_.name},
                            {"old", last_way_ ? std::string(config::to_string(*last_way_)) : "none"},
                            {"new", std::string(config::to_string(way))},
-                           {"reason", reason.empty() ? "the first of delivery.via" : reason}});
+                           {"reason", reason.empty() ? "the first of delivery.methods" : reason}});
   last_way_ = way;
 }
 
-void Routes::went(Way way, const std::string& sink) {
+void Routes::went(Way way, const std::string& method) {
   went(way);
-  last_sink_ = sink;
+  last_method_ = method;
 }
 
 void Routes::failed(Way way, const Error& why) {
@@ -80,7 +80,7 @@ void Routes::failed(Way way, const Error& why) {
   if (backoff.why != why.message)  // log a repeated failure once
     context_.telemetry.emit(
         Event::delivery_failed,
-        {{"team", context_.name}, {"sink", std::string(config::to_string(way))}, {"reason", why.message}});
+        {{"team", context_.name}, {"method", std::string(config::to_string(way))}, {"reason", why.message}});
   backoff.why = why.message;
 }
 

@@ -23,25 +23,25 @@ class Routes {
       : context_(context), lead_(lead), tmux_(tmux) {}
 
   /// Adds a receiver that is ready to take messages by this method until detach(): a program that runs the lead, a
-  /// waiting hook, or a satellite.
+  /// waiting hook, or a follower.
   void attach(config::Way way) { stand_at(way, 1); }
   void detach(config::Way way) { stand_at(way, -1); }
   [[nodiscard]] bool is_attached(config::Way way) const;
 
-  /// States of the methods, in the order of delivery.via.
+  /// States of the methods, in the order of delivery.methods.
   [[nodiscard]] std::vector<WayState> ladder() const;
   [[nodiscard]] std::optional<config::Way> chosen() const { return handlers::choose(ladder()); }
 
   /// Reason why hooks do not wake an idle lead; empty if they do, or if no hook of its session has reported yet.
   [[nodiscard]] std::string why_not_woken(const handlers::ClientSight&) const;
 
-  /// Records a batch by this method under the name `sink`. Logs a change of the method.
-  void went(config::Way way, const std::string& sink);
+  /// Records a batch by this method under the name `method`. Logs a change of the method.
+  void went(config::Way way, const std::string& method);
   /// Records that this method carried only the line that tells how to get the messages.
   void went(config::Way way);
   /// Records that the last batch was received by hand, outside of the chosen method.
-  void lent_by(const std::string& sink) { last_sink_ = sink; }
-  [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
+  void lent_by(const std::string& method) { last_method_ = method; }
+  [[nodiscard]] const std::string& last_method() const { return last_method_; }
 
   /// Starts the back-off of a failed method.
   void failed(config::Way way, const Error& why);
@@ -66,7 +66,7 @@ class Routes {
   std::map<config::Way, int> attached_;
   std::map<config::Way, Backoff> backoff_;
   std::optional<config::Way> last_way_;
-  std::string last_sink_;
+  std::string last_method_;
 };
 
 }  // namespace inbox_poller::poller

@@ -111,7 +111,7 @@ std::string TmuxSink::pointer(std::size_t count) const {
   return (may_repeat_ ? "[may be a repeat] " : "") + std::to_string(count) +
          (count == 1 ? " message of your team waits. Read it with: "
                      : " messages of your team wait. Read them with: ") +
-         "inbox-poller recv --even-busy --team " + context_.name;
+         "inbox-poller recv --ignore-busy --team " + context_.name;
 }
 
 asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {

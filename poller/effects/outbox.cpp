@@ -176,10 +176,10 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       auto fields = fields_of(context_, row);
       if (arrived(result.put)) {
         TRY(tx.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""));
-        fields.emplace_back("new", describe(result.put));
+        fields.emplace_back("result", describe(result.put));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
         if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
-        tx.log(Event::effect_written, std::move(fields));
+        tx.log(Event::reply_written, std::move(fields));
         continue;
       }
       const std::string problem =
@@ -190,9 +190,9 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       fields.emplace_back("reason", problem);
       fields.emplace_back("attempts", std::to_string(row.attempts + 1));
       if (dead) {
-        tx.log(Event::effect_dead, std::move(fields));
+        tx.log(Event::reply_failed, std::move(fields));
       } else if (problem != row.last_problem) {
-        tx.log(Event::effect_deferred, std::move(fields));  // once per kind of problem, not per attempt
+        tx.log(Event::reply_deferred, std::move(fields));  // once per kind of problem, not per attempt
       }
     }
     tx.then([&] {
@@ -276,26 +276,26 @@ Status Outbox::complete(const std::vector<std::pair<Watched, Ending>>& ended) {
         case Ending::consumed: {
           const auto waited = context_.clock.steady() - watched.written;
           fields.emplace_back("latency_ms", std::to_string(std::chrono::duration_cast<milliseconds>(waited).count()));
-          tx.log(Event::effect_consumed, std::move(fields));
+          tx.log(Event::reply_read, std::move(fields));
           break;
         }
         case Ending::abandoned:
           fields.emplace_back("reason", "its owner has left without reading it");
-          tx.log(Event::effect_done, std::move(fields));
+          tx.log(Event::reply_finished, std::move(fields));
           break;
         case Ending::refused:
           state = EffectState::dead;
           problem = watched.row.last_problem;
           fields.emplace_back("reason", problem);
           fields.emplace_back("attempts", std::to_string(attempts));
-          tx.log(Event::effect_dead, std::move(fields));
+          tx.log(Event::reply_failed, std::move(fields));
           break;
         case Ending::overwritten:
           state = attempts > most_rewrites ? EffectState::dead : EffectState::pending;
           problem = "a peer that takes no lock wrote over it";
           fields.emplace_back("reason", problem);
           fields.emplace_back("attempts", std::to_string(attempts));
-          tx.log(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
+          tx.log(state == EffectState::dead ? Event::reply_failed : Event::reply_rewritten, std::move(fields));
           break;
       }
       TRY(tx.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem));

@@ -59,9 +59,9 @@ Status ClusterMember::restore() {
 }
 
 handlers::Membership ClusterMember::standing() const {
-  if (state_.context.config.team.role == config::Role::satellite) {
+  if (state_.context.config.team.role == config::Role::follower) {
     const auto who = state_.leader.empty() ? std::string("no host leads now") : "host " + state_.leader + " leads";
-    return {handlers::EffectiveRole::satellite, state_.trouble.empty() ? who : state_.trouble};
+    return {handlers::EffectiveRole::follower, state_.trouble.empty() ? who : state_.trouble};
   }
   if (state_.leading()) return {handlers::EffectiveRole::leader, {}};
   if (!state_.trouble.empty()) return {handlers::EffectiveRole::standby, state_.trouble};
@@ -71,8 +71,8 @@ handlers::Membership ClusterMember::standing() const {
 }
 
 Status ClusterMember::may_decide() const {
-  if (state_.leading() || standing().stance == handlers::EffectiveRole::satellite) return Done{};
-  return Error{"hosts.no_lease", "this host does not lead the team now, so it decides nothing"};
+  if (state_.leading() || standing().stance == handlers::EffectiveRole::follower) return Done{};
+  return Error{"cluster.no_lease", "this host does not lead the team now, so it decides nothing"};
 }
 
 bool ClusterMember::wants_to_lead() const {
@@ -154,7 +154,7 @@ void ClusterMember::leads(const HostLease& lease) {
     if (const auto changed = relay_->leader_changed(lease.holder, lease.epoch); !changed) return;  // asked again soon
   if (std::exchange(state_.leader, lease.holder) == lease.holder) return;
   state_.context.telemetry.emit(
-      Event::hosts_leader,
+      Event::cluster_leader,
       {{"team", state_.context.name},
        {"new", lease.holder.empty() ? "nobody" : lease.holder},
        {"reason", lease.holder.empty() ? "nobody has the lease" : "epoch " + std::to_string(lease.epoch)}});
@@ -190,7 +190,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
     case handlers::LeaseStep::give_up: {
       const auto epoch = state_.lease.epoch;
       state_.lease = handlers::refused(state_.lease, asked, true);
-      state_.context.telemetry.emit(Event::hosts_leader,
+      state_.context.telemetry.emit(Event::cluster_leader,
                                     {{"team", state_.context.name},
                                      {"old", state_.settings.host},
                                      {"new", "nobody"},
@@ -337,13 +337,13 @@ asio::awaitable<void> ClusterMember::receive(std::function<bool()> given_up) {
   }
 }
 
-operations::Hosts ClusterMember::told() const {
+operations::Cluster ClusterMember::told() const {
   using operations::number_of;
   const auto& context = state_.context;
-  operations::Hosts view;
-  view.host = state_.settings.host;
+  operations::Cluster view;
+  view.node = state_.settings.host;
   view.id = state_.settings.id;
-  view.engine = exchange_ ? exchange_->name() : "";
+  view.redis_url = exchange_ ? exchange_->name() : "";
   view.leader = state_.leader;
   view.epoch = number_of(state_.epoch);
   view.leads = state_.leading();
@@ -354,8 +354,8 @@ operations::Hosts ClusterMember::told() const {
   if (exchange_)
     for (const auto& one : exchange_->worries()) view.worries.emplace_back(one);
   for (const auto& [name, seen] : state_.seen) {
-    view.hosts.push_back({name, seen.version, seen.leads, number_of(seen.queued), seen.oldest_ms, seen.heard_ms, {}});
-    for (const auto& [member, entry] : seen.members) view.hosts.back().members.emplace_back(member);
+    view.nodes.push_back({name, seen.version, seen.leads, number_of(seen.queued), seen.oldest_ms, seen.heard_ms, {}});
+    for (const auto& [member, entry] : seen.members) view.nodes.back().members.emplace_back(member);
   }
   if (const auto counts = context.ledger.host_mail().counts(context.name))
     for (const auto& one : *counts)

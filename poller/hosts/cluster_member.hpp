@@ -1,4 +1,4 @@
-// Everything that one team with [hosts] needs on this host: mailbox, roster, lease, heartbeat and replication.
+// Everything that one team with [cluster] needs on this host: mailbox, roster, lease, heartbeat and replication.
 // Three coroutines run beside the team's polls; the poll itself calls carry(). Source: docs/adr/0042-hosts.md.
 #pragma once
 
@@ -38,7 +38,7 @@ class ClusterMember {
 
   /// Effective role of this host and, unless it leads, the reason as a sentence.
   [[nodiscard]] handlers::Membership standing() const;
-  /// Returns "hosts.no_lease" while this host does not lead; a satellite always may. The error is not a fault.
+  /// Returns "cluster.no_lease" while this host does not lead; a follower always may. The error is not a fault.
   [[nodiscard]] Status may_decide() const;
   /// Sets whether this host tries to lead. False resigns the lease at the next turn().
   void want_to_lead(bool wanted);
@@ -71,8 +71,8 @@ class ClusterMember {
   void wake();
 
   [[nodiscard]] const HostState& state() const { return state_; }
-  /// View that `status` and `inbox-poller hosts` show.
-  [[nodiscard]] operations::Hosts told() const;
+  /// View that `status` and `inbox-poller nodes` show.
+  [[nodiscard]] operations::Cluster told() const;
 
  private:
   boost::asio::awaitable<void> step_lease();

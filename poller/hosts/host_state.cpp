@@ -11,7 +11,7 @@ void HostState::tell_trouble(const std::string& now_wrong) {
   if (trouble.empty()) trouble_ms = context.clock.wall_ms();
   Fields fields{{"team", context.name}, {"reason", recovered ? trouble : now_wrong}};
   if (recovered) fields.emplace_back("latency_ms", std::to_string(context.clock.wall_ms() - trouble_ms));
-  context.telemetry.emit(recovered ? Event::hosts_recovered : Event::hosts_trouble, fields);
+  context.telemetry.emit(recovered ? Event::cluster_recovered : Event::cluster_degraded, fields);
   trouble = now_wrong;
   context.changed(only(Area::teams));
 }

@@ -104,8 +104,8 @@ Result<std::vector<Ack>> LocalDelivery::accept(const std::string& box, const std
                            {{"team", context.name},
                             {"inbox", box},
                             {"count", std::to_string(state_.settings.queued)},
-                            {"reason", "hosts.queued: so much waits for other hosts that further mail stays in its inbox"}});
-  state_.full = full ? "hosts.queued (" + std::to_string(state_.settings.queued) +
+                            {"reason", "cluster.queued: so much waits for other hosts that further mail stays in its inbox"}});
+  state_.full = full ? "cluster.queued (" + std::to_string(state_.settings.queued) +
                            ") letters wait for other hosts: further mail stays in its inbox"
                      : "";
   return disposals;
@@ -139,11 +139,11 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
   auto fields = letter_fields(row);
   if (!decoded) {
     fields.emplace_back("reason", row.problem);
-    tx.log(Event::letter_refused, std::move(fields));
+    tx.log(Event::replication_rejected, std::move(fields));
   } else if (row.request_id.empty()) {
-    tx.log_told_by_row(Event::letter_taken, std::move(fields));
+    tx.log_told_by_row(Event::replication_queued, std::move(fields));
   } else {
-    tx.log(Event::letter_taken, std::move(fields));
+    tx.log(Event::replication_queued, std::move(fields));
   }
   return Done{};
 }

@@ -81,7 +81,7 @@ asio::awaitable<bool> Relay::look_at_place() {
   if (!recorded) co_return ledger_failed(recorded.error());
   if (!first)
     state_.context.telemetry.emit(
-        Event::hosts_recovered,
+        Event::cluster_recovered,
         {{"team", state_.context.name},
          {"reason", exchange_.name() + " was restarted, replaced or emptied: what was not heard of is put again"}});
   co_return true;
@@ -224,7 +224,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
       // Frames put after this one name a predecessor that never arrives. The receiver skips them; they are put again.
       const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
       TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
-      tx.log(Event::letter_refused, {{"team", team},
+      tx.log(Event::replication_rejected, {{"team", team},
                                      {"inbox", row.inbox},
                                      {"type", row.type},
                                      {"request_id", row.request_id},
@@ -278,8 +278,8 @@ bool Relay::is_for_us(const ReceivedFrame& letter) const { return letter.address
 Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
   if (!is_for_us(letter)) return Done{};
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
-    tx.log(Event::letter_refused, {{"team", state_.context.name},
-                                   {"from", letter.host},
+    tx.log(Event::replication_rejected, {{"team", state_.context.name},
+                                   {"node", letter.host},
                                    {"reason", "a letter of host " + letter.host + " has no key"}});
     return Done{};
   }
@@ -391,11 +391,11 @@ Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
   if (refused) {
     fields.emplace_back("code", refused->code);
     fields.emplace_back("reason", refused->reason);
-    tx.log(Event::letter_refused, std::move(fields));
+    tx.log(Event::replication_rejected, std::move(fields));
   } else if (row.request_id.empty()) {
-    tx.log_told_by_row(Event::letter_arrived, std::move(fields));
+    tx.log_told_by_row(Event::replication_received, std::move(fields));
   } else {
-    tx.log(Event::letter_arrived, std::move(fields));
+    tx.log(Event::replication_received, std::move(fields));
   }
   return Done{};
 }

@@ -97,8 +97,8 @@ Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     });
     TRY(table.heard(team, word, {key}, now));
     if (is_news)
-      tx.log(Event::letter_refused,
-             {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
+      tx.log(Event::replication_rejected,
+             {{"team", team}, {"node", letter.host}, {"message_key", key}, {"reason", word.problem}});
   }
   return Done{};
 }

@@ -27,7 +27,7 @@ const Table<MessageRow>& deliveries_table() {
   static const Table<M> table(
       "deliveries",
       {loose<&M::id>("message"), loose<&M::team>("team"), loose<&M::delivery>("state"),
-       loose<&M::priority>("priority"), loose<&M::confirmed>("confirmed"), loose<&M::sink>("sink"),
+       loose<&M::priority>("priority"), loose<&M::confirmed>("confirmed"), loose<&M::method>("method"),
        loose<&M::offered_ms>("offered_ms"), loose<&M::delivered_ms>("delivered_ms"), loose<&M::attempts>("attempts")},
       "message", {"deliveries_state ON deliveries (state, team, priority, confirmed)"},
       [](const M& row) { return "the delivery of message " + std::to_string(row.id); });
@@ -98,12 +98,12 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
 
 // The unary plus below makes SQLite find the rows by their few ids, and not by the index on the state.
 
-Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
+Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now) {
   const auto before = database_.chat_changes();
   auto moved = database_.run(
-      "UPDATE deliveries SET state = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
+      "UPDATE deliveries SET state = 'offered', method = ?2, offered_ms = ?3, attempts = attempts + 1 "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
-      json_list(ids), sink, now);
+      json_list(ids), method, now);
   keep_count(before);
   return moved;
 }
@@ -168,7 +168,7 @@ Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
 
 Status DeliveryTable::hand_over(const std::vector<long long>& ids, EpochMs now) {
   return database_.run(
-      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2, sink = '@leader' "
+      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2, method = '@leader' "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
       json_list(ids), now);
 }
@@ -177,15 +177,15 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
   const auto bytes = key_bytes(key.value);
   if (!bytes) return Done{};
   return database_.run(
-      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, sink = '' WHERE message IN (SELECT id FROM messages "
-      "WHERE key = ?1 AND sender = ?2) AND +state = 'expired' AND sink = '@leader'",
+      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, method = '' WHERE message IN (SELECT id FROM messages "
+      "WHERE key = ?1 AND sender = ?2) AND +state = 'expired' AND method = '@leader'",
       Blob{*bytes}, sender);
 }
 
 Status DeliveryTable::take_over(const MessageRow& message) {
   const auto before = database_.chat_changes();
   TRY(auto queued, database_.run(
-      "INSERT INTO deliveries (message, team, state, priority, confirmed, sink, offered_ms, delivered_ms, attempts) "
+      "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, delivered_ms, attempts) "
       "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE id = ?1 AND disposition = 'chat' "
       "ON CONFLICT (message) DO NOTHING",
       message.id));
@@ -241,7 +241,7 @@ Status DeliveryTable::add(long long id, const MessageRow& message, long long bef
     delivery.delivery = message.delivery;
     delivery.priority = message.priority;
     delivery.confirmed = message.confirmed;
-    delivery.sink = message.sink;
+    delivery.method = message.method;
     delivery.offered_ms = message.offered_ms;
     delivery.delivered_ms = message.delivered_ms;
     delivery.attempts = message.attempts;

@@ -41,7 +41,7 @@ class DeliveryTable {
   Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
                                             std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
   /// Moves queued messages to offered and counts the attempt. This and the next functions skip ids in other states.
-  Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
+  Status mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now);
   /// Moves queued and offered messages to delivered. Returns the ids of the moved messages, in no order.
   Result<std::vector<long long>> mark_delivered(const std::vector<long long>& ids, EpochMs now,
                                                 Confirmation confirmed = Confirmation::acknowledged);

@@ -87,7 +87,7 @@ std::vector<TableText> described_tables() {
                   "id, " + key_column("key") +
                       " AS key, m.team, inbox, sender, type, disposition, code, reason,\n  request_id, received_ms, "
                       "batch, from_id, timestamp, summary, text, raw, coalesce(state, 'none') AS delivery, priority,\n  "
-                      "confirmed, sink, offered_ms, delivered_ms, coalesce(attempts, 0) AS attempts",
+                      "confirmed, method, offered_ms, delivered_ms, coalesce(attempts, 0) AS attempts",
                   "messages AS m LEFT JOIN deliveries ON message = id"),
           view_of("sent",
                   "id, " + key_column("key") +

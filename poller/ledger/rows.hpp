@@ -51,7 +51,7 @@ struct MessageRow {
   EpochMs received_ms = 0;
   long long batch = 0;  // the tick that accepted it; control of a batch goes before its chat
   DeliveryState delivery = DeliveryState::none;
-  std::string sink;  // delivery method of the last offer: "recv", "exec", "file"
+  std::string method;  // delivery method of the last offer: "recv", "exec", "file"
   EpochMs offered_ms = 0;
   EpochMs delivered_ms = 0;
   int attempts = 0;  // number of offers; more than one marks a possible repeat

@@ -1,4 +1,4 @@
-// Mail and task operations of one agent, for any mailbox system: for `inbox-poller box`, for the tools of the MCP
+// Mail and task operations of one agent, for any mailbox system: for `inbox-poller mailbox`, for the tools of the MCP
 // server, and for later callers. One object acts for one actor of one place, and never for another.
 // The mailbox of a team that a daemon serves is another port (mailbox.hpp), though one may implement the other.
 // Messages and tasks are JSON objects as on the wire, with unknown fields kept.
@@ -6,7 +6,7 @@
 // Codes:
 //   name.invalid, actor.unknown, payload.invalid, payload.too_large   fix the call
 //   task.unknown, task.not_held, task.done                            another actor holds the task, or none can
-//   box.unsupported                                                   this system does not have the operation
+//   mailbox.unsupported                                                   this system does not have the operation
 //   io.<ERRNO>, dir.untrusted and others                              nothing was done, unless the text says otherwise
 #pragma once
 

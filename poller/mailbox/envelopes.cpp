@@ -185,7 +185,7 @@ Result<std::string> whole_id_among(const std::vector<TaskFile>& tasks, const std
         found.insert(id);
     if (found.contains(beginning) || found.size() == 1) return *found.begin();  // the shortest is the first
     if (found.size() > 1)
-      return Error{"box.usage", "several tasks begin with " + beginning + ": " + *found.begin() + ", " +
+      return Error{"mailbox.usage", "several tasks begin with " + beginning + ": " + *found.begin() + ", " +
                                     *std::next(found.begin()) + "; say more of it"};
   }
   return no_task(beginning, place);
@@ -209,7 +209,7 @@ long long order_of(const TaskFile& file) {
 
 Error with_lease_advice(Error error) {
   if (error.code == "task.not_held" || error.code == "task.unknown")
-    error.message += "; `box inbox` shows what you hold; `box claim` takes the next one";
+    error.message += "; `mailbox inbox` shows what you hold; `mailbox claim` takes the next one";
   return error;
 }
 

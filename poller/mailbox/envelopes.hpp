@@ -54,7 +54,7 @@ Error no_task(const std::string& id, const std::string& place);
 /// Finds the task with this id where several records have it: done before claimed before others, a late result last.
 /// Returns null if there is none.
 const TaskFile* best_of(const std::vector<TaskFile>&, const std::string& id);
-/// Implements TaskStore::whole_id() over these tasks. Errors: "box.usage" (ambiguous), "task.unknown".
+/// Implements TaskStore::whole_id() over these tasks. Errors: "mailbox.usage" (ambiguous), "task.unknown".
 Result<std::string> whole_id_among(const std::vector<TaskFile>&, const std::string& beginning, const std::string& place);
 /// Checks that a task is a dead letter that can be claimed again. Error: "task.not_dead".
 Status require_dead(const TaskFile&, const std::string& id);

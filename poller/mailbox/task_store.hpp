@@ -67,7 +67,7 @@ class TaskStore {
   /// Returns all readable tasks, in order of place and name.
   [[nodiscard]] virtual Result<std::vector<TaskFile>> all() const = 0;
   /// Completes the beginning of an id to the only possible one; late results count only if no task matches. With an
-  /// actor, prefers a task that the actor holds under exactly this id. Errors: "box.usage" (ambiguous or empty),
+  /// actor, prefers a task that the actor holds under exactly this id. Errors: "mailbox.usage" (ambiguous or empty),
   /// "task.unknown".
   [[nodiscard]] virtual Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const = 0;
   /// Moves a dead letter back, so that it can be claimed. Error: "task.not_dead".

@@ -34,7 +34,7 @@ std::string hints_of(Team& team) {
 
 /// Compares the settings that a Team keeps for its lifetime. The others can be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
-  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.folder == b.team.folder && a.team.engine == b.team.engine &&
+  return a.team.root == b.team.root && a.team.backend == b.team.backend && a.team.folder == b.team.folder && a.team.engine == b.team.engine &&
          a.team.members == b.team.members && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
          a.delivery.tmux.command == b.delivery.tmux.command && a.hosts == b.hosts && a.limits.inbox_file == b.limits.inbox_file;

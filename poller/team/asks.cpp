@@ -164,7 +164,7 @@ Status Asks::close_before_lead(const handlers::Ask& decided, Tx& tx) {
     tx.log(Event::delivery_expired, {{"team", context_.name},
                                      {"message_key", block.key.value},
                                      {"from", block.sender},
-                                     {"sink", block.sink},
+                                     {"method", block.method},
                                      {"reason", "the ask was decided before the lead got it"}});
     TRY(tx.ledger.deliveries().mark_expired({block.id}, now));
   }
@@ -301,7 +301,7 @@ Status Asks::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   tx.log(Event::rule_added, {{"team", context_.name},
                              {"request_id", decided.request_id},
                              {"type", rule->kind},
-                             {"new", rule->action},
+                             {"action", rule->action},
                              {"rule", rule->rule},
                              {"by", rule->by}});
   TRY(const auto added, tx.ledger.rules().add(*rule));

@@ -88,7 +88,7 @@ class Asks {
   /// Finds an open request by name; null when there is none. Valid until the next call that may close one.
   [[nodiscard]] const handlers::Ask* find(const handlers::AskName&) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
-  /// True when a rule answered the request with this id, or the request in this message. An front may then
+  /// True when a rule answered the request with this id, or the request in this message. An interceptor may then
   /// consume the message. Errors: ledger.*.
   [[nodiscard]] Result<bool> answered_by_rule(const std::string& request_id, const std::string& asker) const;
   [[nodiscard]] Result<bool> answered_by_rule(const schema::MessageKey&) const;

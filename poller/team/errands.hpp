@@ -1,4 +1,4 @@
-// Runs the operator's programs (person.notify, tasks.on_done) outside of the polls, one at a time, and retries them.
+// Runs the operator's programs (approver.command, tasks.done_command) outside of the polls, one at a time, and retries them.
 // Only exit status 0 counts as done. The history records each success. After a restart nothing is repeated, except a
 // job that was killed between the program's end and its record. Invariants: nothing waits for a program, and its result
 // changes nothing else.

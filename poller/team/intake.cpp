@@ -114,7 +114,7 @@ Status Intake::accept(const Taken& taken, Tx& tx, Piece& piece) {
     row.type = "bad";
     row.code = decoded.error().code;
     row.reason = decoded.error().message;
-    return record(row, Event::message_bad, tx, piece);
+    return record(row, Event::message_malformed, tx, piece);
   }
   piece.says_all = decoded->says_all;
   if (!decoded->ignored.empty()) row.reason = decoded->ignored + ignored_ending;
@@ -140,7 +140,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
     row.disposition = Disposition::chat;
     row.code = handlers::between_code;
     row.reason = "written to " + row.inbox + "; the team is only watched";
-    return record(row, Event::message_left, tx, piece);
+    return record(row, Event::message_ignored, tx, piece);
   }
 
   handlers::AskView known;
@@ -232,7 +232,7 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
   row.reason = reception.reason;
   // Without an id, so that the earlier record remains the only answer to the reused id.
   tx.post(refused.posts, "", row.batch);
-  return record(row, Event::message_refused, tx, piece);
+  return record(row, Event::message_rejected, tx, piece);
 }
 
 Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
@@ -242,7 +242,7 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
   const auto whose = handlers::first_met(asked, taken.read, context_.standing);
   if (whose == handlers::FirstMet::left) {
     if (looked_)
-      tx.log(Event::request_lost_race, {{"team", context_.name},
+      tx.log(Event::request_answered_by_lead, {{"team", context_.name},
                                         {"request_id", asked.request.request_id},
                                         {"from", asked.request.asker},
                                         {"reason", "the lead had read the ask before we did"}});
@@ -312,7 +312,7 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
   TRY(record(row, Event::message_accepted, tx, piece));
   tx.log(Event::shutdown_state, {{"team", context_.name},
                                  {"request_id", shutdown.request_id},
-                                 {"from", shutdown.member},
+                                 {"member", shutdown.member},
                                  {"old", std::string(handlers::to_string(old))},
                                  {"new", std::string(handlers::to_string(shutdown.state))},
                                  {"reason", answered.answer}});
@@ -324,7 +324,7 @@ Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& pi
   row.disposition = disposition;
   row.code = handlers::left_code;
   row.reason = handlers::left_reason(context_.standing);
-  return record(row, Event::message_left, tx, piece);
+  return record(row, Event::message_ignored, tx, piece);
 }
 
 Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
@@ -342,7 +342,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
                                    {"from", row.sender},
                                    {"type", row.type},
                                    {"message_key", row.key.value},
-                                   {"new", "queued"},
+                                   {"disposition", "queued"},
                                    {"reason", "was left to another lead, which did not read it"}});
   return tx.ledger.deliveries().take_over(row);
 }

@@ -1,5 +1,5 @@
 // Turns messages of the lead's inbox or its aliases into committed rows. Every message that the ledger does not know is
-// decoded once, judged once and recorded, all in one transaction. Only then may the message be consumed. An front
+// decoded once, judged once and recorded, all in one transaction. Only then may the message be consumed. An interceptor
 // consumes only messages that a rule answered; an observer consumes nothing.
 #pragma once
 
@@ -51,7 +51,7 @@ class Intake {
     std::string full;                   // why chat was left in the inbox; else empty
     // State of the current message:
     bool stays = false;     // in the inbox, because the queue is full
-    bool ours = false;      // answered by a rule: also a front marks it read
+    bool ours = false;      // answered by a rule: also an interceptor marks it read
     bool says_all = false;  // the decoded fields hold everything that the bytes say
     std::string_view bytes;
   };

@@ -39,7 +39,7 @@ Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
                                     {"request_id", request_id_of(call, 1)},
                                     {"from", context_.lead},
                                     {"type", call.tool},
-                                    {"new", std::string(config::to_string(verdict.action))},
+                                    {"action", std::string(config::to_string(verdict.action))},
                                     {"rule", verdict.rule}});
   }));
   if (verdict.action == config::Action::deny)

@@ -137,7 +137,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
 
 asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
   report(batch.state, batch.detail);
-  if (batch.state == BoxState::torn && batch.damaged_looks == context_.config.limits.torn_polls &&
+  if (batch.state == BoxState::torn && batch.damaged_looks == context_.config.limits.quarantine_after_polls &&
       context_.may(Right::set_torn_aside))
     co_await set_torn_aside(batch);
   if (batch.state != BoxState::open) co_return false;

@@ -24,9 +24,9 @@ std::string about_of(const handlers::AskName& name) {
 Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
   TRY(const auto history, ledger.history().of_request(team, name.request_id));
   handlers::Told told;
-  const std::string about = about_of(name) + "  new=";
+  const std::string about = about_of(name) + "  state=";
   for (const auto& row : history) {
-    if (row.event != event_name(Event::person_notified) || !row.detail.starts_with(about)) continue;
+    if (row.event != event_name(Event::approver_notified) || !row.detail.starts_with(about)) continue;
     (row.detail == about + "pending" ? told.asked : told.decided) = true;
   }
   return told;
@@ -38,8 +38,8 @@ class AskNotice final : public Errand {
       : context_(context), name_(std::move(name)), of_decision_(of_decision) {}
 
   [[nodiscard]] Program program() const override {
-    const auto& person = context_.config.person;
-    return {"person.notify", person.notify, person.notify_timeout};
+    const auto& approver = context_.config.approver;
+    return {"approver.command", approver.command, approver.command_timeout};
   }
 
   Result<std::optional<boost::json::object>> due() override {
@@ -53,13 +53,13 @@ class AskNotice final : public Errand {
   }
 
   Status told() override {
-    static_cast<void>(record(Event::person_notified, ""));  // on failure a restart notifies once more
+    static_cast<void>(record(Event::approver_notified, ""));  // on failure a restart notifies once more
     return Done{};
   }
 
   bool failed(const std::string& why, int tries) override {
     if (tries < most_tries) return false;
-    static_cast<void>(record(Event::person_notify_failed, why));
+    static_cast<void>(record(Event::approver_notify_failed, why));
     return true;
   }
 
@@ -70,7 +70,7 @@ class AskNotice final : public Errand {
                     {"request_id", ask_.request_id},
                     {"from", ask_.asker},
                     {"type", std::string(handlers::to_string(ask_.kind))},
-                    {"new", std::string(handlers::to_string(ask_.state))}};
+                    {"state", std::string(handlers::to_string(ask_.state))}};
       if (!reason.empty()) fields.emplace_back("reason", reason);
       tx.log(event, std::move(fields));
     });
@@ -85,7 +85,7 @@ class AskNotice final : public Errand {
 }  // namespace
 
 Status Notifier::restore() {
-  if (context_.config.person.notify.empty()) return Done{};
+  if (context_.config.approver.command.empty()) return Done{};
   TRY(auto decisions, context_.recent_decisions());
   std::reverse(decisions.begin(), decisions.end());  // oldest first
   for (const auto& [team, request] : decisions) {
@@ -96,7 +96,7 @@ Status Notifier::restore() {
 }
 
 bool Notifier::note(const Ask& ask, bool of_decision) {
-  if (context_.config.person.notify.empty()) return false;
+  if (context_.config.approver.command.empty()) return false;
   if (errands_.size() == 0) overflow_told_ = false;
   if (errands_.size() < most_errands) {
     errands_.add(std::make_unique<AskNotice>(context_, name_of(ask), of_decision));
@@ -105,7 +105,7 @@ bool Notifier::note(const Ask& ask, bool of_decision) {
   if (!overflow_told_)
     context_.telemetry.emit(Event::daemon_warning,
                             {{"team", context_.name},
-                             {"reason", "person.notify does not keep up: " + std::to_string(most_errands) +
+                             {"reason", "approver.command does not keep up: " + std::to_string(most_errands) +
                                             " asks and decisions wait to be told, further decisions are not told"}});
   overflow_told_ = true;
   return false;

@@ -1,4 +1,4 @@
-// Notifies a person of approval requests through the configured program (person.notify): once when a request opens,
+// Notifies a person of approval requests through the configured program (approver.command): once when a request opens,
 // once when it is decided. The history records each notification, so a restart repeats none.
 #pragma once
 

@@ -55,7 +55,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
     tx.then([&] { context_.rules.apply(allowed.rule); });
     tx.log(Event::rule_added, {{"team", context_.name},
                                {"type", "team"},
-                               {"new", "allow"},
+                               {"action", "allow"},
                                {"rule", meant.text},
                                {"by", by},
                                {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
@@ -85,7 +85,7 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
   TRY(context_.commit([&](Tx& tx) {
     for (const auto& one : found) {
       tx.log(Event::rule_removed,
-             {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
+             {{"team", context_.name}, {"type", one.kind}, {"action", one.action}, {"rule", one.rule}, {"by", by}});
       tx.keep(tx.ledger.rules().remove(one.id));
       tx.then([&] { context_.rules.drop(one.id); });
     }
@@ -209,12 +209,12 @@ Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   for (const auto& [row, state] : changes) {
     TRY(tx.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
     if (state == "adopted")
-      tx.log(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
+      tx.log(Event::setting_applied, {{"team", context_.name}, {"member", row.member}, {"value", row.subject}});
     if (state == "not_adopted")
-      tx.log(Event::order_not_adopted,
+      tx.log(Event::setting_not_applied,
              {{"team", context_.name},
-              {"from", row.member},
-              {"new", row.subject},
+              {"member", row.member},
+              {"value", row.subject},
               {"reason",
                "the roster does not show the mode that was sent; the newest clients ignore such a message: "
                "set it in the worker's own session, or start the worker with it"}});
@@ -232,11 +232,11 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx)
     TRY(const auto added, tx.ledger.orders().add(row));
     if (!added) continue;  // already known
     tx.post({entry}, "", batch);
-    tx.log(Event::order_sent, {{"team", context_.name},
+    tx.log(Event::setting_sent, {{"team", context_.name},
                                {"message_key", entry.key.value},
-                               {"from", row.member},
+                               {"member", row.member},
                                {"type", row.kind},
-                               {"new", row.subject},
+                               {"value", row.subject},
                                {"by", row.by}});
   }
   return Done{};

@@ -52,7 +52,7 @@ bool PlanReminders::is_silent(const handlers::Ask& approved) const {
 void PlanReminders::remind(const handlers::Ask& approved) {
   static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, tx.ledger.next_batch());
-    tx.log(Event::request_nudged,
+    tx.log(Event::request_reminded,
            {{"team", context_.name}, {"request_id", approved.request_id}, {"from", approved.asker}});
     tx.post({handlers::plan_reminder(approved, context_.view())}, approved.request_id, batch);
     return Done{};

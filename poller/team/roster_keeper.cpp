@@ -72,7 +72,7 @@ void RosterKeeper::mend(const std::vector<std::string>& leaving) {
   if (!has_roster_ || !is_lost_) return;
   const auto mended = members_.mend_roster(leaving);
   if (mended.put == WriteStatus::done)
-    context_.telemetry.emit(Event::roster_mended, {{"team", context_.name},
+    context_.telemetry.emit(Event::roster_restored, {{"team", context_.name},
                                                    {"path", context_.config.team.team_folder(context_.name)},
                                                    {"reason", report_.detail}});
   else if (!mended.detail.empty())

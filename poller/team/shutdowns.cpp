@@ -51,7 +51,7 @@ std::string names_of(const std::vector<schema::Task>& tasks) {
 }
 
 Fields fields_of(const TeamState& context, const Shutdown& shutdown) {
-  return {{"team", context.name}, {"request_id", shutdown.request_id}, {"from", shutdown.member}};
+  return {{"team", context.name}, {"request_id", shutdown.request_id}, {"member", shutdown.member}};
 }
 
 /// Returns the obstacle of a file operation with its kind as the code; empty after a success.
@@ -86,7 +86,7 @@ Status Shutdowns::restore() {
     // limit.
     if (const auto ahead = row.changed_ms - now; ahead > 0) {
       for (auto* moment :
-           {&row.changed_ms, &row.nudge_ms, &row.nudged_ms, &row.force_ms, &row.timeout_ms, &row.term_ms, &row.kill_ms})
+           {&row.changed_ms, &row.remind_ms, &row.reminded_ms, &row.force_ms, &row.timeout_ms, &row.term_ms, &row.kill_ms})
         if (*moment != 0) *moment -= ahead;
     }
     // Time without a daemon that could close the pane does not count.
@@ -134,7 +134,7 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   handlers::ShutdownOrder wanted{order.member,
                                  order.by,
                                  order.reason,
-                                 order.nudge_after.value_or(settings.nudge_after),
+                                 order.remind_after.value_or(settings.remind_after),
                                  order.force_after ? order.force_after : settings.force_after,
                                  order.force,
                                  {}};
@@ -275,7 +275,7 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
   const auto next = handlers::next_step(*seen, sight, context_.config.shutdown, context_.clock.wall_ms());
   switch (next.step) {
     case ShutdownStep::wait: co_return false;
-    case ShutdownStep::nudge: co_return nudge(std::move(shutdown));
+    case ShutdownStep::remind: co_return remind(std::move(shutdown));
     case ShutdownStep::terminate: co_return signal(std::move(shutdown), SIGTERM);
     case ShutdownStep::kill: co_return signal(std::move(shutdown), SIGKILL);
     case ShutdownStep::advance: co_return move(std::move(shutdown), *next.event);
@@ -288,18 +288,18 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
 Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   if (shutdown.state != ShutdownState::requested) return shutdown;
   if (!context_.may(handlers::Right::shut_down)) {  // the leading host reminds and forces
-    shutdown.nudge_ms = shutdown.force_ms = 0;
+    shutdown.remind_ms = shutdown.force_ms = 0;
     return shutdown;
   }
   TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
   if (words.empty()) return shutdown;
   const auto& request = words.front();
   if (request.state == EffectState::pending) {  // the inbox is locked, or we were away: no answer is possible yet
-    shutdown.nudge_ms = shutdown.force_ms = shutdown.timeout_ms = 0;
+    shutdown.remind_ms = shutdown.force_ms = shutdown.timeout_ms = 0;
     return shutdown;
   }
   const auto late = std::max<EpochMs>(0, request.next_ms - shutdown.requested_ms);
-  for (auto* due : {&shutdown.nudge_ms, &shutdown.force_ms, &shutdown.timeout_ms})
+  for (auto* due : {&shutdown.remind_ms, &shutdown.force_ms, &shutdown.timeout_ms})
     if (*due != 0) *due += late;
   return shutdown;
 }
@@ -326,12 +326,12 @@ bool Shutdowns::keep(const Shutdown& shutdown, const Work& beside) {
   return kept.ok();  // on failure the same step runs again
 }
 
-bool Shutdowns::nudge(Shutdown shutdown) {
-  shutdown.nudged_ms = context_.clock.wall_ms();
+bool Shutdowns::remind(Shutdown shutdown) {
+  shutdown.reminded_ms = context_.clock.wall_ms();
   return keep(shutdown, [&](Tx& tx) -> Status {
-    tx.log(Event::shutdown_nudged, fields_of(context_, shutdown));
+    tx.log(Event::shutdown_reminded, fields_of(context_, shutdown));
     TRY(const auto batch, tx.ledger.next_batch());
-    const auto words = handlers::nudge_of(shutdown, context_.view(), shutdown.nudged_ms);
+    const auto words = handlers::reminder_of(shutdown, context_.view(), shutdown.reminded_ms);
     tx.post({words}, shutdown.request_id, batch);
     return Done{};
   });
@@ -354,9 +354,9 @@ bool Shutdowns::signal(Shutdown shutdown, int number) {
   return keep(shutdown, [&](Tx& tx) {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("count", std::to_string(count));
-    fields.emplace_back("new", number == SIGKILL ? "KILL" : "TERM");
+    fields.emplace_back("signal", number == SIGKILL ? "KILL" : "TERM");
     if (!problem.empty()) fields.emplace_back("reason", problem);
-    tx.log(Event::shutdown_signalled, std::move(fields));
+    tx.log(Event::shutdown_signaled, std::move(fields));
   });
 }
 

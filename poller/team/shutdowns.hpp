@@ -34,7 +34,7 @@ class Shutdowns {
     std::string member;
     std::string by;
     std::string reason;
-    std::optional<config::Duration> nudge_after;  // empty: as configured; zero: no reminder
+    std::optional<config::Duration> remind_after;  // empty: as configured; zero: no reminder
     std::optional<config::Duration> force_after;  // empty: as configured
     bool force = false;                           // end the worker at once, without asking it
   };
@@ -92,7 +92,7 @@ class Shutdowns {
   /// Takes one step; true when another one may follow at once.
   boost::asio::awaitable<bool> step(std::string id);
   boost::asio::awaitable<bool> close_pane(handlers::Shutdown shutdown);
-  bool nudge(handlers::Shutdown);
+  bool remind(handlers::Shutdown);
   bool signal(handlers::Shutdown, int number);
   bool move(handlers::Shutdown, handlers::ShutdownEvent, const std::string& remark = {});
   bool remove_traces(handlers::Shutdown, handlers::ShutdownEvent);

@@ -39,7 +39,7 @@ asio::awaitable<bool> Shutdowns::follow(Ordered ordered) {
   co_return keep(shutdown, [&](Tx& tx) {
     tx.log(Event::shutdown_requested, {{"team", context_.name},
                                        {"request_id", shutdown.request_id},
-                                       {"from", shutdown.member},
+                                       {"member", shutdown.member},
                                        {"by", shutdown.by},
                                        {"reason", shutdown.place.left_alone}});
   });

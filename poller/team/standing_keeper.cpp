@@ -40,8 +40,8 @@ void StandingKeeper::observe_consumers(const Batch& batch) {
     });
     const bool swept = std::any_of(batch.signs.begin(), batch.signs.end(),
                                    [](const ConsumerEvidence& sign) { return sign.what == What::swept; });
-    if (flipped > 0) foreign_consumer("flipped", static_cast<std::size_t>(flipped));
-    if (swept) foreign_consumer("removed", 1);
+    if (flipped > 0) competing_consumer("flipped", static_cast<std::size_t>(flipped));
+    if (swept) competing_consumer("removed", 1);
     return;
   }
   std::vector<ConsumerEvidence> consumed;
@@ -64,7 +64,7 @@ void StandingKeeper::observe_consumers(const Batch& batch) {
         fields.emplace_back("reason",
                             "we had answered it, but the lead took it before our mark; the first answer at "
                             "the worker counts");
-      tx.log(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+      tx.log(answered ? Event::request_answered_by_lead : Event::message_consumed, std::move(fields));
     }
     return Done{};
   }));
@@ -75,13 +75,13 @@ void StandingKeeper::check_lead_inbox() {
   watched_.oldest_waiting_ms = 0;
 }
 
-void StandingKeeper::foreign_consumer(std::string code, std::size_t count) {
+void StandingKeeper::competing_consumer(std::string code, std::size_t count) {
   const auto now = context_.clock.steady();
   signs_.push_back(now);
   std::vector<config::Duration> ages;
   for (const auto sign : signs_) ages.push_back(std::chrono::duration_cast<config::Duration>(now - sign));
   context_.telemetry.emit(
-      Event::inbox_foreign_consumer,
+      Event::inbox_competing_consumer,
       {{"team", context_.name},
        {"inbox", context_.lead},
        {"code", code},
@@ -91,7 +91,7 @@ void StandingKeeper::foreign_consumer(std::string code, std::size_t count) {
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
   std::erase_if(signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
   if (!handlers::are_believed(ages)) return;
-  give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
+  give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"interceptor\", then inbox-poller resume");
 }
 
 void StandingKeeper::check_lead_process() {
@@ -140,7 +140,7 @@ void StandingKeeper::check_lead_session() {
 void StandingKeeper::give_way_to_lead(std::string_view code, const std::string& who) {
   const std::string reason =
       who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
-  context_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
+  context_.telemetry.emit(Event::inbox_competing_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
                                                            {"code", std::string(code)},
                                                            {"count", "1"},
@@ -149,7 +149,7 @@ void StandingKeeper::give_way_to_lead(std::string_view code, const std::string& 
 }
 
 void StandingKeeper::give_way(const std::string& reason) {
-  if (const auto stance = handlers::stance_beside(context_.config.team.foreign_consumer)) stand({*stance, reason});
+  if (const auto stance = handlers::stance_beside(context_.config.team.on_competing_consumer)) stand({*stance, reason});
 }
 
 void StandingKeeper::stand(handlers::Membership standing) {

@@ -61,7 +61,7 @@ class StandingKeeper {
   [[nodiscard]] std::uint64_t times_changed() const { return times_changed_; }
 
  private:
-  void foreign_consumer(std::string code, std::size_t count);
+  void competing_consumer(std::string code, std::size_t count);
   /// Applies the configured reaction to another consumer of the lead's inbox.
   void give_way(const std::string& reason);
   /// Yields to a living client that leads the team and hence reads the lead's inbox. `who` begins the logged sentence

@@ -14,7 +14,7 @@ constexpr std::size_t most_waiting = 1000;
 Result<bool> is_told(const TeamState& context, const std::string& id) {
   TRY(const auto history, context.ledger.history().of_request(context.name, id));
   return std::any_of(history.begin(), history.end(),
-                     [](const HistoryRow& row) { return row.event == event_name(Event::task_told); });
+                     [](const HistoryRow& row) { return row.event == event_name(Event::task_reported); });
 }
 
 class DoneTask final : public Errand {
@@ -24,7 +24,7 @@ class DoneTask final : public Errand {
 
   [[nodiscard]] Program program() const override {
     const auto& tasks = context_.config.tasks;
-    return {"tasks.on_done", tasks.on_done, tasks.on_done_timeout};
+    return {"tasks.done_command", tasks.done_command, tasks.done_timeout};
   }
 
   Result<std::optional<boost::json::object>> due() override {
@@ -34,18 +34,18 @@ class DoneTask final : public Errand {
   }
 
   Status told() override {
-    return context_.commit([&](Tx& tx) { tx.log(Event::task_told, fields()); });
+    return context_.commit([&](Tx& tx) { tx.log(Event::task_reported, fields()); });
   }
 
   bool failed(const std::string& why, int) override {
     auto lines = fields();
     lines.emplace_back("reason", why + "; it is tried again");
-    context_.telemetry.emit(Event::task_tell_failed, lines);
+    context_.telemetry.emit(Event::task_report_failed, lines);
     return false;
   }
 
  private:
-  [[nodiscard]] Fields fields() const { return {{"team", context_.name}, {"request_id", id_}}; }
+  [[nodiscard]] Fields fields() const { return {{"team", context_.name}, {"task_id", id_}}; }
 
   TeamState& context_;
   const std::string id_;
@@ -57,7 +57,7 @@ class DoneTask final : public Errand {
 void TaskKeeper::run_due() {
   if (tasks_ == nullptr || !look_.take(context_.clock.steady())) return;
   sweep();
-  if (!context_.config.tasks.on_done.empty() && errands_.size() < most_waiting) look_for_finished();
+  if (!context_.config.tasks.done_command.empty() && errands_.size() < most_waiting) look_for_finished();
 }
 
 void TaskKeeper::sweep() {
@@ -74,11 +74,11 @@ void TaskKeeper::sweep() {
     for (const TaskFile& one : swept->gone) {
       const bool is_dead = one.place == TaskPlace::dead;
       Fields fields{{"team", context_.name},
-                    {"request_id", schema::identity_of(one.task)},
-                    {"from", one.task.text("swept_from")},
-                    {"new", is_dead ? "dead" : "open"}};
+                    {"task_id", schema::identity_of(one.task)},
+                    {"member", one.task.text("swept_from")},
+                    {"state", is_dead ? "dead" : "open"}};
       if (is_dead) fields.emplace_back("reason", one.task.text("dead_reason"));
-      tx.log(Event::task_given_back, std::move(fields));
+      tx.log(Event::task_released, std::move(fields));
     }
   }));
 }

@@ -1,5 +1,5 @@
 // Maintains a team's task queue, where its mailbox backend has one. Releases tasks whose lease has expired, and runs
-// the configured program (tasks.on_done) for each finished task. The history records each run.
+// the configured program (tasks.done_command) for each finished task. The history records each run.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ class Team {
   /// Pushes queued chat by the configured delivery methods while the gate is open.
   boost::asio::awaitable<void> deliver() { return parts_.delivery.push(); }
 
-  /// Runs the next due program of the operator (person.notify, tasks.on_done) until `given_up` returns true. True when
+  /// Runs the next due program of the operator (approver.command, tasks.done_command) until `given_up` returns true. True when
   /// another may be due at once.
   boost::asio::awaitable<bool> errands(std::function<bool()> given_up);
 
@@ -83,7 +83,7 @@ class Team {
   /// ignored.
   Status resume();
 
-  /// Applies a new configuration with the same team, root, transport and lead.
+  /// Applies a new configuration with the same team, root, backend and lead.
   void reconfigure(const config::TeamConfig& config);
   /// Ends the service: leased messages are queued again and receivers are informed.
   void retire();

@@ -9,7 +9,7 @@
 #include "poller/broker/broker.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/mailbox/roster_store.hpp"
-#include "poller/systems/transport.hpp"
+#include "poller/systems/mailbox_system.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/maintenance.hpp"
 #include "poller/team/notifier.hpp"
@@ -39,7 +39,7 @@ struct Runtime {
   std::string state_dir = {};  // folder of the ledger and of backend files beside it
   Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
-  /// Opens the connection to other hosts, for a team with [hosts]. An error gives the reason why there is none.
+  /// Opens the connection to other hosts, for a team with [cluster]. An error gives the reason why there is none.
   std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_exchange = {};
 };
 

@@ -6,7 +6,7 @@ namespace inbox_poller::poller {
 namespace {
 
 /// Builds the message that a lead's own client sends about a task; plain text if workers do not know that message.
-std::string told_of(const schema::Task& task, const std::string& lead, const config::TransportFacts& facts,
+std::string told_of(const schema::Task& task, const std::string& lead, const config::BackendFacts& facts,
                     EpochMs now_ms) {
   if (!facts.reads_task_messages)
     return "Task " + task.id + " is yours: " + task.subject +
@@ -28,7 +28,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     return member != nullptr && member->status != schema::ended_status;
   };
   if (boxes_.board == nullptr)
-    return Error{"task.not_free", "members of this mailbox system claim tasks themselves: inbox-poller box claim"};
+    return Error{"task.not_free", "members of this mailbox system claim tasks themselves: inbox-poller mailbox claim"};
   const TaskAssigned assigned = boxes_.board->assign_task(task, to, is_there);
   switch (assigned.put) {
     case WriteStatus::done: break;
@@ -40,7 +40,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
     case WriteStatus::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
   }
   TRY(context_.commit([&](Tx& tx) {
-    tx.log(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
+    tx.log(Event::task_assigned, {{"team", context_.name}, {"task_id", assigned.task.id}, {"member", to}, {"by", by}});
   }));
   TRY(send(to, told_of(assigned.task, context_.lead, context_.config.team.facts(), services_.clock.wall_ms()), ""));
   return assigned.task;

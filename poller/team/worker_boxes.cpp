@@ -48,7 +48,7 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
   for (auto& [inbox, phantom] : phantoms_) {
     if (phantom.told || context_.clock.steady() - phantom.since < handlers::nobodys_grace) continue;
     phantom.told = true;
-    context_.telemetry.emit(Event::inbox_phantom,
+    context_.telemetry.emit(Event::inbox_orphaned,
                             {{"team", context_.name},
                              {"inbox", inbox},
                              {"count", std::to_string(phantom.unread)},
@@ -158,7 +158,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
     finding.by = by_host ? "host " + (*carried)->host : context_.lead;
     finding.reason = std::string(*allowed ? "approved" : "denied") +
                      (by_host ? " by the host that led then" : " in the lead's name by somebody else");
-    finding.fields.emplace_back("new", *allowed ? "approved" : "denied");
+    finding.fields.emplace_back("decision", *allowed ? "approved" : "denied");
     finding.closes = *open;
   } else {
     finding.event = Event::answer_malformed;
@@ -169,7 +169,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
   findings.push_back(std::move(finding));
 }
 
-std::map<std::string, Phantom> WorkerBoxes::phantoms() const {
+std::map<std::string, Phantom> WorkerBoxes::orphaned_inboxes() const {
   auto told = phantoms_;
   std::erase_if(told, [](const auto& phantom) { return !phantom.second.told; });
   return told;

@@ -37,7 +37,7 @@ class WorkerBoxes {
   bool take(const std::string& box, const Batch&);
 
   /// Orphaned inboxes by name, if they lasted long enough to be reported.
-  [[nodiscard]] std::map<std::string, Phantom> phantoms() const;
+  [[nodiscard]] std::map<std::string, Phantom> orphaned_inboxes() const;
   /// Existing inboxes of team.aliases, which are the lead's under another name.
   [[nodiscard]] const std::vector<std::string>& aliases() const { return aliases_; }
 

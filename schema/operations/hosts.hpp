@@ -6,14 +6,14 @@
 namespace inbox_poller::operations {
 
 /// A host as this one sees it.
-struct Host {
-  Text host, version;
+struct Node {
+  Text node, version;
   bool leads = false;
   long long queued = 0;
   long long oldest_ms = 0, heard_ms = 0;
   Texts members;
 };
-BOOST_DESCRIBE_STRUCT(Host, (), (host, version, leads, queued, oldest_ms, heard_ms, members))
+BOOST_DESCRIBE_STRUCT(Node, (), (node, version, leads, queued, oldest_ms, heard_ms, members))
 
 /// Letters that are on their way over one stream.
 struct HostMail {
@@ -24,8 +24,8 @@ struct HostMail {
 };
 BOOST_DESCRIBE_STRUCT(HostMail, (), (way, stream, waiting, put, there, oldest_ms))
 
-struct Hosts {
-  Text host, id, engine;
+struct Cluster {
+  Text node, id, redis_url;
   Text leader;
   long long epoch = 0;
   bool leads = false;
@@ -34,9 +34,9 @@ struct Hosts {
   long long round_trip_us = 0;  // to the engine, the median of the last five beats; 0: none yet
   Text full;
   Texts worries;
-  std::vector<Host> hosts;
+  std::vector<Node> nodes;
   std::vector<HostMail> mail;
 };
-BOOST_DESCRIBE_STRUCT(Hosts, (), (host, id, engine, leader, epoch, leads, trouble, trouble_since_ms, round_trip_us, full, worries, hosts, mail))
+BOOST_DESCRIBE_STRUCT(Cluster, (), (node, id, redis_url, leader, epoch, leads, trouble, trouble_since_ms, round_trip_us, full, worries, nodes, mail))
 
 }  // namespace inbox_poller::operations

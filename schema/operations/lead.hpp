@@ -34,10 +34,10 @@ struct LeadOfTeam : Lead {
 BOOST_DESCRIBE_STRUCT(LeadOfTeam, (Lead), (team, permissions, mcp_tools))
 
 struct Attached {
-  Text team, lead, rung, lead_state;
+  Text team, lead, method, lead_state;
   bool permissions = false;  // lead.permissions
 };
-BOOST_DESCRIBE_STRUCT(Attached, (), (team, lead, rung, lead_state, permissions))
+BOOST_DESCRIBE_STRUCT(Attached, (), (team, lead, method, lead_state, permissions))
 
 /// What a hook of the lead's is to print.
 struct HookAnswer {

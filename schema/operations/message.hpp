@@ -21,13 +21,13 @@ BOOST_DESCRIBE_STRUCT(Letter, (), (message_key, team, way, host, inbox, sender, 
 struct Message {
   Text team, inbox, sender, type, disposition, code, reason, message_key, request_id;
   long long received_ms = 0;
-  Text delivery, sink, confirmed;
+  Text delivery, method, confirmed;
   long long offered_ms = 0, delivered_ms = 0;
   long long attempts = 0;
   std::optional<long long> priority;  // 0: to be summed up with others
   std::optional<Text> entry;          // its bytes as they came, or as we would write it
 };
-BOOST_DESCRIBE_STRUCT(Message, (), (team, inbox, sender, type, disposition, code, reason, message_key, request_id, received_ms, delivery, sink,
+BOOST_DESCRIBE_STRUCT(Message, (), (team, inbox, sender, type, disposition, code, reason, message_key, request_id, received_ms, delivery, method,
                                     confirmed, offered_ms, delivered_ms, attempts, priority, entry))
 
 /// A message with what it says.

@@ -216,12 +216,12 @@ struct Shutdown {
   std::string member;
   bool all = false;
   std::string by, reason;
-  std::optional<long long> nudge_after_ms;  // 0 is never
+  std::optional<long long> remind_after_ms;  // 0 is never
   std::optional<long long> force_after_ms;
   bool force = false;  // without asking it
   std::string team;
 };
-BOOST_DESCRIBE_STRUCT(Shutdown, (), (member, all, by, reason, nudge_after_ms, force_after_ms, force, team))
+BOOST_DESCRIBE_STRUCT(Shutdown, (), (member, all, by, reason, remind_after_ms, force_after_ms, force, team))
 
 struct Mode {
   static constexpr std::string_view verb = "mode";
@@ -268,7 +268,7 @@ BOOST_DESCRIBE_STRUCT(Reload, (), ())
 
 struct Resume {
   static constexpr std::string_view verb = "resume";
-  static constexpr std::string_view about = "Serves a team again that was stopped";
+  static constexpr std::string_view about = "Serves a paused team again";
   using Answer = operations::Resumed;
   std::string team;
 };
@@ -302,9 +302,9 @@ struct Attach : Heard {
   static constexpr std::string_view verb = "attach";
   static constexpr std::string_view about = "This connection takes the lead's messages, until it closes";
   using Answer = operations::Attached;
-  OneOf<"mcp", "stdin", "hook", "channel", "socket"> rung;
+  OneOf<"mcp", "stdin", "hook", "channel", "socket"> method;
 };
-BOOST_DESCRIBE_STRUCT(Attach, (Heard), (rung))
+BOOST_DESCRIBE_STRUCT(Attach, (Heard), (method))
 
 struct Recv {
   static constexpr std::string_view verb = "recv";
@@ -312,11 +312,11 @@ struct Recv {
   using Answer = operations::Received;
   std::string team;
   long long max = 20, wait_ms = 0;
-  bool even_busy = false, hold = false;
+  bool ignore_busy = false, hold = false;
   bool block = true;  // the text that a lead session sees
   std::string acked;  // the last key that was taken: it, and what the same taker got before it
 };
-BOOST_DESCRIBE_STRUCT(Recv, (), (team, max, wait_ms, even_busy, hold, block, acked))
+BOOST_DESCRIBE_STRUCT(Recv, (), (team, max, wait_ms, ignore_busy, hold, block, acked))
 
 struct Ack {
   static constexpr std::string_view verb = "ack";

@@ -6,7 +6,7 @@
 namespace inbox_poller::operations {
 
 using Action = OneOf<"allow", "deny", "ask">;
-using Role = OneOf<"leader", "front", "observer", "stopped", "standby", "satellite">;
+using Role = OneOf<"leader", "interceptor", "observer", "paused", "standby", "follower">;
 
 struct Rule {
   Text kind, action, rule;

@@ -8,12 +8,12 @@ namespace inbox_poller::operations {
 struct Shutdown {
   Text team, request_id, member, by, reason, state;
   bool open = false;
-  long long requested_ms = 0, changed_ms = 0, nudge_ms = 0, nudged_ms = 0, force_ms = 0, timeout_ms = 0;
+  long long requested_ms = 0, changed_ms = 0, remind_ms = 0, reminded_ms = 0, force_ms = 0, timeout_ms = 0;
   Text backend, pane_id;
   std::vector<long long> processes;
   Text left_alone, answer, tasks, detail;
 };
-BOOST_DESCRIBE_STRUCT(Shutdown, (), (team, request_id, member, by, reason, state, open, requested_ms, changed_ms, nudge_ms, nudged_ms, force_ms,
+BOOST_DESCRIBE_STRUCT(Shutdown, (), (team, request_id, member, by, reason, state, open, requested_ms, changed_ms, remind_ms, reminded_ms, force_ms,
                                      timeout_ms, backend, pane_id, processes, left_alone, answer, tasks, detail))
 
 struct Shutdowns {

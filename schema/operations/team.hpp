@@ -53,17 +53,17 @@ BOOST_DESCRIBE_STRUCT(ChatCounts, (), (queued, offered, delivered, assumed, expi
 
 /// A way to the lead.
 struct Way {
-  Text rung;
+  Text method;
   bool available = false, chosen = false;
   Text reason;  // why it is not available
 };
-BOOST_DESCRIBE_STRUCT(Way, (), (rung, available, chosen, reason))
+BOOST_DESCRIBE_STRUCT(Way, (), (method, available, chosen, reason))
 
 struct Delivery {
-  std::vector<Way> via;
-  Text last_sink;
+  std::vector<Way> methods;
+  Text last_method;
 };
-BOOST_DESCRIBE_STRUCT(Delivery, (), (via, last_sink))
+BOOST_DESCRIBE_STRUCT(Delivery, (), (methods, last_method))
 
 struct Locks {
   long long acquired = 0, refused = 0, stale_taken = 0;
@@ -122,10 +122,10 @@ struct Phantom {
 BOOST_DESCRIBE_STRUCT(Phantom, (), (inbox, entries, unread))
 
 /// A member that cannot be answered.
-struct Unserved {
+struct Unreachable {
   Text member, reason;
 };
-BOOST_DESCRIBE_STRUCT(Unserved, (), (member, reason))
+BOOST_DESCRIBE_STRUCT(Unreachable, (), (member, reason))
 
 /// How many tasks of the team's queue stand where, or why that is not known.
 struct TaskCounts {
@@ -150,7 +150,7 @@ struct Team {
   AskCounts asks;
   ChatCounts chat;
   Delivery delivery;
-  long long effects_owed = 0;  // answers and orders still to be written
+  long long replies_owed = 0;  // answers and orders still to be written
   long long quarantined = 0;
   Locks locks;
   std::vector<GivenRule> rules;
@@ -161,14 +161,14 @@ struct Team {
   Text role_reason;
   std::vector<Shutdown> shutdowns;  // the open ones
   std::vector<NotAdopted> not_adopted;
-  std::vector<Phantom> phantoms;
-  std::vector<Unserved> unserved;
+  std::vector<Phantom> orphaned_inboxes;
+  std::vector<Unreachable> unreachable;
   std::optional<TaskCounts> tasks;  // where its mailbox system has a queue
-  std::optional<Hosts> hosts;       // where it has several
+  std::optional<Cluster> cluster;       // where it has several
   std::optional<Seen> seen;         // where another lead consumes the inbox
 };
-BOOST_DESCRIBE_STRUCT(Team, (), (team, source, lead, inbox, roster, members, asks, chat, delivery, effects_owed, quarantined, locks, rules, counted,
-                                 polls, ledger_fault, role, role_reason, shutdowns, not_adopted, phantoms, unserved, tasks, hosts, seen))
+BOOST_DESCRIBE_STRUCT(Team, (), (team, source, lead, inbox, roster, members, asks, chat, delivery, replies_owed, quarantined, locks, rules, counted,
+                                 polls, ledger_fault, role, role_reason, shutdowns, not_adopted, orphaned_inboxes, unreachable, tasks, cluster, seen))
 
 /// What the daemon reads.
 struct Configuration {

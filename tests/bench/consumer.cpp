@@ -52,7 +52,7 @@ Consumer::Consumer(const std::string& kind, const std::string& socket, const std
     : control_(kind == "control"), team_(team), slots_(slots) {
   socket_ = control_ ? connect_to(socket) : accept_at(socket);
   if (!control_) return;
-  send(json::serialize(json::object{{"verb", "attach"}, {"rung", "socket"}, {"team", team_}}));
+  send(json::serialize(json::object{{"verb", "attach"}, {"method", "socket"}, {"team", team_}}));
   for (int i = 0; i < 100 && !attached_; ++i) take(100);
   if (!attached_) give_up("the daemon did not let us attach");
 }
@@ -101,7 +101,7 @@ void Consumer::line_came(std::string_view line, Nanoseconds at) {
   }
   const json::value* ok = object.if_contains("ok");
   if (!ok || !ok->is_bool() || !ok->as_bool()) give_up("the daemon answered " + std::string(line.substr(0, 300)));
-  json::object next{{"verb", "recv"}, {"team", team_}, {"max", 1000}, {"wait_ms", 3'600'000}, {"even_busy", true},
+  json::object next{{"verb", "recv"}, {"team", team_}, {"max", 1000}, {"wait_ms", 3'600'000}, {"ignore_busy", true},
                     {"block", false}};
   attached_ = true;
   if (const json::value* messages = object.if_contains("messages"); messages && !messages->as_array().empty()) {

@@ -20,14 +20,14 @@ BLOCK = 20     # messages on one way, then it is the next one's turn
 GAP_S = 0.02
 TEXT = "x" * 900
 HOSTS = """
-[hosts]
-engine = "redis+unix://%s"
+[cluster]
+redis_url = "redis+unix://%s"
 id = "farm"
-host = "%s"
-leads = ["h1"]
+node = "%s"
+leaders = ["h1"]
 secret = "%s"
 queued = 100000
-[hosts.members]
+[cluster.members]
 """
 ROOM = "[limits]\nqueued_chat = 1000000\n"
 
@@ -40,8 +40,8 @@ class Farm:
         self.daemons = {}
         folder.mkdir(mode=0o700)
         self.secrets = folder / "secrets"
-        satellites = [part for host in members if host != "h1" for part in ("--satellite", host)]
-        users = subprocess.run([bench.tools.product, "hosts", "acl", "--team", "farm", "--leader", "h1", *satellites, "--secrets", str(self.secrets)],
+        followers = [part for host in members if host != "h1" for part in ("--follower", host)]
+        users = subprocess.run([bench.tools.product, "nodes", "acl", "--team", "farm", "--leader", "h1", *followers, "--secrets", str(self.secrets)],
                                env=alone(folder), capture_output=True, text=True, check=True).stdout
         self.engine = Engine(folder / "redis", users=users).start()
 
@@ -53,7 +53,7 @@ class Farm:
         folder.mkdir(mode=0o700)
         team = wire.Team(folder / "teams", "demo", self.members[host], wire.ERA2, cwd="/" + host)
         others = "".join("%s = %s\n" % (name, json.dumps(list(of))) for name, of in self.members.items() if name != "h1")
-        toml = team_toml(team, poll="500ms", team_more='role = "%s"' % ("leader" if host == "h1" else "satellite"),
+        toml = team_toml(team, poll="500ms", team_more='role = "%s"' % ("leader" if host == "h1" else "follower"),
                          more=ROOM + HOSTS % (self.engine.socket, host, self.secrets / ("host-" + host)) + others)
         daemon = self.daemons[host] = Daemon(self.bench.tools.product, folder, toml)
         daemon.start()

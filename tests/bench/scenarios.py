@@ -464,7 +464,7 @@ def received_all(subject, place, wanted):
         got = []
         with subject.daemon.connect() as control:
             for team in teams:
-                answer = control.ask("recv", team=team, max=1000, even_busy=True)
+                answer = control.ask("recv", team=team, max=1000, ignore_busy=True)
                 if not answer["ok"]:
                     raise Lost("scale: recv: %s" % answer["message"])
                 got += [int(message["text"].split()[1]) for message in answer["messages"]]

@@ -34,7 +34,7 @@ while os.read(0, 1):
 
 
 class Lines:
-    what, transport = "line", "jsonl"
+    what, backend = "line", "jsonl"
 
     def __init__(self, folder, name="crew", members=("alice",)):
         self.team = JsonlTeam(folder, members, name=name)
@@ -60,7 +60,7 @@ class Lines:
 
 
 class Letters:
-    what, transport = "letter", "maildir"
+    what, backend = "letter", "maildir"
 
     def __init__(self, folder, name="pair", members=("ada",)):
         self.team = MaildirTeam(folder, members)
@@ -142,7 +142,7 @@ def floor(folder, count):
 
 
 def latency(bench, kind):
-    folder = bench.folder / ("late-" + kind.transport)
+    folder = bench.folder / ("late-" + kind.backend)
     folder.mkdir(mode=0o700)
     system = kind(folder)
     daemon = started(bench, folder / "d", system.toml)
@@ -159,7 +159,7 @@ def latency(bench, kind):
         if daemon.running():
             daemon.kill()
     found, low = summary(samples), summary(bottom)
-    bench.keep("latency_" + kind.transport, dict(found, floor=low))
+    bench.keep("latency_" + kind.backend, dict(found, floor=low))
     row = Row("%s written -> at the lead, commit included: p50 / p99" % kind.what, "as for arrays (<= 3x the wait for the disk and the wakes)")
     row.result = "%s / %s ms" % (milliseconds(found["p50"]), milliseconds(found["p99"]))
     row.floor = "%s / %s" % (times(found["p50"] / low["p50"]), times(found["p99"] / low["p99"]))
@@ -169,7 +169,7 @@ def latency(bench, kind):
 def drain(bench, kind):
     count, tries = bench.pick(1000, 10_000), []
     for number in range(bench.pick(1, 5)):
-        folder = bench.folder / ("drain-%s-%d" % (kind.transport, number))
+        folder = bench.folder / ("drain-%s-%d" % (kind.backend, number))
         folder.mkdir(mode=0o700)
         system = kind(folder)
         daemon = started(bench, folder / "d", system.toml)
@@ -204,7 +204,7 @@ def drain(bench, kind):
         mine["ratio"] = mine["all"] / renames
         bench.say("  medians: %s ms; renames alone %s ms: %s" % (milliseconds(mine["all"]), milliseconds(renames),
                                                               times(mine["ratio"])))
-    bench.keep("drain_" + kind.transport, dict(mine, tries=tries))
+    bench.keep("drain_" + kind.backend, dict(mine, tries=tries))
     row = Row("drain of {:,} {}s (1 KB): committed and taken".format(count, kind.what),
               "<= 150 ms" if renames is None else "<= 1.5x their renames alone")
     row.result = "%s ms; CPU %.1f us each" % (milliseconds(mine["all"]), mine["cpu"] / count / 1000)
@@ -219,7 +219,7 @@ def drain(bench, kind):
 
 def idle(bench, kind):
     teams, seconds = bench.pick(10, 100), bench.pick(2, 20)
-    folder = bench.folder / ("idle-" + kind.transport)
+    folder = bench.folder / ("idle-" + kind.backend)
     folder.mkdir(mode=0o700)
     members, tomls = ["w%d" % n for n in range(9)], []
     for number in range(teams):
@@ -234,7 +234,7 @@ def idle(bench, kind):
     finally:
         if daemon.running():
             daemon.kill()
-    bench.keep("idle_" + kind.transport, {"cpu_s_per_min": spent, "rss": rss, "inboxes": teams * 10})
+    bench.keep("idle_" + kind.backend, {"cpu_s_per_min": spent, "rss": rss, "inboxes": teams * 10})
     bench.say("  %d boxes of %ss: %.2f CPU s/min, RSS %.1f MB" % (teams * 10, kind.what, spent, rss / 1e6))
     row = Row("{:,} boxes of {}s idle".format(teams * 10, kind.what), "for comparison with arrays")
     row.result = "%.2f CPU s/min; RSS %.1f MB" % (spent, rss / 1e6)

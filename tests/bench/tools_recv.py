@@ -21,11 +21,11 @@ class Socket:
 
     def __init__(self, daemon):
         self.control, self.acked = daemon.connect(), ""
-        self.control.ask("attach", rung="socket")
+        self.control.ask("attach", method="socket")
 
     def begin(self):
         more = {"acked": self.acked} if self.acked else {}
-        self.control.socket.sendall((json.dumps(dict(verb="recv", wait_ms=60_000, max=1, even_busy=True, **more)) + "\n").encode())
+        self.control.socket.sendall((json.dumps(dict(verb="recv", wait_ms=60_000, max=1, ignore_busy=True, **more)) + "\n").encode())
 
     def end(self):
         message = json.loads(self.control.file.readline())["messages"][0]

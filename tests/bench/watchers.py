@@ -74,10 +74,10 @@ def measure(program, folder, count):
         rest = (cpu_seconds(pid) - before) / (time.monotonic() - begun) * 60
 
         lead, samples, acked = daemon.connect(), [], {}
-        lead.ask("attach", rung="socket")
+        lead.ask("attach", method="socket")
         answers, before = watchers.answers, cpu_seconds(pid)
         for n in range(MESSAGES):
-            lead.socket.sendall((wire.stringify(dict(verb="recv", wait_ms=60_000, max=1, even_busy=True, block=False, **acked)) + "\n").encode())
+            lead.socket.sendall((wire.stringify(dict(verb="recv", wait_ms=60_000, max=1, ignore_busy=True, block=False, **acked)) + "\n").encode())
             time.sleep(GAP_S)
             begun = time.perf_counter_ns()
             team.say("ada", "message %d" % n)

@@ -169,9 +169,9 @@ class FlowTest(ProcessTest):
             if "wait" in handler.get("args", handler["command"].split()):
                 continue
             if "args" in handler:
-                handler["args"] += ["--patience", "5s"]
+                handler["args"] += ["--timeout", "5s"]
             else:
-                handler["command"] += " --patience 5s"
+                handler["command"] += " --timeout 5s"
         path.write_text(json.dumps(settings))
 
     def path_with_client(self):
@@ -234,7 +234,7 @@ class HooksFlow(FlowTest):
     """A lead with our hooks in its settings."""
 
     def prepare(self, more="", patient=True):
-        self.lead_team(toml_more='[delivery]\nvia = ["hook"]\n' + more)
+        self.lead_team(toml_more='[delivery]\nmethods = ["hook"]\n' + more)
         self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
         if patient:
             self.be_patient()

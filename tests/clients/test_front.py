@@ -23,7 +23,7 @@ class BesideALead(FlowTest):
 
     def test_front_never_makes_an_ask_fail(self):
         name = self.start_lead(tool("Bash", command="echo ready"), held(tool("Bash", command="mkdir allowed"), "ask"), "done")
-        self.serve(name, team_more='role = "front"')
+        self.serve(name, team_more='role = "interceptor"')
         self.model.release("ask")
         if self.world.version < (2, 1, 329):  # its lead signs nothing, so its workers verify nothing: the rule's yes counts
             wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
@@ -38,11 +38,11 @@ class BesideALead(FlowTest):
     @since((2, 1, 178), "its workers take answers from us, which test_front_never_makes_an_ask_fail shows")
     def test_rules_decide_by_the_workers_own_hooks(self):
         self.make_daemon()
-        self.cli("hook", "--socket", self.daemon.socket, "install", "--for", "workers", "--scope", "project", "--yes")
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
         self.be_patient()
         name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "ask"), tool("Bash", command="mkdir denied"),
                                tool("Bash", command="mkdir asked"), "done")
-        self.serve(name, team_more='role = "front"')
+        self.serve(name, team_more='role = "interceptor"')
         self.model.release("ask")
         wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
         self.lead.shows("from the ada agent", "mkdir asked", seconds=SECONDS)  # what no rule decides goes on to the lead
@@ -71,7 +71,7 @@ class BesideALead(FlowTest):
     @since((2, 1, 178), "its workers take every answer from us, see test_an_old_team_whose_lead_was_killed_is_led_whole")
     def test_a_team_whose_lead_was_killed_gets_chat_and_rules(self):
         self.make_daemon()
-        self.cli("hook", "--socket", self.daemon.socket, "install", "--for", "workers", "--scope", "project", "--yes")
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
         self.be_patient()
         name = self.start_lead("ready")
         self.kill_the_lead()

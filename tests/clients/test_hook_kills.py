@@ -30,7 +30,7 @@ class HookKills(HooksFlow):
 
     def prepare_lead(self):
         self.begun = False
-        self.prepare('max_wait = "1s"\n')
+        self.prepare('max_delay = "1s"\n')
         self.is_lead(SESSION)
         self.count = 0
         self.assertEqual(self.begin("first").wait(SECONDS), 0)  # what is killed before it wrote anything cannot be resumed
@@ -80,7 +80,7 @@ class HookKills(HooksFlow):
         self.killed_before_the_call("payload stop.", self.shutting("done", "payload stop."))
         self.goes_on("payload stop.")
         if self.world.version >= (2, 1, 69):  # before, nothing goes between two tools
-            slow = tool("Bash", command="echo one; sleep 4")  # clock: a tool that takes longer than max_wait
+            slow = tool("Bash", command="echo one; sleep 4")  # clock: a tool that takes longer than max_delay
             self.killed_before_the_call("payload tool.", self.shutting(slow, "payload tool."))
             self.goes_on("payload tool.")
 

@@ -141,7 +141,7 @@ class WithHooks(HooksFlow):
         lead.shows("Do you want to proceed?", "mkdir asked")  # what no rule decides stays the person's
         self.assertTrue((self.world.project / "allowed").exists(), "the rule's yes was not asked for")
         self.assertFalse((self.world.project / "denied").exists())
-        self.assertEqual([event["new"] for event in self.daemon.log("lead.permission")][:2], ["allow", "deny"])
+        self.assertEqual([event["action"] for event in self.daemon.log("lead.permission")][:2], ["allow", "deny"])
         self.turns(3)
 
     def test_the_settings_stay_valid_for_this_client(self):
@@ -159,7 +159,7 @@ class OverTheStream(FlowTest):
     """`lead run` in front of the client."""
 
     def start_run(self, *options, toml_more=""):
-        self.lead_team(toml_more='[delivery]\nvia = ["stdin"]\n' + toml_more)
+        self.lead_team(toml_more='[delivery]\nmethods = ["stdin"]\n' + toml_more)
         command = [self.world.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
                    "--replay-user-messages", "--permission-mode", "default", *options]
         run = subprocess.Popen([os.environ["INBOX_POLLER"], "lead", "run", "--socket", self.daemon.socket, "--", *command], cwd=self.world.project,
@@ -187,7 +187,7 @@ class OverTheStream(FlowTest):
         self.turns(3)
         self.assertTrue((self.world.project / "allowed").exists(), "the rule's yes was not asked for")
         self.assertFalse((self.world.project / "denied").exists())
-        self.assertEqual([event["new"] for event in self.daemon.log("lead.permission")], ["allow", "deny"])
+        self.assertEqual([event["action"] for event in self.daemon.log("lead.permission")], ["allow", "deny"])
 
 
 class InATerminal(FlowTest):
@@ -199,7 +199,7 @@ class InATerminal(FlowTest):
         counting = self.folder / "tmux-that-counts"
         counting.write_text('#!/bin/sh\necho "$*" >>"%s"\nexec "$@"\n' % self.looks)
         counting.chmod(0o755)
-        self.lead_team(toml_more='[delivery]\nvia = ["tmux"]\n[delivery.tmux]\npane = "%s"\ncommand = %s\nsettle = "300ms"\n' % (
+        self.lead_team(toml_more='[delivery]\nmethods = ["tmux"]\n[delivery.tmux]\npane = "%s"\ncommand = %s\nsettle = "300ms"\n' % (
             lead.pane, json.dumps([str(counting), *lead.command])))
 
     def waits_while_looked_at(self, times=3):

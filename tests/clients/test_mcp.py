@@ -40,7 +40,7 @@ class Tools(FlowTest):
         self.assertEqual(len(list((root / "tasks" / "claimed").iterdir())), 1)
 
     def test_the_lead_of_a_team_receives_once_answers_and_writes_to_a_worker(self):
-        self.lead_team(toml_more='[delivery]\nvia = ["mcp"]\n[lead]\nmcp_tools = true\n')
+        self.lead_team(toml_more='[delivery]\nmethods = ["mcp"]\n[lead]\nmcp_tools = true\n')
         self.install("--team", "demo", "--socket", str(self.daemon.socket))
         (server,) = {name for project in json.loads((self.world.home / ".claude.json").read_text())["projects"].values()
                      for name in project.get("mcpServers", {})}

@@ -36,7 +36,7 @@ class Sessions(FlowTest):
         self.model.release("say")
         wait_for("the lead has all but one", lambda: sum(map(self.lead_saw, SAID)) >= len(SAID) - 1, SECONDS)
         status = self.status()
-        self.assertEqual(status["role"], "stopped", status)
+        self.assertEqual(status["role"], "paused", status)
         self.assertLessEqual(self.in_ours(), 1, status["chat"])
         wait_for("the last is there as well, at the lead or with us", lambda: sum(map(self.lead_saw, SAID)) + self.in_ours() == len(SAID), SECONDS)
         pid = self.lead_pid(self.lead)
@@ -80,7 +80,7 @@ class Sessions(FlowTest):
     @since((2, 1, 329), "it leaves the roster alone; see the test before")
     def test_a_lead_that_is_resumed_claims_its_team_and_a_person_says_who_leads(self):
         again = self.resume_lead()
-        wait_for("the leader stops", lambda: self.status()["role"] == "stopped", SECONDS)
+        wait_for("the leader stops", lambda: self.status()["role"] == "paused", SECONDS)
         self.assertIn("process %d" % self.lead_pid(again), self.status()["role_reason"])
         self.daemon.cli("resume")
         wait_for("we lead", lambda: self.status()["role"] == "leader", SECONDS)

@@ -28,7 +28,7 @@ STOPPER = pathlib.Path(__file__).resolve().parent / "stopper.py"
 
 class StreamFlow(FlowTest):
     def start_run(self, *options, team_more="", stopper=True):
-        self.lead_team(toml_more='[delivery]\nvia = ["stdin"]\n')
+        self.lead_team(toml_more='[delivery]\nmethods = ["stdin"]\n')
         self.stopper = self.folder / "stopper"
         self.stopper.mkdir()
         command = [self.world.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

@@ -38,7 +38,7 @@ class Led(FlowTest):
     def test_chat_arrives_both_ways(self):
         self.begin(self.says("grüße from the worker"), "done")
         got = []
-        wait_for("its message is here", lambda: got.extend(self.daemon.cli_lines("recv", "--format", "json", "--even-busy")) or any(
+        wait_for("its message is here", lambda: got.extend(self.daemon.cli_lines("recv", "--format", "json", "--ignore-busy")) or any(
             "grüße from the worker" in m["text"] for m in got), SECONDS)
         self.daemon.cli("send", "ada", "a second message")
         self.model_sees("a second message", "ada")
@@ -103,7 +103,7 @@ class Led(FlowTest):
         ask = wait_for("the next plan is pending", lambda: [a for a in self.asks("plan") if "2. do it" in json.dumps(a)], SECONDS)[0]
         self.rests(2)
         self.daemon.cli("approve", ask["request_id"], "--mode", "acceptEdits")
-        wait_for("the approval is taken", lambda: self.daemon.log("effect.consumed", request_id=ask["request_id"]), SECONDS)
+        wait_for("the approval is taken", lambda: self.daemon.log("reply.read", request_id=ask["request_id"]), SECONDS)
         made = self.writes("the message after it")
         wait_for("it goes on", lambda: made.exists() or self.asks("permission"), SECONDS)
         self.assertTrue(made.exists(), "the approval was not obeyed: it asks as in plan mode")
@@ -112,7 +112,7 @@ class Led(FlowTest):
 
     def told_a_mode(self):
         """A worker at rest that was told acceptEdits."""
-        self.begin("ready", toml_more='[modes]\nadopt_within = "1s"\n')
+        self.begin("ready", toml_more='[modes]\napply_timeout = "1s"\n')
         self.turns(1, "ada")
         self.daemon.cli("mode", "ada", "acceptEdits")
 
@@ -142,7 +142,7 @@ class Led(FlowTest):
     @since((2, 1, 329), "it adopts the mode: test_a_mode_is_adopted_and_goes_for_the_next_call")
     def test_a_mode_that_a_newer_worker_does_not_adopt_is_reported(self):
         self.told_a_mode()
-        wait_for("it is reported", lambda: self.daemon.log("order.not_adopted", **{"from": "ada", "new": "acceptEdits"}), SECONDS)
+        wait_for("it is reported", lambda: self.daemon.log("setting.not_applied", **{"from": "ada", "new": "acceptEdits"}), SECONDS)
         self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
         made = self.writes()
         ask = wait_for("it asks as before", lambda: self.asks("permission") or self.could_not_ask(), SECONDS)[0]

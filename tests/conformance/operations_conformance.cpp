@@ -187,7 +187,7 @@ void a_tasks_life(Place& place) {
   REQUIRE(beaten.ok());
   CHECK(beaten->at("lease_expires_at").as_double() > (*claimed)->at("lease_expires_at").as_double());
   CHECK(ada->complete(first, 1).error().code == "task.not_held");
-  CHECK(bob->complete("", 1).error().code == "box.usage");
+  CHECK(bob->complete("", 1).error().code == "mailbox.usage");
   const auto done = bob->complete(first.substr(0, 12), json::parse(R"({"merged": true})"));
   REQUIRE(done.ok());
   CHECK(text_in(*done, "status") == "done");

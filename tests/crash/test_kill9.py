@@ -135,7 +135,7 @@ class Kill9(ProcessTest):
             wait_for("every ask of %s answered" % name, lambda: {e["id"] for e in worker.events() if e["event"] in ANSWERS} >= set(
                 self.asks[name]), pause=0.2)
         wait_for("all chat taken", lambda: {m["text"] for m in self.taken} >= {t for c in self.chat.values() for t in c}, pause=0.2)
-        wait_for("nothing owed", lambda: not self.daemon.ask("status")["teams"][0]["effects_owed"], pause=0.2)
+        wait_for("nothing owed", lambda: not self.daemon.ask("status")["teams"][0]["replies_owed"], pause=0.2)
         self.daemon.polled(20)  # whatever would come a second time has come
 
     def check_chat(self):

@@ -22,16 +22,16 @@ KILLS = int(os.environ.get("CRASH_KILLS", "100"))
 RULES = ["Bash(mkdir folder%d:*)" % n for n in range(5)]
 # Manner, generation and whether it is forced; the state in which its shutdown has to end follows.
 LEAVERS = [("approve", wire.ERA1, False), ("approve", wire.ERA2, False), ("reject", wire.ERA2, False),
-           ("survive", wire.ERA1, False), ("nudged", wire.ERA2, False), ("die", wire.ERA2, False),
+           ("survive", wire.ERA1, False), ("reminded", wire.ERA2, False), ("die", wire.ERA2, False),
            ("ignore", wire.ERA1, True), ("approve", wire.ERA2, False), ("reject", wire.ERA1, False),
            ("prose", wire.ERA2, True), ("survive", wire.ERA2, False), ("approve", wire.ERA1, False)]
 TOML = """
 [modes]
 on_join = "acceptEdits"
-adopt_within = "2s"
+apply_timeout = "2s"
 
 [shutdown]
-nudge_after = "1s"
+remind_after = "1s"
 timeout = "5min"
 grace = "300ms"
 tmux = ["%s"]
@@ -126,7 +126,7 @@ class Kill9Control(test_kill9.Kill9):
                 e["id"] for e in worker.events(*test_kill9.ANSWERS)} >= set(self.asks[name]), pause=0.2)
         wait_for("everything marked", lambda: all(
             e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]), pause=0.2)
-        wait_for("nothing owed", lambda: not self.status()["effects_owed"], pause=0.2)
+        wait_for("nothing owed", lambda: not self.status()["replies_owed"], pause=0.2)
         wait_for("all chat taken", lambda: not self.status()["chat"]["queued"] + self.status()["chat"]["offered"], pause=0.2)
         wait_for("all is claimed", lambda: self.claimed >= {
             n for n, (owner, _) in self.tasks.items() if n % 10 == 0 and self.leavers[owner][1] != "reject"})

@@ -33,7 +33,7 @@ class FullDisk(ProcessTest):
         self.stops.append(self.disk.unmount)
         self.team = self.make_team(members=("ada", "bob"))
         self.lead_file = self.folder / "lead.jsonl"
-        self.make_daemon(team_toml(self.team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % self.lead_file)).start()
+        self.make_daemon(team_toml(self.team, more='\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % self.lead_file)).start()
         self.world = oracle.World(self.team, self.daemon.state)
         self.number, self.outages, self.waits = 0, 0, []
         self.filler_place = self.daemon.state / "quarantine" if small == "state" else self.disk.place
@@ -146,9 +146,9 @@ class FullDisk(ProcessTest):
         self.start("teams")
         self.goes_on(self.peers_write())
         for _ in range(ROUNDS):
-            before = len(self.daemon.log("effect.deferred"))
+            before = len(self.daemon.log("reply.deferred"))
             answered = self.outage(lambda: self.disk.fill_bytes(self.filler_place),
-                                   lambda: len(self.daemon.log("effect.deferred")) > before and self.status()["effects_owed"] > 0)
+                                   lambda: len(self.daemon.log("reply.deferred")) > before and self.status()["replies_owed"] > 0)
             self.assertEqual(answered, [])
         self.ends_well()
 
@@ -157,9 +157,9 @@ class FullDisk(ProcessTest):
         self.start("teams")
         self.goes_on(self.peers_write())
         for _ in range(ROUNDS):
-            before = len(self.daemon.log("effect.deferred"))
+            before = len(self.daemon.log("reply.deferred"))
             answered = self.outage(lambda: self.disk.fill_names(self.filler_place),
-                                   lambda: len(self.daemon.log("effect.deferred")) > before and self.status()["effects_owed"] > 0)
+                                   lambda: len(self.daemon.log("reply.deferred")) > before and self.status()["replies_owed"] > 0)
             self.assertEqual(answered, [])
         self.ends_well()
 

@@ -30,18 +30,18 @@ LATE = 30  # seconds in which a slow machine does what takes parts of one
 STALE = 10
 TOML = """
 [delivery]
-via = ["file"]
+methods = ["file"]
 file = "%s"
-max_wait = "3s"
+max_delay = "3s"
 expire_after = "1min"
 idle = "digest"
 digest_after = "3s"
 
 [modes]
-adopt_within = "2s"
+apply_timeout = "2s"
 
 [shutdown]
-nudge_after = "1s"
+remind_after = "1s"
 timeout = "4s"
 
 [limits]
@@ -187,8 +187,8 @@ class WhileItRuns(TimeTest):
             life.set_clock(offset)
 
     def wait_for_all(self, life, since, shutdown):
-        self.not_before(life, "the nudge", life.logged("shutdown.nudged", request_id=shutdown) - since["shutdown"], 1)
-        self.not_before(life, "not adopted", life.logged("order.not_adopted") - since["mode"], 2)
+        self.not_before(life, "the reminder", life.logged("shutdown.reminded", request_id=shutdown) - since["shutdown"], 1)
+        self.not_before(life, "not adopted", life.logged("setting.not_applied") - since["mode"], 2)
         self.not_before(life, "the deadline", life.answered("ada", "perm-open") - since["ask"], 3)
         self.not_before(life, "chat for a busy lead", life.delivered("before the jump") - since["chat"], 3)
         life.delivered("after the jump")
@@ -243,7 +243,7 @@ class BeforeItStarts(TimeTest):
         self.all_at_once(self.live, SHIFTS)
 
     def live(self, name):
-        life = self.life(name, timeout="10min", more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n')
+        life = self.life(name, timeout="10min", more='\n[delivery]\nmethods = ["file"]\nfile = "%s"\n')
         workload = Workload(17, life.team, life.daemon.state)
         for number, moment in enumerate((*self.TIMES, *reversed(self.TIMES))):
             entry = dict(wire.entry("ada", "odd time %d" % number, wire.ERA1), timestamp=moment)
@@ -282,7 +282,7 @@ class Asleep(TimeTest):
         lock = life.hold("bob")
         since = life.permission("bob", "git status", "perm-owed")
         life.world.may_allow.add("perm-owed")
-        life.logged("effect.deferred", request_id="perm-owed")  # so it has seen the lock
+        life.logged("reply.deferred", request_id="perm-owed")  # so it has seen the lock
         life.permission("ada", "make", "perm-open")
         life.asked("perm-open")
         asleep = time.monotonic()  # clock: a figure for the reader, compared with nothing

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& [member, mode] : team.config.modes.members) EXPECT(mode <= team.config.modes.ceiling);
   const ShutdownSettings& shutdown = team.config.shutdown;
   EXPECT(!shutdown.force_after ||
-         (*shutdown.force_after > shutdown.nudge_after && *shutdown.force_after < shutdown.timeout));
+         (*shutdown.force_after > shutdown.remind_after && *shutdown.force_after < shutdown.timeout));
   EXPECT(!shutdown.tmux.empty() && !shutdown.tmux.front().empty());
   EXPECT(!team.config.team.name.empty() && team.config.team.root.starts_with("/"));
   return 0;

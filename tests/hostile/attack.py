@@ -38,7 +38,7 @@ class Attack:
     def __init__(self, folder, name="demo", members=("ada", "bob"), **toml):
         self.team = wire.Team(folder / "teams", name, members)
         self.sink = folder / ("lead-%s.jsonl" % name)
-        toml["more"] = toml.get("more", "") + '\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % self.sink
+        toml["more"] = toml.get("more", "") + '\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % self.sink
         self.toml = team_toml(self.team, **toml)
         self.cases = []
         self.may_allow = set()

@@ -189,7 +189,7 @@ class Sizes(ProcessTest):
     def begin(self, limits=""):
         self.team = self.make_team()
         self.sink = self.folder / "lead.jsonl"
-        self.start_daemon(self.team, '\n[delivery]\nvia = ["file"]\nfile = "%s"\nbatch = 1000\n[limits]\ninbox_file = "1GiB"\n%s\n' % (
+        self.start_daemon(self.team, '\n[delivery]\nmethods = ["file"]\nfile = "%s"\nbatch = 1000\n[limits]\ninbox_file = "1GiB"\n%s\n' % (
             self.sink, limits))
         self.idle = peak_kib(self.daemon.process.pid)
 

@@ -78,7 +78,7 @@ class Log(ProcessTest):
         lines = [json.loads(line) for line in self.run_with("json")]
         self.assertNotIn("approved", {line["event"] for line in lines})
         self.assertTrue(all(re.fullmatch(r"[a-z]+\.[a-z_]+", line["event"]) for line in lines))
-        for event, count in (("message.refused", 3 * len(TEXTS)), ("message.bad", len(TEXTS)), ("request.pending", 3 * len(TEXTS) + len(SECRETS))):
+        for event, count in (("message.rejected", 3 * len(TEXTS)), ("message.malformed", len(TEXTS)), ("request.pending", 3 * len(TEXTS) + len(SECRETS))):
             self.assertEqual(sum(line["event"] == event for line in lines), count, event)
         self.assertTrue(any("%s%n%d{}{0}%x%x" in line.get("from", "") + line.get("reason", "") for line in lines), "texts stay what they are")
 

@@ -40,8 +40,8 @@ def rows():
 def toml(team, rules):
     chosen = {sign: [r[1:] for r in rules if r[0] == sign] for sign in "+?-="}
     default = (chosen["="] or ["ask"])[0]
-    return '[team]\nname = "%s"\nroot = "%s"\npoll_interval = "50ms"\n%s[limits]\npending_per_worker = 1000\n[permissions]\nallow = %s\nask_rules = %s\n' \
-        'deny = %s\ndefault = "%s"\n' % (team.name, team.root, 'i_understand = ["default-allow"]\n' if default == "allow" else "",
+    return '[team]\nname = "%s"\nroot = "%s"\npoll_interval = "50ms"\n%s[limits]\npending_per_worker = 1000\n[permissions]\nallow = %s\nask = %s\n' \
+        'deny = %s\ndefault = "%s"\n' % (team.name, team.root, 'accept_risks = ["default-allow"]\n' if default == "allow" else "",
                                          *(json.dumps(chosen[sign], ensure_ascii=False) for sign in "+?-"), default)
 
 

@@ -182,7 +182,7 @@ class Table:
 class Typed(ProcessTest):
     def test_every_kind_with_every_field_spoilt_from_every_side(self):
         hostile = Attack(self.folder, plans="approve", more='\n[limits]\npending_per_worker = 10000\n')
-        hostile.toml = hostile.toml.replace('via = ["file"]', 'via = ["file"]\nsenders = ["user"]').replace('[plans]', '[plans]\nloop_limit = 1000')
+        hostile.toml = hostile.toml.replace('methods = ["file"]', 'methods = ["file"]\nallowed_senders = ["user"]').replace('[plans]', '[plans]\nmax_resubmissions = 1000')
         table = Table(hostile)
         for kind in KINDS:
             table.mutate(kind)
@@ -198,7 +198,7 @@ class Typed(ProcessTest):
         world.runs = [(0, self.daemon.log_path.read_bytes())]
         self.assertEqual(oracle.violations(world), [])
         attack.compare(self, hostile, world)
-        self.assertEqual(len(self.daemon.log("message.refused")), sum(c.ends[0] == "refused" for c in hostile.cases), "each is told once")
+        self.assertEqual(len(self.daemon.log("message.rejected")), sum(c.ends[0] == "refused" for c in hostile.cases), "each is told once")
 
     def test_what_only_a_lead_may_say_is_reported_where_others_wrote_it(self):
         team = self.make_team()

@@ -28,7 +28,7 @@ from sweep import CALL, Scenario
 SWAP_SECONDS = float(os.environ.get("SWAP_SECONDS", "3"))
 STRANGER = 12345
 MENDS = re.compile(r"\b((?:chmod|chown|cp) .*)")
-DELIVERY = '\n[delivery]\nvia = ["%s"]\n%s\n'
+DELIVERY = '\n[delivery]\nmethods = ["%s"]\n%s\n'
 
 
 def fingerprints(folder):
@@ -203,15 +203,15 @@ class FileSystemAttacks(ProcessTest):
 
     def test_the_program_that_tells_a_person_is_not_run_when_others_may_change_it(self):
         bell = self.folder / "bell"
-        bell.write_text("#!/bin/sh\ntouch '%s.rung'\n" % bell)
+        bell.write_text("#!/bin/sh\ntouch '%s.method'\n" % bell)
         bell.chmod(0o777)
-        self.start_daemon(self.team, '\n[person]\nnotify = ["%s"]\n' % bell)
+        self.start_daemon(self.team, '\n[approver]\ncommand = ["%s"]\n' % bell)
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}))
-        said = self.told("person.notify_failed", str(bell))
-        self.assertFalse(os.path.exists("%s.rung" % bell))
+        said = self.told("approver.notify_failed", str(bell))
+        self.assertFalse(os.path.exists("%s.method" % bell))
         self.mend(said["reason"], bell)
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make all"}))
-        wait_for("the bell rings", lambda: os.path.exists("%s.rung" % bell))
+        wait_for("the bell rings", lambda: os.path.exists("%s.method" % bell))
 
     # --- links ---
 

@@ -61,7 +61,7 @@ class Flood(ProcessTest):
         wait_for("the whole flood is recorded", lambda: self.recorded(last), pause=0.5)
         self.assertEqual(self.status()["asks"]["pending"], LIMIT)
         self.assertEqual(len(self.daemon.ask("pending")["asks"]), LIMIT)
-        wait_for("all is written and marked", lambda: self.status()["effects_owed"] == 0 and b'"read":false' not in self.team.lead_inbox.read_bytes(), pause=0.5)
+        wait_for("all is written and marked", lambda: self.status()["replies_owed"] == 0 and b'"read":false' not in self.team.lead_inbox.read_bytes(), pause=0.5)
         self.judge_waiting()
         self.assertEqual(self.daemon.stop(), 0)
         world = oracle.World(self.team, self.daemon.state).read_ledger()
@@ -75,7 +75,7 @@ class Flood(ProcessTest):
     def judge_waiting(self):
         """Nobody waits behind the flood: from ask to answer the others take less than half of what its last ones take. Where all of it
         was answered within a few polls there was nothing to wait behind."""
-        waited = {name: [e["latency_ms"] for e in self.daemon.log("effect.written", inbox=name)] for name in ("ada", "bob", "cleo")}
+        waited = {name: [e["latency_ms"] for e in self.daemon.log("reply.written", inbox=name)] for name in ("ada", "bob", "cleo")}
         flood, others = max(waited["ada"]), max(waited["bob"] + waited["cleo"])
         print("figures: %d asks of one worker, the last answered after %d ms; the others' after %d ms at most" % (FLOOD, flood, others))
         if flood > 5000:

@@ -127,8 +127,8 @@ class Installation(ProcessTest):
         for program, out in ((taken, "cat >>"), (bell, "cat >>")):
             program.write_text("#!/bin/sh\n%s '%s.out'\n" % (out, program))
             program.chmod(0o700)
-        settings = ('\n[delivery]\nvia = ["%s"]\nexec = ["%s"]\nfile = "%s"\n[delivery.tmux]\npane = "%s"\ncommand = ["%s"]\npayload = true\nsettle = "10ms"\n'
-                    '[person]\nnotify = ["%s"]\n[shutdown]\ntmux = ["%s"]\ngrace = "1s"\n[limits]\ntorn_polls = 2\n')
+        settings = ('\n[delivery]\nmethods = ["%s"]\nexec = ["%s"]\nfile = "%s"\n[delivery.tmux]\npane = "%s"\ncommand = ["%s"]\npayload = true\nsettle = "10ms"\n'
+                    '[approver]\ncommand = ["%s"]\n[shutdown]\ntmux = ["%s"]\ngrace = "1s"\n[limits]\nquarantine_after_polls = 2\n')
         fill = (str(taken), self.folder / "lead.jsonl", lead.pane, '", "'.join(tmux.command), bell, '", "'.join(tmux.command))
         self.make_daemon(team_toml(team, more=settings % ("exec", *fill)))
         with open(self.daemon.daemon_file, "a", encoding="utf-8") as file:

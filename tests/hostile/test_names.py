@@ -72,8 +72,8 @@ class Names(ProcessTest):
         wait_for("the real one is answered", lambda: team.replies("ada"))
         served = {t["team"] for t in self.daemon.ask("status")["teams"]}
         self.assertLessEqual(served, {"demo", "__pycache__"})
-        wait_for("files of nobody are told", lambda: len(self.daemon.log("inbox.phantom", team="demo")) >= 3)
-        self.assertEqual({e["inbox"] for e in self.daemon.log("inbox.phantom", team="demo")}, {"phantom", "-rf", "x" * 200})
+        wait_for("files of nobody are told", lambda: len(self.daemon.log("inbox.orphaned", team="demo")) >= 3)
+        self.assertEqual({e["inbox"] for e in self.daemon.log("inbox.orphaned", team="demo")}, {"phantom", "-rf", "x" * 200})
         self.daemon.stop()
         for path, data in before.items():
             if path.parent.parent.name not in served or path.parent == team.inboxes and path.stem != "ada":
@@ -93,7 +93,7 @@ class Names(ProcessTest):
                     answer = self.daemon.ask(verb, **fields)
                     self.assertTrue(not answer["ok"] or answer.get("refused"), (verb, answer))
         for name in ("../x", "a/b", "-rf", "ad\u202ea", "x" * 300):
-            for command in (["inbox", "send", "--anyway", "--root", str(team.root), "--", name, "text"], ["inbox", "show", "--root", str(team.root), "--", name],
+            for command in (["inbox", "send", "--force", "--root", str(team.root), "--", name, "text"], ["inbox", "show", "--root", str(team.root), "--", name],
                             ["inbox", "clear", "--yes", "--root", str(team.root), "--", name]):
                 self.assertNotEqual(self.plain(*command), 0, command)
         self.assertEqual(tree(self.folder), before)

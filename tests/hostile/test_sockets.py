@@ -423,7 +423,7 @@ class SocketAttacks(ProcessTest):
         self.start_daemon(self.team, "[lead]\npermissions = true\n")
         event = {"hook_event_name": "PermissionRequest", "session_id": self.team.roster()["leadSessionId"], "cwd": "/", "tool_name": "Bash",
                  "tool_input": {"command": "git status"}}
-        patience = ("--patience", "5min")
+        patience = ("--timeout", "5min")
         allowed = self.daemon.cli("hook", *patience, stdin=json.dumps(event))
         self.assertIn('"allow"', allowed.stdout)  # so the same with 10 MB more says something
         for event in (dict(event, pad="x" * 10_000_000), dict(event, tool_input={"command": "git status " + "x" * 10_000_000})):

@@ -52,7 +52,7 @@ class AbsentTeam(ProcessTest):
 
     def test_a_watch_and_a_wait_begin_before_the_team(self):
         watch, _ = self.start("status", "--watch=100ms", "--team", "demo")
-        wait, _ = self.start("wait", "--mail", "--for", "1h")
+        wait, _ = self.start("wait", "--mail", "--timeout", "1h")
         self.comes()
         self.assertTrue(watch.stdout.readline())
         self.team.say("ada", "hello")

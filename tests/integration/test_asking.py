@@ -20,7 +20,7 @@ def asking(team, ask, timeout="10min", shutdown="", notify=None):
         toml = toml.replace("[%s]\n" % section, '[%s]\nask = "%s"\n' % (section, ask))
     toml += '\n[shutdown]\nask = "%s"\ntimeout = "%s"\ngrace = "1s"\n%s' % (ask, timeout, shutdown)
     if notify:
-        toml += "\n[person]\nnotify = %s\n" % json.dumps(notify)
+        toml += "\n[approver]\ncommand = %s\n" % json.dumps(notify)
     return toml
 
 
@@ -149,7 +149,7 @@ class APerson(AskingTest):
         self.lead("person", notify=self.bell())
         ask = self.ada.ask("permission", tool="Bash", input={"command": "make"})
         self.person_heard(ask, "asked")
-        wait_for("it is recorded", lambda: self.daemon.log("person.notified", request_id=ask))
+        wait_for("it is recorded", lambda: self.daemon.log("approver.notified", request_id=ask))
         self.daemon.kill()
         self.daemon.start()
         self.assertTrue(self.daemon.answer("approve", ask, by="ann")["ok"])

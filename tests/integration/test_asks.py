@@ -182,7 +182,7 @@ class AskedAgain(ProcessTest):
         entries = wire.read_inbox(team.lead_inbox)
         if not entries or len(entries) < count or not all(e["read"] for e in entries):
             return None
-        if self.daemon.ask("status")["teams"][0]["effects_owed"]:
+        if self.daemon.ask("status")["teams"][0]["replies_owed"]:
             return None
         return team.replies("ada", request_id)
 
@@ -259,7 +259,7 @@ class OneIdForTwoAsks(ProcessTest):
         ask = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-null")
         self.team.say("ada", dict(ask, permission_suggestions=None))
         # ada takes the answer out of its inbox at once, so the log is asked.
-        wait_for("it is answered", lambda: self.daemon.log("effect.written", request_id="perm-null"))
+        wait_for("it is answered", lambda: self.daemon.log("reply.written", request_id="perm-null"))
         self.assertTrue(self.daemon.log("request.decided", request_id="perm-null", new="approved"))
 
 

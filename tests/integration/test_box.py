@@ -39,7 +39,7 @@ class Box(ProcessTest):
         self.root.mkdir(mode=0o700)
 
     def command(self, actor, *arguments):
-        return [os.environ["INBOX_POLLER"], "box", *arguments, "--root", str(self.root), "--actor", actor, "--json"]
+        return [os.environ["INBOX_POLLER"], "mailbox", *arguments, "--root", str(self.root), "--actor", actor, "--json"]
 
     def box(self, actor, *arguments, expect=0, **options):
         done = subprocess.run(self.command(actor, *arguments), env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S, **options)
@@ -213,19 +213,19 @@ class Box(ProcessTest):
         for arguments, code, words in (
                 (("send", "bbo", "x", "--known-actors", "bob"), 1, 'did you mean "bob"?'), (("send", "../x", "x"), 2, "no actor's name"),
                 (("send", "bob", "x", "--known-actors", "bob,../x"), 2, "--known-actors"),
-                (("complete", "none", "x"), 4, "`box inbox` shows what you hold"),
+                (("complete", "none", "x"), 4, "`mailbox inbox` shows what you hold"),
                 (("complete", "", "x"), 2, "which task?"), (("claim", "--lease", "0s"), 2, "from 1ms to 30d"),
                 (("claim", "--lease", "100000000d"), 2, "--lease"), (("post", "x", "--priority", "nan"), 2, "--priority"),
                 (("post", "x", "--priority", "inf"), 2, "--priority"), (("send", "bob"), 2, "PAYLOAD")):
-            done = subprocess.run([os.environ["INBOX_POLLER"], "box", *arguments, "--root", str(self.root), "--actor", "ada"],
+            done = subprocess.run([os.environ["INBOX_POLLER"], "mailbox", *arguments, "--root", str(self.root), "--actor", "ada"],
                                   env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, code, done)
             self.assertIn(words, done.stderr)
-        done = subprocess.run([os.environ["INBOX_POLLER"], "box", "inbox", "--actor", "ada"], env=alone(self.folder),
+        done = subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "inbox", "--actor", "ada"], env=alone(self.folder),
                               capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.returncode, "COLLAB_ROOT" in done.stderr), (2, True))
         environment = {**alone(self.folder), "COLLAB_ROOT": str(self.root), "COLLAB_ACTOR": "ada"}
-        done = subprocess.run([os.environ["INBOX_POLLER"], "box", "inbox"], env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+        done = subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "inbox"], env=environment, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)
 
     # --- tasks
@@ -298,7 +298,7 @@ class Box(ProcessTest):
 
         def sweeper():
             while not stop.is_set():
-                subprocess.run([os.environ["INBOX_POLLER"], "box", "sweep", "--root", str(self.root), "--actor", "boss"],
+                subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "sweep", "--root", str(self.root), "--actor", "boss"],
                                env=alone(self.folder), capture_output=True)
 
         threads = [threading.Thread(target=ours, args=(n,)) for n in range(4)] + [threading.Thread(target=sweeper)]

@@ -146,22 +146,22 @@ class Bulk(ProcessTest):
         for number in range(6):
             self.say("ada" if number % 2 else "bob", "make check" if number < 4 else "make other", number)
         self.pending(6)
-        refused = self.daemon.cli("approve", "--like", "perm-0-bob", expect=2)
+        refused = self.daemon.cli("approve", "--similar-to", "perm-0-bob", expect=2)
         self.assertIn("4 open asks are covered by Bash(make check)", refused.stdout)
         self.assertIn("--yes", refused.stderr)
         self.assertEqual(self.states(), {})
-        shown, code = self.on_terminal(80, "approve", "--like", "perm-0-bob", answer=("approve these 4? [y/N] ", "n\n"))
+        shown, code = self.on_terminal(80, "approve", "--similar-to", "perm-0-bob", answer=("approve these 4? [y/N] ", "n\n"))
         self.assertEqual((code, self.states()), (2, {}), shown)
-        shown, code = self.on_terminal(80, "approve", "--like", "perm-0-bob", answer=("approve these 4? [y/N] ", "y\n"))
+        shown, code = self.on_terminal(80, "approve", "--similar-to", "perm-0-bob", answer=("approve these 4? [y/N] ", "y\n"))
         self.assertEqual(code, 0, shown)
         self.assertEqual(set(self.states().values()), {("approved", "carol")})
         self.assertEqual(len(self.pending(2)), 2)
-        self.daemon.cli("approve", "--like", "perm-4-bob", "--always", expect=2)
-        told = json.loads(self.daemon.cli("deny", "--like", "perm-4-bob", "--reason", "no", "--yes", "--json").stdout)
+        self.daemon.cli("approve", "--similar-to", "perm-4-bob", "--always", expect=2)
+        told = json.loads(self.daemon.cli("deny", "--similar-to", "perm-4-bob", "--reason", "no", "--yes", "--json").stdout)
         self.assertEqual([a["state"] for a in told["answers"]], ["denied", "denied"])
         self.team.say("ada", wire.plan_request("ada", self.team, "# Plan", request_id="plan-1"))
         self.pending(1)
-        self.daemon.cli("approve", "--like", "plan-1", "--yes", expect=1)
+        self.daemon.cli("approve", "--similar-to", "plan-1", "--yes", expect=1)
 
     def by_rule(self, *numbers):
         """Who decided these: the rule, or nobody yet."""
@@ -201,7 +201,7 @@ class Bulk(ProcessTest):
         self.begin()
         self.say("ada", "make one", 1)
         self.pending(1)
-        write_private(self.daemon.configs[0], team_toml(self.team, team_more='i_understand = ["default-allow"]\n').replace(
+        write_private(self.daemon.configs[0], team_toml(self.team, team_more='accept_risks = ["default-allow"]\n').replace(
             "[permissions]\n", '[permissions]\ndefault = "allow"\n', 1))
         self.daemon.cli("reload")
         self.say("ada", "make two", 2)

@@ -109,7 +109,7 @@ class Ways(World):
 
     def test_tmux(self):
         said = self.way("tmux", {"inbox-poller decisions": (0, 4)})
-        self.assertIn("front", said["inbox-poller status"])
+        self.assertIn("interceptor", said["inbox-poller status"])
         self.assertIn('"worker"', (self.folder / "home/.claude/settings.json").read_text("utf-8"))
         self.asks()
         wait_for("it is on record", lambda: "git status" in self.sh("inbox-poller decisions", (0, 4)))

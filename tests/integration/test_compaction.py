@@ -51,7 +51,7 @@ class Compaction(ProcessTest):
         return wait_for("entries leave the inbox", lambda: self.daemon.log("inbox.compacted"))
 
     def nobody_else_is_seen(self):
-        self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
+        self.assertEqual(self.daemon.log("inbox.competing_consumer"), [])
         self.assertEqual(self.status()["role"], "leader")
 
     def test_what_is_read_leaves_and_can_still_be_read(self):
@@ -115,7 +115,7 @@ class Compaction(ProcessTest):
         self.nobody_else_is_seen()
 
     def test_only_a_leader_compacts_and_only_if_that_is_wanted(self):
-        for role, enabled, compacts in (("leader", "true", True), ("leader", "false", False), ("front", "true", False),
+        for role, enabled, compacts in (("leader", "true", True), ("leader", "false", False), ("interceptor", "true", False),
                                         ("observer", "true", False)):
             with self.subTest(role=role, enabled=enabled):
                 before, left = self.fill()

@@ -111,13 +111,13 @@ class Compose(ProcessTest):
             told = json.loads(done.stdout)
             self.assertEqual((told["problems"], told["warnings"]), ([], []))
             team = {one["key"]: one["value"] for one in told["teams"][0]["settings"]}
-            self.assertEqual(team["hosts.host"], name)
-            self.asked(services, service, team["hosts.engine"], "host-" + name, "/host/engine.secret", "/tls/ca.pem")
+            self.assertEqual(team["cluster.node"], name)
+            self.asked(services, service, team["cluster.redis_url"], "host-" + name, "/host/engine.secret", "/tls/ca.pem")
             roster = json.loads((self.file(service, "/host/teams") / team["team.name"] / "config.json").read_text("utf-8"))
             workers = [member["name"] for member in roster["members"]][1:]
-            self.assertEqual(workers, team["hosts.members." + name])
-            said.append({key: team[key] for key in ("team.name", "hosts.id", "hosts.engine", "hosts.leads", "hosts.members.h1", "hosts.members.h2",
-                                                  "hosts.members.h3")})
+            self.assertEqual(workers, team["cluster.members." + name])
+            said.append({key: team[key] for key in ("team.name", "cluster.id", "cluster.redis_url", "cluster.leaders", "cluster.members.h1", "cluster.members.h2",
+                                                  "cluster.members.h3")})
         self.assertEqual(said, said[:1] * 3, "the same on all")
 
     def test_two_agents(self):
@@ -125,7 +125,7 @@ class Compose(ProcessTest):
         self.assertEqual(set(services), {"redis", "ada", "bob"})
         for name in ("ada", "bob"):
             command = services[name]["command"]
-            self.assertEqual((command[0], services[name]["image"]), ("box", "inbox-poller"))
+            self.assertEqual((command[0], services[name]["image"]), ("mailbox", "inbox-poller"))
             self.assertEqual(command[command.index("--actor") + 1], name)
             root = command[command.index("--root") + 1]
             asked = parse_qs(urlsplit(root).query)

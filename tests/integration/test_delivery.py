@@ -57,7 +57,7 @@ class Delivery(ProcessTest):
         self.say_all(team, ["hello"])
         self.queued(1)
         self.daemon.cli("recv", expect=4)
-        self.daemon.cli("lead", "busy", "--for", "1s")
+        self.daemon.cli("lead", "busy", "--ttl", "1s")
         wait_for("the report lapses", lambda: self.daemon.ask("lead")["state"] == "idle")
         self.assertEqual(len(self.received(1)), 1)
 
@@ -67,9 +67,9 @@ class Delivery(ProcessTest):
         self.daemon.cli("lead", "busy")
         self.say_all(team, ["1", "2", "3"])
         self.queued(3)
-        first = self.daemon.cli_lines("recv", "--even-busy", "--max", "2", "--format", "json")
+        first = self.daemon.cli_lines("recv", "--ignore-busy", "--max", "2", "--format", "json")
         self.assertEqual([m["text"] for m in first], ["1", "2"])
-        self.assertEqual([m["text"] for m in self.take(even_busy=True)], ["3"])
+        self.assertEqual([m["text"] for m in self.take(ignore_busy=True)], ["3"])
 
     def test_recv_shows_hostile_text_as_one_harmless_block(self):
         team = self.make_team()
@@ -102,7 +102,7 @@ class Delivery(ProcessTest):
         self.make_daemon(team_toml(team), extra=["--log-level", "debug"]).start()
         receiver, sink = os.pipe()
         os.set_inheritable(sink, True)
-        process = subprocess.Popen([self.daemon.program, "recv", "--wait=600", "--socket", self.daemon.socket], env=self.daemon.env,
+        process = subprocess.Popen([self.daemon.program, "recv", "--wait=600s", "--socket", self.daemon.socket], env=self.daemon.env,
                                    stdout=sink)
         self.it_waits()
         process.send_signal(signal.SIGSTOP)
@@ -141,7 +141,7 @@ class Delivery(ProcessTest):
     def test_recv_waits_for_the_next_message(self):
         team = self.make_team()
         self.make_daemon(team_toml(team), extra=["--log-level", "debug"]).start()
-        process = subprocess.Popen([self.daemon.program, "recv", "--wait=600", "--socket", self.daemon.socket], env=self.daemon.env,
+        process = subprocess.Popen([self.daemon.program, "recv", "--wait=600s", "--socket", self.daemon.socket], env=self.daemon.env,
                                    stdout=subprocess.PIPE, text=True)
         self.it_waits()
         self.say_all(team, ["at last"])
@@ -149,7 +149,7 @@ class Delivery(ProcessTest):
         self.assertEqual(process.returncode, 0)
         self.assertIn("at last", out)
         started = time.monotonic()  # clock: a lower bound: the time itself is the subject, and a slow machine only adds to it
-        self.daemon.cli("recv", "--wait=1", expect=4)
+        self.daemon.cli("recv", "--wait=1s", expect=4)
         self.assertGreaterEqual(time.monotonic() - started, 0.9)  # clock: a lower bound, see above
 
     def test_the_file_sink_gets_every_message_once_across_a_restart(self):

@@ -130,7 +130,7 @@ class Escapes(ProcessTest):
     def test_protocol_lines(self):
         program = ("import sys\nwith open(sys.argv[1], 'ab', 0) as out:\n    for line in sys.stdin.buffer:\n        out.write(line)\n")
         got = self.folder / "got"
-        self.begin('[delivery]\nvia = ["stdin"]\n')
+        self.begin('[delivery]\nmethods = ["stdin"]\n')
         self.attack()
         lead = subprocess.Popen([self.daemon.program, "lead", "run", "--protocol", "lines", "--socket", self.daemon.socket, "--", sys.executable,
                                  "-c", program, str(got)], env=self.daemon.env)
@@ -147,7 +147,7 @@ class Escapes(ProcessTest):
             stream = channel.makefile("rb")
             messages = []
             while len(messages) < len(ACCEPTED):
-                channel.sendall(b'{"verb":"recv","max":20,"even_busy":true}\n')
+                channel.sendall(b'{"verb":"recv","max":20,"ignore_busy":true}\n')
                 line = stream.readline()
                 oracle_block.harmless(line.decode())
                 self.assertEqual(len(oracle_block.lines_of(line.decode())), 2)
@@ -164,7 +164,7 @@ class Escapes(ProcessTest):
         script = self.folder / "notify.py"
         script.write_text("import sys\nopen(sys.argv[1], 'ab', 0).write(sys.stdin.buffer.read())\n")
         got = self.folder / "asked"
-        self.begin("[person]\nnotify = %s\n" % json.dumps([sys.executable, str(script), str(got)]))
+        self.begin("[approver]\ncommand = %s\n" % json.dumps([sys.executable, str(script), str(got)]))
         texts = [text_of(n) for n in ACCEPTED if "bytes_hex" not in CASES[n] and "repeat" not in CASES[n]
                  and not re.search("[\ud800-\udfff]", text_of(n))][:60]
         for n, text in enumerate(texts):
@@ -195,7 +195,7 @@ class Escapes(ProcessTest):
     def test_tmux(self):
         tmux = self.start_tmux()
         lead = PaneProgram(tmux, self.folder)
-        self.begin('[delivery]\nvia = ["tmux"]\n[delivery.tmux]\npane = "%s"\npayload = true\ncommand = %s\nsettle = "10ms"\n' % (
+        self.begin('[delivery]\nmethods = ["tmux"]\n[delivery.tmux]\npane = "%s"\npayload = true\ncommand = %s\nsettle = "10ms"\n' % (
             lead.pane, json.dumps(tmux.command)))
         self.attack()
         self.all_delivered()
@@ -205,13 +205,13 @@ class Escapes(ProcessTest):
         self.judge(paste.decode() for paste in PASTE.findall(typed))
 
     def test_hook(self):
-        self.begin('[delivery]\nvia = ["hook"]\n')
+        self.begin('[delivery]\nmethods = ["hook"]\n')
         self.attack()
         event = {"session_id": self.team.roster()["leadSessionId"], "hook_event_name": "UserPromptSubmit", "cwd": "/work",
                  "prompt": "go on"}
         shown = []
         while True:
-            done = subprocess.run([self.daemon.program, "hook", "--patience", "5min", "--verbose", "--socket", self.daemon.socket],
+            done = subprocess.run([self.daemon.program, "hook", "--timeout", "5min", "--verbose", "--socket", self.daemon.socket],
                                   env=self.daemon.env, input=json.dumps(event).encode(), capture_output=True, timeout=LIMIT_S)
             if not done.stdout:
                 break
@@ -220,12 +220,12 @@ class Escapes(ProcessTest):
             context = json.loads(done.stdout.decode())["hookSpecificOutput"]["additionalContext"]
             if context.startswith("A message from ada is waiting."):  # too long for a hook
                 oracle_block.harmless(context)
-                context = PREAMBLE + next(self.recv("--even-busy", "--max", "1")).decode()[:-1]
+                context = PREAMBLE + next(self.recv("--ignore-busy", "--max", "1")).decode()[:-1]
             shown.append(context)
         self.judge(shown, PREAMBLE, offered_before=[n for n in ACCEPTED if "repeat" in CASES[n]])
 
     def test_the_lead_s_own_input(self):
-        self.begin('[delivery]\nvia = ["stdin"]\n')
+        self.begin('[delivery]\nmethods = ["stdin"]\n')
         self.attack()
         lead = LeadRun(self.daemon, self.folder / "lead")
         self.stops.append(lead.stop)

@@ -14,29 +14,29 @@ from test_json import commands
 
 # What stays until somebody ends it, or wants a terminal, a browser, a client, another host or a Redis that this machine has at that path:
 # a test of its own runs each.
-NOT_HERE = (r"inbox-poller ((top|web|run)\b|lead run --[rp]|mcp --)", r"--watch", r"recv --follow", r"hook wait", r"box sweep --wait", r"box copy",
+NOT_HERE = (r"inbox-poller ((top|web|run)\b|lead run --[rp]|mcp --)", r"--watch", r"recv --follow", r"hook wait", r"mailmailbox sweep --timeout", r"mailbox copy",
             r"--reply-to", r"inbox-poller wait ", r"shutdown .*--wait", r"^set -g", r"^#", r"inbox-poller init", r"\bman inbox-poller", r"/var/lib/node_exporter")
 # The exit code where it is not 0, and why: what only a person could name or say.
 CODES = {
-    "box complete 0f3a": 4, "box heartbeat 0f3a": 4, "box abandon 0f3a": 4, "tasks requeue 0f3a": 4, "tasks show 0f3a": 4, "ack 0f3a": 4,
+    "mailbox complete 0f3a": 4, "mailbox heartbeat 0f3a": 4, "mailbox abandon 0f3a": 4, "tasks requeue 0f3a": 4, "tasks show 0f3a": 4, "ack 0f3a": 4,
     "trace 0f3a": 4, "history 0f3a": 4, "--key 0f3a": 4, "approve 3f9a": 4, "trace shutdown-17": 4,  # no such key
-    "approve --like": 2, "deny --like": 2, "hook install": 1, "mcp install --root": 1,  # asked back, and nobody says yes
+    "approve --similar-to": 2, "deny --similar-to": 2, "hook install": 1, "mcp install --root": 1,  # asked back, and nobody says yes
     "inbox send alice 'please rebase' --root ~": 4, "inbox unread": 4, "status --short": 0,  # no such team there; nothing unread
     "doctor --quick": 1, "inbox-poller doctor": 1,  # the quarantined entry is a warning
-    "hook install --for workers --scope project --yes": 0, "hook install --print": 0, "help hook install": 0, "doctor --team demo --json | jq": 0,
+    "hook install --target workers --scope project --yes": 0, "hook install --print": 0, "help hook install": 0, "doctor --team demo --json | jq": 0,
 }
 # What an example is there to show.
 TOLD = {
     "pending --json | jq": "perm-17\nplan-3\n", "pending --list --member": "no open ask fits", "approve perm-17": "approved: permission perm-17 of alice",
     "approve perm-17 --always": "from now on in this session: Bash(git push origin feature)", "approve plan-3": "approved: plan plan-3",
-    "approve --like": "1 open asks are covered", "deny perm-17": "denied: permission perm-17 of alice", "allow 'Bash(make test:*)'": "Bash(make test:*)",
+    "approve --similar-to": "1 open asks are covered", "deny perm-17": "denied: permission perm-17 of alice", "allow 'Bash(make test:*)'": "Bash(make test:*)",
     "allow Edit --directory": "Edit(//home/me/project/**)", "revoke": "no longer allowed by us: Bash(make test:*)", "rules --try 'git": "git push origin main",
     "rules --try api": "allowed by *.example.com", "decisions --json | jq": "perm-16\n", "decisions --member": "perm-16", "history --since": "alice",
     "poller send": "for alice: inbox-poller trace ", "broadcast": "for bob: inbox-poller trace ", "assign 12": "task 12 (begin with the parser) is alice's",
     "mode alice": "alice is told to work in mode plan", "mode --all": "bob is told to work in mode acceptEdits", "resume": "team demo: leader",
-    "inbox send alice": "", "inbox send alice - ": "/teams/demo/inboxes/alice.json", "recv --wait=60": "I am at it", "lead idle": "idle", "lead busy": "busy", "trace perm-17": "permission", "hosts acl": "", "quarantine --json | jq": "permission_request",
-    "shutdown carol --force": "carol", "inbox show alice": "perm-16", "inbox mark-read alice --all": "1 entry marked read", "box inbox --json": '"unread"',
-    "box claim": "update the changelog", "box recv --timeout": "hello", "help hook install": "Usage: inbox-poller hook install", "metrics": "inbox_poller_build_info",
+    "inbox send alice": "", "inbox send alice - ": "/teams/demo/inboxes/alice.json", "recv --wait=1min": "I am at it", "lead idle": "idle", "lead busy": "busy", "trace perm-17": "permission", "nodes acl": "", "quarantine --json | jq": "permission_request",
+    "shutdown carol --force": "carol", "inbox show alice": "perm-16", "inbox mark-read alice --all": "1 entry marked read", "mailbox inbox --json": '"unread"',
+    "mailbox claim": "update the changelog", "mailbox recv --timeout": "hello", "help hook install": "Usage: inbox-poller hook install", "metrics": "inbox_poller_build_info",
     "status --json | jq": "", "inbox clear alice --all --yes": "1 entry removed", "manual --schemas": "inbox-poller pending --json",
 }
 
@@ -92,7 +92,7 @@ class Examples(ProcessTest):
     def shared_folder(self):
         """Mail for ada and a task, which nobody has taken."""
         self.shell("mkdir -p scratch/coordination")
-        for line in ("box send ada hello --actor bob", "box send ada yes --actor bob --type ack", "box post 'update the changelog' --type docs"):
+        for line in ("mailbox send ada hello --actor bob", "mailbox send ada yes --actor bob --type ack", "mailbox post 'update the changelog' --type docs"):
             self.assertEqual(self.shell("inbox-poller " + line).returncode, 0, line)
 
     def shell(self, line):
@@ -104,9 +104,9 @@ class Examples(ProcessTest):
             mine = [line for line in examples(command) if not any(re.search(one, line) for one in NOT_HERE)]
             passed_over += len(examples(command)) - len(mine)
             for n, line in enumerate(mine):
-                if n == 0 or command in ("approve", "deny", "shutdown", "box claim", "recv"):
+                if n == 0 or command in ("approve", "deny", "shutdown", "mailbox claim", "recv"):
                     self.world()
-                    if command.split()[0] in ("box", "tasks", "mcp"):
+                    if command.split()[0] in ("mailbox", "tasks", "mcp"):
                         self.shared_folder()
                     if command == "revoke":
                         self.shell("inbox-poller allow 'Bash(make test:*)'")

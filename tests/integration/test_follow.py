@@ -23,24 +23,24 @@ class Follow(ProcessTest):
     def chat(self, **counts):
         wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()))
 
-    def rung(self):
-        return next(rung for rung in self.status()["delivery"]["via"] if rung["rung"] == "socket")
+    def method(self):
+        return next(method for method in self.status()["delivery"]["methods"] if method["method"] == "socket")
 
     def follow(self, *options):
         follower = Follower(self, *options)
-        wait_for("the follower is there", lambda: self.rung()["available"])
+        wait_for("the follower is there", lambda: self.method()["available"])
         return follower
 
     def test_each_message_comes_once_and_is_acknowledged_after_it_was_written(self):
         follower = self.follow()
-        self.assertTrue(self.rung()["chosen"])
+        self.assertTrue(self.method()["chosen"])
         for n in range(30):
             self.say("message %d" % n)
         messages = follower.wait_texts(["message %d" % n for n in range(30)])
         self.assertEqual({m["attempts"] for m in messages}, {1})
         self.chat(delivered=30, queued=0, offered=0)
         self.assertEqual(follower.end(signal.SIGTERM), 0)
-        wait_for("the rung is empty again", lambda: not self.rung()["available"])
+        wait_for("the method is empty again", lambda: not self.method()["available"])
         self.assertEqual(follower.said(), "")
 
     def test_it_waits_for_an_idle_lead_as_everybody(self):
@@ -78,7 +78,7 @@ class Follow(ProcessTest):
         self.chat(delivered=1)
 
     def test_with_acks_a_key_acknowledges_its_message_and_those_before_it_at_once(self):
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("1", "2", "3", "4")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3", "4"])]
         self.daemon.polled()
@@ -94,7 +94,7 @@ class Follow(ProcessTest):
         self.chat(offered=0, delivered=4)
 
     def test_the_end_of_the_input_gives_back_what_was_not_acknowledged(self):
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("1", "2")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2"])]
         follower.process.stdin.write(keys[0].encode())  # the last line needs no newline
@@ -103,22 +103,22 @@ class Follow(ProcessTest):
         self.chat(delivered=1, queued=1)
 
     def test_a_killed_follower_gets_again_what_it_did_not_acknowledge_and_only_that(self):
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("1", "2", "3", "4", "5")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3", "4", "5"])]
         follower.acknowledge(keys[1])
         self.chat(delivered=2, offered=3)
         follower.end(signal.SIGKILL)
-        again = self.follow("--acks").wait_texts(["3", "4", "5"])
+        again = self.follow("--ack-from-stdin").wait_texts(["3", "4", "5"])
         self.assertEqual([m["message_key"] for m in again], keys[2:])
         self.assertEqual([m["attempts"] for m in again], [2, 2, 2])
 
     def test_after_says_what_had_been_taken_although_its_acknowledgement_was_lost(self):
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("1", "2", "3", "4", "5")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3", "4", "5"])]
         follower.end(signal.SIGKILL)
-        again = self.follow("--acks", "--after", keys[2]).wait_texts(["4", "5"])
+        again = self.follow("--ack-from-stdin", "--after", keys[2]).wait_texts(["4", "5"])
         self.assertEqual([m["attempts"] for m in again], [2, 2])
         self.chat(delivered=3, offered=2)
 
@@ -128,7 +128,7 @@ class Follow(ProcessTest):
         self.follow("--after", "0" * 32).wait_texts(["1"])
 
     def test_a_daemon_that_is_killed_and_starts_again_is_found_and_nothing_is_lost(self):
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("1", "2", "3")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3"])]
         self.daemon.kill()
@@ -170,7 +170,7 @@ class Follow(ProcessTest):
         follower.wait_texts(["afterwards"])
 
     def test_two_followers_share_and_one_does_not_acknowledge_for_the_other(self):
-        first, second = self.follow("--acks", "--max", "1"), self.follow("--acks", "--max", "1")
+        first, second = self.follow("--ack-from-stdin", "--max", "1"), self.follow("--ack-from-stdin", "--max", "1")
         both = lambda: first.messages() + second.messages()  # noqa: E731
         for stopped, said in ((first, range(10)), (second, range(10, 20))):  # which at most takes the one that it waits for
             stopped.process.send_signal(signal.SIGSTOP)
@@ -213,8 +213,8 @@ class Follow(ProcessTest):
     def test_without_a_daemon_or_with_a_wrong_command_line_it_does_not_wait(self):
         self.daemon.stop()
         self.daemon.cli("recv", "--follow", expect=3)
-        for wrong in (["--acks"], ["--after", "k"], ["--follow", "--wait"], ["--follow", "--no-ack"],
-                      ["--follow", "--acks", "--format", "text"]):
+        for wrong in (["--ack-from-stdin"], ["--after", "k"], ["--follow", "--wait"], ["--follow", "--no-ack"],
+                      ["--follow", "--ack-from-stdin", "--format", "text"]):
             self.daemon.cli("recv", *wrong, expect=2)
 
 

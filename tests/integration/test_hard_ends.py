@@ -15,7 +15,7 @@ from worker import alive
 
 SETTINGS = """
 [shutdown]
-nudge_after = "10min"
+remind_after = "10min"
 timeout = "30s"
 grace = "%s"
 tmux = ["%s"]
@@ -122,7 +122,7 @@ class Shells(HardEnd):
         """The worker does; what else there was in the pane is not asked."""
         self.cleaned(request_id)
         ends = [e["event"] for e in self.daemon.log(request_id=request_id)
-                if e["event"] == "shutdown.signalled" or e.get("new") == "process_gone"]
+                if e["event"] == "shutdown.signaled" or e.get("new") == "process_gone"]
         self.assertEqual(ends[0], "shutdown.state", ends)
         self.assertFalse(self.worker.runs() or self.worker.in_pane())
         self.assertIsNone(self.team.member(self.name))
@@ -177,7 +177,7 @@ class Rosters(HardEnd):
         done = self.daemon.cli("shutdown", "ada", "--wait")
         self.assertIn("the shutdown is done", done.stdout)
         self.mended(self.without("ada"))
-        self.assertEqual(len(self.daemon.log("roster.mended")), 1)
+        self.assertEqual(len(self.daemon.log("roster.restored")), 1)
         request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
         self.assertEqual(self.answer(self.bob, request_id)["event"], "ran")
 
@@ -226,7 +226,7 @@ class Rosters(HardEnd):
         wire.replace(self.team.config, "")
         self.daemon.polled(120)
         self.assertEqual(self.team.config.read_bytes(), b"")
-        self.assertEqual(self.daemon.log("roster.mended"), [])
+        self.assertEqual(self.daemon.log("roster.restored"), [])
 
     def test_a_writer_that_is_only_slow_is_not_overtaken(self):
         self.start()
@@ -239,11 +239,11 @@ class Rosters(HardEnd):
         with open(self.team.config, "wb") as file:
             file.write(self.before)
         self.daemon.polled(20)
-        self.assertEqual(self.daemon.log("roster.mended"), [])
+        self.assertEqual(self.daemon.log("roster.restored"), [])
 
     def test_beside_another_lead_nothing_is_mended(self):
         self.team = self.make_team(members=["ada", "bob"], era=wire.ERA1)
-        self.lead(self.team, team_more='role = "front"\n')
+        self.lead(self.team, team_more='role = "interceptor"\n')
         wait_for("the roster is known", lambda: self.status()["roster"]["state"] == "ok")
         self.truncate()
         self.daemon.polled(120)

@@ -32,7 +32,7 @@ class Failing(HookTest):
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
             for what in self.asks():
-                self.assertEqual(self.run_hook(what, "--patience", "40ms").stdout, b"")
+                self.assertEqual(self.run_hook(what, "--timeout", "40ms").stdout, b"")
             self.assertIn("did not answer in time", self.run_hook(self.asks()[1], "--verbose").stderr.decode())
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
@@ -65,7 +65,7 @@ class Failing(HookTest):
         return out if time.monotonic() - began < 0.9 or out else None  # clock: as above, and the question is repeated
 
     def test_between_turns_a_late_daemon_is_waited_for_and_at_a_tool_it_is_not(self):
-        self.start_team('[delivery]\nvia = ["hook"]\n')
+        self.start_team('[delivery]\nmethods = ["hook"]\n')
         for what in (prompt(self.session), stop(self.session)):
             with self.subTest(what["hook_event_name"]):
                 for n in range(20):
@@ -124,7 +124,7 @@ class Failing(HookTest):
 
     def test_a_wrong_command_line_does_not_block_the_client(self):
         self.start_team()
-        for arguments in (["--no-such-option"], ["nonsense"], ["--patience", "soon"], ["wait", "--timeout", "soon"], ["install", "--scope", "x"],
+        for arguments in (["--no-such-option"], ["nonsense"], ["--timeout", "soon"], ["wait", "--timeout", "soon"], ["install", "--scope", "x"],
                           ["wait", "wait"], ["--socket"], ["--team"]):
             done = subprocess.run([self.daemon.program, "hook", *arguments], env=self.daemon.env, capture_output=True, input=b"")
             self.assertEqual((done.returncode, done.stdout), (1, b""), arguments)
@@ -151,7 +151,7 @@ class Waiting(HookTest):
         return process.returncode, err
 
     def attached(self):
-        return {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"]
+        return {r["method"]: r["available"] for r in self.status()["delivery"]["methods"]}["hook"]
 
     def start_idle(self, *options, **more):
         self.start_team(**more)
@@ -229,7 +229,7 @@ class Waiting(HookTest):
         self.team.say("ada", "x" * 20000)
         code, text = self.end_of(process)
         self.assertEqual(code, 2)
-        self.assertIn("inbox-poller recv --even-busy --team demo", text)
+        self.assertIn("inbox-poller recv --ignore-busy --team demo", text)
         self.assertLess(len(text), 300)
         ends = []
         for _ in range(5):

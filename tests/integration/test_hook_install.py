@@ -69,10 +69,10 @@ class Installing(SettingsTest):
             with self.subTest(path=path, switch=switch):
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(json.dumps(switch))
-                said = self.run_cli("install", "--for", "workers", "--yes", cwd=project).stderr
+                said = self.run_cli("install", "--target", "workers", "--yes", cwd=project).stderr
                 self.assertIn("WARNING: %s: %s is true" % (path, *switch), said)
                 self.assertIn("no hook of ours", said)
-                told = json.loads(self.run_cli("install", "--for", "workers", "--yes", "--json", cwd=project).stdout)
+                told = json.loads(self.run_cli("install", "--target", "workers", "--yes", "--json", cwd=project).stdout)
                 self.assertEqual(len(told["hooks_off"]), 1)
                 doctor = subprocess.run([self.program, "doctor", "--json"], env=dict(self.env, XDG_RUNTIME_DIR=str(self.folder)), cwd=project,
                                         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
@@ -230,7 +230,7 @@ class Installing(SettingsTest):
     def test_the_fragments_to_copy_are_those_that_are_installed(self):
         folder = ROOT / "deploy" / "claude-code"
         for name, options in (("settings.json", ["--client", OLD]), ("settings-2.1.139.json", ["--client", "2.1.139"]),
-                              ("settings-workers.json", ["--for", "workers", "--client", OLD])):
+                              ("settings-workers.json", ["--target", "workers", "--client", OLD])):
             printed = self.run_cli("install", "--print", *options).stdout
             program = os.path.realpath(self.program)
             self.assertEqual(printed.replace('"' + program, '"/usr/local/bin/inbox-poller'), (folder / name).read_text())
@@ -340,14 +340,14 @@ class Versions(SettingsTest):
         before = b'{"permissions": {}}'
         self.write(before)
         self.client(NEW)
-        self.install("--for", "workers")
+        self.install("--target", "workers")
         self.assertEqual(self.events(), {"PreToolUse"})
         program = os.path.realpath(self.program)
         worker = {"hooks": [{"type": "command", "command": program, "args": ["hook", "worker"], "timeout": 10}]}
         self.assertEqual(json.loads(self.settings.read_text())["hooks"]["PreToolUse"], [worker])
         self.install()
         self.assertEqual(json.loads(self.settings.read_text())["hooks"]["PreToolUse"][0], worker)
-        self.run_cli("uninstall", "--for", "lead", "--yes")
+        self.run_cli("uninstall", "--target", "lead", "--yes")
         self.assertEqual(self.events(), {"PreToolUse"})
         self.install()
         self.run_cli("uninstall", "--yes")
@@ -368,7 +368,7 @@ class Doctor(SettingsTest):
 
     def mend(self, finding):
         """Runs the command that it names, as a person would paste it."""
-        self.assertTrue(finding["mend"].endswith(("hook install", "--for workers", "--scope project")), finding)
+        self.assertTrue(finding["mend"].endswith(("hook install", "--target workers", "--scope project")), finding)
         line = finding["mend"].replace("inbox-poller", self.program) + " --yes"
         subprocess.run(["/bin/sh", "-c", line], env=self.env, cwd=self.folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
 
@@ -389,7 +389,7 @@ class Doctor(SettingsTest):
     def test_a_client_that_does_not_know_arguments_does_nothing_with_ours(self):
         self.client(NEW)
         for whose in ("lead", "workers"):
-            self.run_cli("install", "--yes", "--for", whose)
+            self.run_cli("install", "--yes", "--target", whose)
         self.client("2.1.100")
         self.mend(self.doctor({"settings.arguments": "error"})["settings.arguments"])
         # The one that is told stands for both; the other one is left.
@@ -408,7 +408,7 @@ class Doctor(SettingsTest):
         project.mkdir()
         wire.Team(self.home / ".claude" / "teams", "demo", ("ada",), cwd=str(project))
         self.client(NEW)
-        self.run_cli("install", "--yes", "--for", "workers", "--scope", "project", cwd=project)
+        self.run_cli("install", "--yes", "--target", "workers", "--scope", "project", cwd=project)
         self.doctor({"settings.hooks": "ok"})
         self.client(OLD)
         finding = self.doctor({"settings.arguments": "error"})["settings.arguments"]

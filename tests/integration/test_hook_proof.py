@@ -10,7 +10,7 @@ from daemon import LIMIT_S, wait_for
 from hooks import Client, HookTest, event, prompt, start, stop
 
 REPEAT = "[may be a repeat: message"
-QUICK = '[delivery]\npresumed_busy = "2s"\n'
+QUICK = '[delivery]\nassume_busy_for = "2s"\n'
 
 
 class ProofTest(HookTest):
@@ -121,7 +121,7 @@ class Proving(ProofTest):
         self.assertIn("went on to the end of its turn", self.trace())
 
     def test_a_tool_takes_messages_along_only_where_a_subagent_s_can_be_told(self):
-        self.start_team('[delivery]\nurgent = ["ada"]\nurgent_max_wait = "0s"\n')
+        self.start_team('[delivery]\nurgent = ["ada"]\nurgent_max_delay = "0s"\n')
         cases = (("2.1.50", "a1"), ("2.1.50", ""), ("2.1.68", "a1"), ("2.1.69", "a1"), ("2.1.69", ""))
         for n, (generation, agent) in enumerate(cases):
             client = Client(self, generation=generation)
@@ -268,7 +268,7 @@ class Stopping(ProofTest):
 class Waking(ProofTest):
     def idle(self, client):
         client.start()
-        wait_for("it waits", lambda: {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"])
+        wait_for("it waits", lambda: {r["method"]: r["available"] for r in self.status()["delivery"]["methods"]}["hook"])
 
     def test_what_woke_a_session_is_delivered_with_its_answer(self):
         self.start_team()
@@ -313,7 +313,7 @@ class Waking(ProofTest):
         self.start_team()
         first = Client(self)
         first.start()
-        wait_for("it waits", lambda: {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"])
+        wait_for("it waits", lambda: {r["method"]: r["available"] for r in self.status()["delivery"]["methods"]}["hook"])
         again = Client(self)
         again.beside(dict(stop(self.session), transcript_path=str(again.path)))
         self.assertEqual(again.waiting[0].wait(LIMIT_S), 0)
@@ -336,7 +336,7 @@ class Waking(ProofTest):
                                                                            CLAUDE_CODE_SESSION_ATTENDED="1"))
                 self.stops.append(lambda c=client: c.poll() is None and c.kill())
                 pid = int(wait_for("it runs", lambda: pid_file.exists() and pid_file.read_text().strip()))
-                self.assertTrue(wait_for("it waits", lambda: {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"]))
+                self.assertTrue(wait_for("it waits", lambda: {r["method"]: r["available"] for r in self.status()["delivery"]["methods"]}["hook"]))
                 client.kill()
                 client.wait()
                 wait_for("it has ended", lambda: not alive(pid))
@@ -358,7 +358,7 @@ class Late(ProofTest):
         self.say("one")
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
-            self.assertEqual(self.run_hook(stop(self.session), "--patience", "40ms").stdout, b"")
+            self.assertEqual(self.run_hook(stop(self.session), "--timeout", "40ms").stdout, b"")
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
         wait_for("the daemon has heard of it", lambda: self.lead()["by"] == "turn_stops")

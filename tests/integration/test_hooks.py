@@ -37,7 +37,7 @@ class Events(HookTest):
         self.assertEqual(self.hook(start(self.session)), {"hookSpecificOutput": {
             "hookEventName": "SessionStart", "additionalContext":
             "3 messages for the lead of team demo waiting in inbox-poller, from ada, bob. This prints them: "
-            "inbox-poller recv --even-busy --team demo"}})
+            "inbox-poller recv --ignore-busy --team demo"}})
         self.assertEqual(self.chat()["queued"], 3)
 
     def test_a_prompt_takes_the_waiting_messages_along(self):
@@ -46,13 +46,13 @@ class Events(HookTest):
         self.assertEqual(self.hook(prompt(self.session)), {"hookSpecificOutput": {
             "hookEventName": "UserPromptSubmit", "additionalContext": self.block("one", "two")}})
         self.assertEqual((self.chat()["queued"], self.chat()["offered"], self.chat()["delivered"]), (0, 2, 0))
-        self.assertEqual(self.status()["delivery"]["last_sink"], "hook")
+        self.assertEqual(self.status()["delivery"]["last_method"], "hook")
         self.assertIsNone(self.hook(stop(self.session)))
         self.assertEqual((self.chat()["queued"], self.chat()["offered"], self.chat()["delivered"]), (0, 0, 2))
         self.assertIsNone(self.hook(prompt(self.session)))
 
     def test_a_tool_takes_along_only_what_is_overdue(self):
-        self.start_team('[delivery]\nurgent = ["bob"]\nurgent_max_wait = "0s"\n')
+        self.start_team('[delivery]\nurgent = ["bob"]\nurgent_max_delay = "0s"\n')
         self.hook(prompt(self.session))
         self.say("no hurry")
         self.say("at once", sender="bob")
@@ -106,7 +106,7 @@ class Events(HookTest):
 
     def test_where_another_way_comes_first_the_hooks_carry_nothing(self):
         path = self.folder / "chat.jsonl"
-        self.start_team('[delivery]\nvia = ["file", "hook"]\nfile = "%s"\n' % path)
+        self.start_team('[delivery]\nmethods = ["file", "hook"]\nfile = "%s"\n' % path)
         self.hook(prompt(self.session))
         self.say("one")
         self.assertIsNone(self.hook(prompt(self.session)))
@@ -222,13 +222,13 @@ class Handing(HookTest):
         self.hook(prompt(self.session))
         self.say("x" * 20000)
         pointer = ("A message from ada is waiting. With 20000 bytes it is too long for a hook; this prints it: "
-                   "inbox-poller recv --even-busy --team demo")
+                   "inbox-poller recv --ignore-busy --team demo")
         for n in range(3):
             self.assertEqual(self.hook(stop(self.session, active=n > 0)), {"decision": "block", "reason": pointer})
         self.assertIsNone(self.hook(stop(self.session, active=True)))
         self.assertEqual(self.hook(prompt(self.session))["hookSpecificOutput"]["additionalContext"], pointer)
         self.assertEqual(self.chat()["queued"], 1)
-        self.assertIn("x" * 20000, self.daemon.cli("recv", "--even-busy", "--team", "demo").stdout)
+        self.assertIn("x" * 20000, self.daemon.cli("recv", "--ignore-busy", "--team", "demo").stdout)
         self.assertEqual(self.chat()["delivered"], 1)
 
     def test_what_the_client_did_not_get_comes_again_and_its_turn_has_ended(self):
@@ -286,7 +286,7 @@ class Permissions(HookTest):
         self.assertEqual((set(decision), decision["behavior"]), ({"behavior", "message"}, "deny"))
         self.assertIn("Bash(rm:*)", decision["message"])
         self.assertIsNone(self.hook(self.ask("make")))
-        wait_for("three are in the log", lambda: [e["new"] for e in self.daemon.log("lead.permission")] == ["allow", "deny", "ask"])
+        wait_for("three are in the log", lambda: [e["action"] for e in self.daemon.log("lead.permission")] == ["allow", "deny", "ask"])
 
     def test_a_subagent_s_ask_is_judged_too_and_another_session_s_is_not(self):
         self.start_team(RULES)

@@ -15,13 +15,13 @@ from daemon import Daemon, alone, team_toml, wait_for
 from engine import Engine, free_port
 
 HOSTS = """
-[hosts]
-engine = "redis+unix://%s"
+[cluster]
+redis_url = "redis+unix://%s"
 id = "farm"
-host = "%s"
-leads = ["h1", "h4"]
+node = "%s"
+leaders = ["h1", "h4"]
 secret = "%s"
-[hosts.members]
+[cluster.members]
 h2 = ["w3", "w4"]
 h4 = ["w9"]
 """
@@ -34,7 +34,7 @@ class Host:
         self.folder = test.folder / name
         self.folder.mkdir()
         self.team = wire.Team(self.folder / "teams", "demo", MEMBERS[name], cwd="/" + name)
-        role = "leader" if name in ("h1", "h4") else "satellite"
+        role = "leader" if name in ("h1", "h4") else "follower"
         self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder,
                              team_toml(self.team, team_more='role = "%s"' % role, more=more + HOSTS % (test.engine.socket, name, test.secrets / ("host-" + name))))
         test.stops.append(self.stop)
@@ -56,15 +56,15 @@ class Host:
 
     def chat(self):
         """What the lead was handed, in order."""
-        return [m["text"] for m in self.daemon.cli_lines("recv", "--max", "1000", "--even-busy", "--format", "json")]
+        return [m["text"] for m in self.daemon.cli_lines("recv", "--max", "1000", "--ignore-busy", "--format", "json")]
 
 
 class HostsTest(ProcessTest):
     def setUp(self):
         super().setUp()
         self.secrets = self.folder / "secrets"
-        users = subprocess.run([os.environ["INBOX_POLLER"], "hosts", "acl", "--team", "farm", "--leader", "h1", "--leader", "h4",
-                                "--satellite", "h2", "--secrets", str(self.secrets)], env=alone(self.folder), capture_output=True,
+        users = subprocess.run([os.environ["INBOX_POLLER"], "nodes", "acl", "--team", "farm", "--leader", "h1", "--leader", "h4",
+                                "--follower", "h2", "--secrets", str(self.secrets)], env=alone(self.folder), capture_output=True,
                                text=True, check=True).stdout
         self.engine = Engine(self.folder / "redis", users=users).start()
         self.stops.append(self.engine.stop)
@@ -109,28 +109,28 @@ class AcrossHosts(HostsTest):
         wait_for("the lead has all", lambda: got.extend(h1.chat()) or len(got) >= 20)
         self.assertEqual(got, ["to the lead %d" % i for i in range(20)])
         # Of what waits for a host that is away it is told where it is, and since when.
-        shown = h1.daemon.cli("hosts").stdout
+        shown = h1.daemon.cli("nodes").stdout
         self.assertIn("this host, h1", shown)
         self.assertIn("for host h4: ", shown)
         self.assertIn("w3, w4", shown)
         self.assertIn("host h1 leads", h2.status()["role_reason"])
-        self.assertIn("this host, h1", self.doctor(h1)["hosts.leader"])
+        self.assertIn("this host, h1", self.doctor(h1)["cluster.leader"])
         h4 = self.host("h4")
         wait_for("w9 has all", lambda: len(h4.texts("w9")) == 20)
         self.assertEqual(h4.texts("w9"), ["to w3 %d" % i for i in range(20)])
-        key = h4.daemon.log("letter.arrived", inbox="w9")[0]["message_key"]
+        key = h4.daemon.log("replication.received", inbox="w9")[0]["message_key"]
         self.assertIn("came from host h1", h4.daemon.cli("trace", key).stdout)
         wait_for("h1 knows", lambda: "is on host h4" in h1.daemon.cli("trace", key).stdout)
         self.history(h1, h2, h4, key)
         for host in (h1, h2, h4):
-            wait_for("a round trip was measured", lambda: host.status()["hosts"]["round_trip_us"] > 0)
-        self.assertIn(" ms for a round trip", h1.daemon.cli("hosts").stdout)
-        self.assertRegex(h1.daemon.cli("metrics").stdout, r'(?m)^inbox_poller_hosts_round_trip_seconds\{team="demo"\} \S*[1-9]')
+            wait_for("a round trip was measured", lambda: host.status()["cluster"]["round_trip_us"] > 0)
+        self.assertIn(" ms for a round trip", h1.daemon.cli("nodes").stdout)
+        self.assertRegex(h1.daemon.cli("metrics").stdout, r'(?m)^inbox_poller_cluster_round_trip_seconds\{team="demo"\} \S*[1-9]')
         self.engine.kill()
-        wait_for("doctor says that the engine is gone", lambda: "hosts.engine" in self.doctor(h1))
-        self.assertIn("waits in this host's ledger", self.doctor(h1)["hosts.engine"])
+        wait_for("doctor says that the engine is gone", lambda: "cluster.redis_url" in self.doctor(h1))
+        self.assertIn("waits in this host's ledger", self.doctor(h1)["cluster.redis_url"])
         self.engine.start()
-        wait_for("doctor says that it works again", lambda: "hosts.engine" not in self.doctor(h1))
+        wait_for("doctor says that it works again", lambda: "cluster.redis_url" not in self.doctor(h1))
 
     def history(self, h1, h2, h4, key):
         """Letters stand in the list of either host as messages do, with where they are; what filters those filters these."""
@@ -140,7 +140,7 @@ class AcrossHosts(HostsTest):
         self.assertEqual({(m["disposition"], m["inbox"], m["letter"]["way"], m["letter"]["host"]) for m in sent}, {("letter", "w9", "out", "@h4")})
         self.assertEqual([m["text"] for m in told(h1, "--from", "w2", "--limit", "3")], ["to w3 %d" % i for i in (17, 18, 19)])
         self.assertEqual(len(told(h4, "--from", "w2")), 20)
-        # What came for the lead is a message here, and stands there once; on the satellite it is a letter.
+        # What came for the lead is a message here, and stands there once; on the follower it is a letter.
         came = told(h1, "--from", "w4", "--type", "chat")
         self.assertEqual([m["text"] for m in came], ["to the lead %d" % i for i in range(20)])
         self.assertEqual({(m["disposition"], m["letter"]["way"], m["letter"]["host"]) for m in came}, {("chat", "in", "h2")})
@@ -159,7 +159,7 @@ class AcrossHosts(HostsTest):
     def test_what_keeps_a_host_out_of_the_engine_is_told_before_its_daemon_is_started(self):
         said = lambda host: host.daemon.cli("check-config", "--daemon-config", host.daemon.daemon_file, "--config", host.daemon.configs[0]).stderr  # noqa: E731
         good, bad = Host(self, "h1"), Host(self, "h2")
-        self.assertNotIn("hosts.engine", said(good))
+        self.assertNotIn("cluster.redis_url", said(good))
         secret = self.secrets / "host-h2"
         secret.chmod(0o644)
         self.assertIn("chmod 600", said(bad))
@@ -167,9 +167,9 @@ class AcrossHosts(HostsTest):
         self.assertIn("cannot be read (No such file or directory)", said(bad))
         secret.touch(mode=0o600)
         secret.write_text("wrong")
-        self.assertRegex(said(bad), "as host-h2: Redis says: WRONGPASS .* -> its user host-h2 of `inbox-poller hosts acl --team farm`")
+        self.assertRegex(said(bad), "as host-h2: Redis says: WRONGPASS .* -> its user host-h2 of `inbox-poller nodes acl --team farm`")
         bad.start()
-        logged = wait_for("it is told", lambda: bad.daemon.log("hosts.trouble"))[0]["reason"]
+        logged = wait_for("it is told", lambda: bad.daemon.log("cluster.degraded"))[0]["reason"]
         self.assertEqual(logged.count("redis+unix:"), 1, logged)
         self.engine.stop()
         self.assertIn("is not reached", said(good))
@@ -185,7 +185,7 @@ class AcrossHosts(HostsTest):
         h1.start()
         wait_for("it leads", lambda: h1.status()["role"] == "leader")
         network.delay = 0.2
-        wait_for("it is told", lambda: "hosts.slow" in self.doctor(h1), pause=1)
+        wait_for("it is told", lambda: "cluster.slow" in self.doctor(h1), pause=1)
         self.assertRegex(h1.daemon.cli("status").stdout, r"slow: \d+ ms for a round trip")
         self.assertEqual(h1.status()["role"], "leader")
 
@@ -269,7 +269,7 @@ class Ends(HostsTest):
         h2.team.add_member("w3", cwd="/h2", joinedAt=1000)
         h1.start()
         wait_for("h1 leads again", lambda: h1.status()["role"] == "leader")
-        wait_for("h2 lists it", lambda: "w3" in [m for one in h1.status()["hosts"]["hosts"] for m in one["members"]])
+        wait_for("h2 lists it", lambda: "w3" in [m for one in h1.status()["cluster"]["nodes"] for m in one["members"]])
         self.assertIsNone(h1.team.member("w3"))
         self.assertNotIn("w3", [m["member"] for m in h1.status()["members"] if m["present"]])
         h2.team.change_member("w3", joinedAt=wire.now_ms() + 1000)
@@ -282,7 +282,7 @@ class Ends(HostsTest):
         h1, h2 = self.two(more='[shutdown]\ngrace = "1s"\ntimeout = "8s"\ntmux = ["%s"]\n' % '", "'.join(tmux.command))
         h2.team.change_member("w4", tmuxPaneId=pane.pane, backendType="tmux", joinedAt=wire.now_ms() + 600_000)
         h1.team.change_member("w4", tmuxPaneId=pane.pane)
-        wait_for("h2 is heard", lambda: any(one["host"] == "h2" for one in h1.status()["hosts"]["hosts"]))
+        wait_for("h2 is heard", lambda: any(one["node"] == "h2" for one in h1.status()["cluster"]["nodes"]))
         asked = h1.daemon.ask("shutdown", member="w4", by="test", force=True)
         self.assertTrue(asked["ok"], asked)
         ended = lambda: h1.daemon.ask("shutdowns", id=asked["shutdowns"][0]["request_id"])["shutdowns"][0]

@@ -27,14 +27,14 @@ LONG = os.environ.get("LONG") == "1"
 MEMBERS = {"h1": ("w1", "w2", "w3", "w4"), "h2": ("w5", "w6", "w7", "w8"), "h4": ("w9", "w10", "w11", "w12")}
 LEADS = ("h1", "h4")
 HOSTS = """
-[hosts]
-engine = "rediss://localhost:%d"
+[cluster]
+redis_url = "rediss://localhost:%d"
 ca = "%s"
 id = "farm"
-host = "%s"
-leads = ["h1", "h4"]
+node = "%s"
+leaders = ["h1", "h4"]
 secret = "%s"
-[hosts.members]
+[cluster.members]
 h1 = ["w1", "w2", "w3", "w4"]
 h2 = ["w5", "w6", "w7", "w8"]
 h4 = ["w9", "w10", "w11", "w12"]
@@ -49,7 +49,7 @@ class Host:
         self.network = BadNetwork(test.engine.port, seed=test.seed)
         test.stops.append(self.network.stop)
         self.team = wire.Team(self.folder / "teams", "demo", MEMBERS[name], cwd="/" + name)
-        role = "leader" if name in LEADS else "satellite"
+        role = "leader" if name in LEADS else "follower"
         more = HOSTS % (self.network.port, test.engine.folder / "ca.pem", name, test.secrets / ("host-" + name))
         self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(self.team, team_more='role = "%s"' % role, more=more))
         test.stops.append(lambda: self.daemon.running() and self.daemon.stop())
@@ -81,7 +81,7 @@ class Host:
             try:
                 with self.kills:
                     with self.daemon.connect() as control:
-                        messages = control.ask("recv", max=1000, even_busy=True).get("messages", [])
+                        messages = control.ask("recv", max=1000, ignore_busy=True).get("messages", [])
                         self.world.received += messages
                         self.test.received += messages
                         keys = [m["message_key"] for m in messages]
@@ -101,7 +101,7 @@ class Network(ProcessTest):
         self.random = random.Random(self.seed)
         print("figures: seed %d" % self.seed)
         self.secrets = self.folder / "secrets"
-        command = [os.environ["INBOX_POLLER"], "hosts", "acl", "--team", "farm", "--leader", "h1", "--leader", "h4", "--satellite", "h2",
+        command = [os.environ["INBOX_POLLER"], "nodes", "acl", "--team", "farm", "--leader", "h1", "--leader", "h4", "--follower", "h2",
                    "--secrets", str(self.secrets)]
         users = subprocess.run(command, env=alone(self.folder), capture_output=True, text=True, check=True).stdout
         self.password = (self.secrets / "admin").read_text().strip()
@@ -109,7 +109,7 @@ class Network(ProcessTest):
         self.engine = Engine(self.folder / "redis", tls=True, users=users).start()
         self.stops.append(lambda: self.engine.stop())
         client = self.engine.client("host-h2", (self.secrets / "host-h2").read_text().strip())
-        for i in range(0, 3000, 500):  # a hostile satellite may write there; who is read is said by the configuration alone
+        for i in range(0, 3000, 500):  # a hostile follower may write there; who is read is said by the configuration alone
             client("SADD", "ip:{farm}:hosts", *["a%d" % n for n in range(i, i + 500)])
         client.close()
         self.replicas = 0
@@ -158,7 +158,7 @@ class Network(ProcessTest):
     def kill_leader(self):
         self.leader().kill()
 
-    def kill_satellite(self):
+    def kill_follower(self):
         self.hosts["h2"].kill()
 
     def kill_standby(self):
@@ -173,7 +173,7 @@ class Network(ProcessTest):
         was.network.heal()
         was.network.cut()
 
-    def part_satellite(self):
+    def part_follower(self):
         self.hosts["h2"].network.part()
         time.sleep(3)  # clock: the network is parted for a while; any length will do
         self.hosts["h2"].network.heal()
@@ -226,9 +226,9 @@ class Network(ProcessTest):
         self.stops.append(over.set)
         for host in self.hosts.values():
             host.network.delay, host.network.loss = 0.05, 0.02
-        blows = [self.kill_satellite, self.fail_over, self.kill_leader, self.part_leader, self.empty]
+        blows = [self.kill_follower, self.fail_over, self.kill_leader, self.part_leader, self.empty]
         if LONG:
-            blows += [self.kill_engine, self.kill_standby, self.part_satellite]
+            blows += [self.kill_engine, self.kill_standby, self.part_follower]
         struck = collections.Counter()
         until = began + float(os.environ.get("NETWORK_SECONDS", "840" if LONG else "0"))
         while not struck or time.monotonic() < until:  # clock: how long the blows go on in the long form; nothing is judged by it

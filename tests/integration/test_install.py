@@ -45,7 +45,7 @@ class Install(ProcessTest):
                   "share/bash-completion/completions/inbox-poller", "share/zsh/vendor-completions/_inbox-poller",
                   "share/fish/vendor_completions.d/inbox-poller.fish", "share/doc/inbox-poller/README.md",
                   "share/doc/inbox-poller/docs/concepts.md", "share/doc/inbox-poller/docs/pictures/demo.svg",
-                  "share/doc/inbox-poller/examples/front.toml", "share/doc/inbox-poller/examples/metrics/rules.yml"}
+                  "share/doc/inbox-poller/examples/interceptor.toml", "share/doc/inbox-poller/examples/metrics/rules.yml"}
         self.assertEqual(wanted - have, set())
         self.assertEqual([path for path in have if "/dev/" in path or "/adr/" in path], [])
         for shell, place in (("bash", "bash-completion/completions/inbox-poller"), ("fish", "fish/vendor_completions.d/inbox-poller.fish")):

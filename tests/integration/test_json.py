@@ -19,7 +19,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # They print no document: they stay, print another program's words, or only open what stands below them.
-WITHOUT = {"top", "web", "run", "completion", "manual", "help", "init", "inbox", "box", "hook", "hook wait", "hook worker", "lead run", "mcp"}
+WITHOUT = {"top", "web", "run", "completion", "manual", "help", "init", "inbox", "mailbox", "hook", "hook wait", "hook worker", "lead run", "mcp"}
 
 
 def commands():
@@ -108,8 +108,8 @@ class Json(ProcessTest):
         self.assertEqual(len(self.told("allow", "Bash(make:*)")["answered"]), 1)
         for words in ([], ["--short"]):
             self.told("status", *words)
-        self.told("hosts")
-        self.told("wait", "--answered", "--for", "0s")
+        self.told("nodes")
+        self.told("wait", "--answered", "--timeout", "0s")
         for key in (first["message_key"], "perm-3"):
             self.told("trace", key)
         self.told("trace", "nothing-like-it", expect=4)
@@ -151,26 +151,26 @@ class Json(ProcessTest):
         self.told("inbox clear", "ada", "--read", *root)
         (self.folder / "box").mkdir()
         box = ["--root", str(self.folder / "box")]
-        self.told("box send", "bob", "hello", *box, "--actor", "ada")
-        self.told("box send", "bob", "again", *box, "--actor", "ada")
-        self.told("box try-recv", *box, "--actor", "bob")
-        self.told("box inbox", *box, "--actor", "bob")
-        self.told("box recv", *box, "--actor", "bob")
-        self.told("box try-recv", *box, "--actor", "bob", expect=4)
-        task = self.told("box post", "{}", "--type", "build", *box, "--actor", "ada")["task"]["id"]
+        self.told("mailbox send", "bob", "hello", *box, "--actor", "ada")
+        self.told("mailbox send", "bob", "again", *box, "--actor", "ada")
+        self.told("mailbox try-recv", *box, "--actor", "bob")
+        self.told("mailbox inbox", *box, "--actor", "bob")
+        self.told("mailbox recv", *box, "--actor", "bob")
+        self.told("mailbox try-recv", *box, "--actor", "bob", expect=4)
+        task = self.told("mailbox post", "{}", "--type", "build", *box, "--actor", "ada")["task"]["id"]
         self.told("tasks", *box)
         self.told("tasks show", task, *box)
-        self.told("box claim", *box, "--actor", "bob")
-        self.told("box claim", *box, "--actor", "bob", expect=4)
-        self.told("box heartbeat", task, *box, "--actor", "bob")
-        self.told("box abandon", task, "not mine", *box, "--actor", "bob")
-        self.told("box claim", *box, "--actor", "bob")
-        self.told("box complete", task, "{}", *box, "--actor", "bob")
-        self.told("box sweep", *box, "--actor", "bob")
+        self.told("mailbox claim", *box, "--actor", "bob")
+        self.told("mailbox claim", *box, "--actor", "bob", expect=4)
+        self.told("mailbox heartbeat", task, *box, "--actor", "bob")
+        self.told("mailbox abandon", task, "not mine", *box, "--actor", "bob")
+        self.told("mailbox claim", *box, "--actor", "bob")
+        self.told("mailbox complete", task, "{}", *box, "--actor", "bob")
+        self.told("mailbox sweep", *box, "--actor", "bob")
         self.told("tasks requeue", task, *box, expect=1)
         (self.folder / "other").mkdir()
-        self.told("box copy", "--from", str(self.folder / "box"), "--to", str(self.folder / "other"))
-        self.told("hosts acl", "--team", "demo", "--leader", "h1", "--secrets", str(self.folder / "secrets"))
+        self.told("mailbox copy", "--from", str(self.folder / "box"), "--to", str(self.folder / "other"))
+        self.told("nodes acl", "--team", "demo", "--leader", "h1", "--secrets", str(self.folder / "secrets"))
         for command in ("hook install", "hook uninstall", "mcp install", "mcp uninstall"):
             self.told(command, "--scope", "project", "--yes")
         self.done.update(self.seen)

@@ -48,7 +48,7 @@ class EndToEnd(JsonlTest):
         self.assertEqual(got[0], {"type": "message", "from": "lead", "content": ODD.replace("\x00", ""),
                                   "timestamp": got[0]["timestamp"]})
         self.assertAlmostEqual(got[0]["timestamp"], time.time(), delta=60)
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="alice"))
+        wait_for("it is known to be read", lambda: self.daemon.log("reply.read", inbox="alice"))
         self.assertEqual(list(self.team.inbox.glob(".*")), [])
 
     def test_a_broadcast_is_told_apart_from_a_message(self):
@@ -127,13 +127,13 @@ class EndToEnd(JsonlTest):
 
     def test_names_that_no_file_can_have_are_told_and_an_inbox_that_nobody_reads(self):
         longest, longer = "x" * 64, "y" * 66
-        self.serve(JsonlTeam(self.folder, ["alice", longest, longer, "foo.bar", "Zo\u00eb"]), team_more='silent_after = "1s"\n')
+        self.serve(JsonlTeam(self.folder, ["alice", longest, longer, "foo.bar", "Zo\u00eb"]), team_more='unresponsive_after = "1s"\n')
         worker = self.work(longest)
         self.daemon.cli("send", longest, "hello")
         wait_for("the longest name is served", lambda: worker.find("message"))
         shown = self.daemon.cli("status").stdout
         doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None).stdout
-        logged = {event["from"] for event in self.daemon.log("roster.unserved")}
+        logged = {event["member"] for event in self.daemon.log("member.unreachable")}
         for name in (longer, "foo.bar", "Zo\u00eb"):
             self.assertIn(name + " is in the roster and cannot be answered", shown)
             self.assertIn(name, doctor)
@@ -200,7 +200,7 @@ class Ending(JsonlTest):
 
     def test_a_worker_ends_with_an_answer_without_one_or_not_at_all(self):
         self.serve(JsonlTeam(self.folder, ("alice", "bob", "carol"), requests=True),
-                   toml_more='[shutdown]\nnudge_after = "0s"\ntimeout = "60s"\n')
+                   toml_more='[shutdown]\nremind_after = "0s"\ntimeout = "60s"\n')
         mine = self.team.task(1, status="in_progress", owner="alice")
         others = self.team.task(2, status="in_progress", owner="carol")
         workers = {name: self.work(name, manner) for name, manner in
@@ -223,7 +223,7 @@ class Ending(JsonlTest):
                          ["shutdown", "shutdown", "working"])
 
     def test_a_request_that_nobody_read_ends_no_successor(self):
-        self.serve(JsonlTeam(self.folder), toml_more='[shutdown]\nnudge_after = "0s"\n')
+        self.serve(JsonlTeam(self.folder), toml_more='[shutdown]\nremind_after = "0s"\n')
         request = self.order("alice")
         wait_for("it stands there", lambda: self.team.path("alice").exists() and "shutdown_request" in self.team.path("alice").read_text())
         self.team.set_status("alice", "shutdown")  # its thread ended before it looked
@@ -237,7 +237,7 @@ class WithoutRoster(JsonlTest):
     TOML = """
 [team]
 name = "crew"
-transport = "jsonl"
+backend = "jsonl"
 folder = "%s"
 members = ["alice", "bob"]
 poll_interval = "50ms"
@@ -274,7 +274,7 @@ decision = "approve"
         answer = wait_for("the plan is approved", lambda: self.reads("alice"))[0]
         self.assertEqual(list(answer), ["from", "to", "content", "type", "ts", "metadata"])
         self.assertEqual((answer["type"], answer["metadata"]), ("plan_approval_response", {"request_id": "req_000001", "approve": True}))
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="alice"))
+        wait_for("it is known to be read", lambda: self.daemon.log("reply.read", inbox="alice"))
         self.daemon.cli("send", "bob", "go on")
         self.assertEqual(wait_for("bob has it", lambda: self.reads("bob"))[0]["content"], "go on")
         request = self.daemon.ask("shutdown", member="alice", by="test")["shutdowns"][0]["request_id"]
@@ -302,7 +302,7 @@ decision = "approve"
 class Roles(JsonlTest):
     def test_front_decides_plans_by_rule_and_observer_watches_and_neither_touches_a_file(self):
         team = JsonlTeam(self.folder)
-        self.serve(team, team_more='role = "front"', plans="approve")
+        self.serve(team, team_more='role = "interceptor"', plans="approve")
         alice = self.work("alice")
         team.say("alice", "chat for the lead itself")
         team.say("alice", "Plan", "plan_approval", request_id="00000001", plan="p")
@@ -427,7 +427,7 @@ class NothingIsLost(JsonlTest):
         self.daemon.polled(20)
         got = collections.Counter(m["content"] for m in alice.find("message"))
         self.assertEqual(sorted(got, key=lambda text: int(text[5:])), ["ours %d" % at for at in range(count)])
-        again = len(self.daemon.log("effect.rewritten"))
+        again = len(self.daemon.log("reply.rewritten"))
         self.assertEqual([text for text, times in got.items() if times > 1], [])
         print("figures: %d answers to a draining reader, %d written again, 0 lost, 0 twice" % (count, again))
 

@@ -44,30 +44,30 @@ class LadderTest(ProcessTest):
     def serve(self, *via, toml="", tmux=""):
         """Starts the daemon with these ways; exec and file are set up."""
         return self.start_daemon(self.team, "\n".join([
-            "[delivery]", "via = %s" % json.dumps(via), 'presumed_busy = "1s"',
+            "[delivery]", "methods = %s" % json.dumps(via), 'assume_busy_for = "1s"',
             "exec = %s" % json.dumps([sys.executable, str(self.folder / "program.py"), str(self.folder)]) if "exec" in via else "",
             "file = %s" % json.dumps(str(self.mail)) if "file" in via else "", toml, tmux, ""]))
 
     # --- what is asked of the daemon ---
 
     def ladder(self):
-        return self.status()["delivery"]["via"]
+        return self.status()["delivery"]["methods"]
 
     def chosen(self):
-        return next((r["rung"] for r in self.ladder() if r["chosen"]), None)
+        return next((r["method"] for r in self.ladder() if r["chosen"]), None)
 
-    def stands_on(self, rung):
-        wait_for("the way is %s" % rung, lambda: self.chosen() == rung)
+    def stands_on(self, method):
+        wait_for("the way is %s" % method, lambda: self.chosen() == method)
 
-    def reason(self, rung):
-        return next(r["reason"] for r in self.ladder() if r["rung"] == rung)
+    def reason(self, method):
+        return next(r["reason"] for r in self.ladder() if r["method"] == method)
 
     def chat(self, **counts):
         wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()))
 
     def falls(self):
         """What the log says about the way, in order."""
-        return [(e["old"], e["new"]) for e in self.daemon.log("delivery.rung")]
+        return [(e["old"], e["new"]) for e in self.daemon.log("delivery.method")]
 
     def way_without_retries(self):
         """The ways in order. A way that failed is tried again after a pause; on a slow machine a test may go on for so long that such a
@@ -98,7 +98,7 @@ class LadderTest(ProcessTest):
         self.chat(delivered=before + 1, queued=0)
         key = self.daemon.log("delivery.delivered")[-1]["message_key"]
         found = self.message(key)
-        self.assertEqual((found["sink"], json.loads(found["entry"])["text"]), (sink, text))
+        self.assertEqual((found["method"], json.loads(found["entry"])["text"]), (sink, text))
         return found
 
     def lines(self):
@@ -123,7 +123,7 @@ class LadderTest(ProcessTest):
 
     def follow(self, *options):
         follower = Follower(self, *options)
-        wait_for("the follower is there", lambda: next(r for r in self.ladder() if r["rung"] == "socket")["available"])
+        wait_for("the follower is there", lambda: next(r for r in self.ladder() if r["method"] == "socket")["available"])
         return follower
 
     def start_lead_run(self):
@@ -156,30 +156,30 @@ class LadderTest(ProcessTest):
                                             "cwd": "/work", "stop_hook_active": False}).encode())
         process.stdin.close()
         process.stdin = None
-        wait_for("it waits", lambda: next(r for r in self.ladder() if r["rung"] == "hook")["available"])
+        wait_for("it waits", lambda: next(r for r in self.ladder() if r["method"] == "hook")["available"])
         return process
 
 
 class Choice(LadderTest):
     def test_the_first_available_way_is_used_and_status_says_why_not_the_better_ones(self):
         self.serve("stdin", "hook", "socket", "exec", "tmux", "file", toml="[delivery.tmux]\npane = \"\"")
-        self.assertEqual([(r["rung"], r["available"], r["chosen"]) for r in self.ladder()], [
+        self.assertEqual([(r["method"], r["available"], r["chosen"]) for r in self.ladder()], [
             ("stdin", False, False), ("hook", False, False), ("socket", False, False), ("exec", True, True), ("tmux", False, False),
             ("file", True, False)])
         self.goes("hello", "exec")
-        for rung, words in (("stdin", "lead run"), ("hook", "no hook of the lead's session was heard"),
+        for method, words in (("stdin", "lead run"), ("hook", "no hook of the lead's session was heard"),
                             ("socket", "recv --follow"), ("exec", ""), ("tmux", "no pane of the lead is known"), ("file", "")):
-            self.assertIn(words, self.reason(rung))
-            self.assertEqual(bool(words), bool(self.reason(rung)), rung)
+            self.assertIn(words, self.reason(method))
+            self.assertEqual(bool(words), bool(self.reason(method)), method)
         self.assertRegex(self.daemon.cli("status").stdout,
                          r"delivery +exec, as nobody is at stdin, hook, socket \(--long says more\); the last messages went through exec\n")
         shown = self.daemon.cli("status", "--long").stdout
         self.assertRegex(shown, r"delivery +exec; the last messages went through exec\n")
-        for rung in ("stdin", "hook", "socket"):
-            self.assertRegex(shown, r"\n +not %s: %s" % (rung, self.reason(rung)))
+        for method in ("stdin", "hook", "socket"):
+            self.assertRegex(shown, r"\n +not %s: %s" % (method, self.reason(method)))
         self.assertNotIn("not tmux", shown)  # below the one in use
         self.assertEqual(self.falls(), [("none", "exec")])
-        self.assertIn("socket: nobody follows", self.daemon.log("delivery.rung")[0]["reason"])
+        self.assertIn("socket: nobody follows", self.daemon.log("delivery.method")[0]["reason"])
 
     def test_with_no_way_at_all_messages_wait_and_status_says_so(self):
         self.serve("stdin", "socket")
@@ -224,7 +224,7 @@ class Falls(LadderTest):
         self.both("stdin", "again")
         self.assertEqual(again.texts()[-2:], ["again 1", "again 2"])
         self.assertEqual(self.falls(), [("none", "stdin"), ("stdin", "file"), ("file", "stdin")])
-        self.assertEqual(self.daemon.log("delivery.rung")[-1]["reason"], "the first of delivery.via")
+        self.assertEqual(self.daemon.log("delivery.method")[-1]["reason"], "the first of delivery.methods")
 
     def test_a_hook_that_waits_ends_and_another_begins(self):
         self.serve("hook", "file")
@@ -289,7 +289,7 @@ class Falls(LadderTest):
         if os.geteuid() != 0:  # nothing is forbidden to root
             self.box.mkdir(mode=0o500)
         self.goes("no folder 1", "tmux")
-        self.assertIn(str(self.mail), self.daemon.log("delivery.failed", sink="file")[-1]["reason"])
+        self.assertIn(str(self.mail), self.daemon.log("delivery.failed", method="file")[-1]["reason"])
         wait_for("the turn that it began is over", lambda: len(pane.submitted()) == 1 and "Thinking" not in pane.screen())
         self.goes("no folder 2", "tmux")
         wait_for("it was typed", lambda: pane.typed().count(b"\r") == 2)
@@ -297,14 +297,14 @@ class Falls(LadderTest):
         wait_for("the pane is dead", lambda: tmux.run("display", "-p", "-t", pane.pane, "#{pane_dead}") == "1")
         self.goes("no pane", "exec")
         self.assertEqual([message[:2] for message in self.got()], [("ada", "no pane")])
-        self.assertIn("is dead", self.daemon.log("delivery.failed", sink="tmux")[-1]["reason"])
+        self.assertIn("is dead", self.daemon.log("delivery.failed", method="tmux")[-1]["reason"])
         if self.box.exists():
             self.box.rmdir()
         os.rename(self.folder / "elsewhere", self.box)
         self.stands_on("file")
         self.both("file", "works again")
         self.assertEqual(self.way_without_retries(), ["file", "tmux", "exec", "file"])
-        self.assertEqual({e["sink"] for e in self.daemon.log("delivery.failed")}, {"file", "tmux"})
+        self.assertEqual({e["method"] for e in self.daemon.log("delivery.failed")}, {"file", "tmux"})
 
 
 class Repeats(LadderTest):
@@ -312,7 +312,7 @@ class Repeats(LadderTest):
 
     def test_what_a_killed_receiver_had_comes_on_the_next_way_with_its_id(self):
         self.serve("socket", "file")
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("one", "two", "three")
         messages = follower.wait_texts(["one", "two", "three"])
         follower.acknowledge(messages[0]["message_key"])
@@ -388,21 +388,21 @@ class States(LadderTest):
         self.chat(queued=1)
         key = self.daemon.log("message.accepted")[-1]["message_key"]
         queued = self.message(key)
-        self.assertEqual((queued["delivery"], queued["sink"], queued["attempts"]), ("queued", "", 0))
+        self.assertEqual((queued["delivery"], queued["method"], queued["attempts"]), ("queued", "", 0))
         self.assertEqual((queued["offered_ms"], queued["delivered_ms"]), (0, 0))
         self.assertIn("waits for the lead: team-lead is busy", self.daemon.cli("trace", key).stdout)
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.daemon.cli("lead", "idle")
         follower.wait_texts(["hello"])
         offered = self.message(key)
-        self.assertEqual((offered["delivery"], offered["sink"], offered["attempts"]), ("offered", "socket", 1))
+        self.assertEqual((offered["delivery"], offered["method"], offered["attempts"]), ("offered", "socket", 1))
         self.assertGreaterEqual(offered["offered_ms"], queued["received_ms"])
         self.assertEqual(offered["delivered_ms"], 0)
         self.assertIn("was handed out through socket", self.daemon.cli("trace", key).stdout)
         follower.acknowledge(key)
         self.chat(delivered=1)
         delivered = self.message(key)
-        self.assertEqual((delivered["delivery"], delivered["confirmed"], delivered["sink"]), ("delivered", "acknowledged", "socket"))
+        self.assertEqual((delivered["delivery"], delivered["confirmed"], delivered["method"]), ("delivered", "acknowledged", "socket"))
         self.assertGreaterEqual(delivered["delivered_ms"], offered["offered_ms"])
         self.assertIn("acknowledged", self.daemon.cli("trace", key).stdout)
 
@@ -416,10 +416,10 @@ class States(LadderTest):
         self.assertEqual(self.status()["chat"]["assumed"], 1)
 
     def test_what_nobody_took_in_time_expires_and_what_is_handed_out_does_not(self):
-        self.make_daemon(team_toml(self.team, more='[delivery]\nvia = ["socket"]\nexpire_after = "1min"\n'))
+        self.make_daemon(team_toml(self.team, more='[delivery]\nmethods = ["socket"]\nexpire_after = "1min"\n'))
         clock = FakeClock(self.daemon, self.folder / "clock")
         self.daemon.start()
-        follower = self.follow("--acks")
+        follower = self.follow("--ack-from-stdin")
         self.say("handed out")
         kept = follower.wait_texts(["handed out"])[0]["message_key"]
         self.daemon.cli("lead", "busy")
@@ -431,7 +431,7 @@ class States(LadderTest):
         clock.pass_over(61_000)
         wait_for("it expired, after a minute", lambda: self.status()["chat"]["expired"] == 1)
         gone = self.message(key)
-        self.assertEqual((gone["delivery"], gone["sink"]), ("expired", ""))
+        self.assertEqual((gone["delivery"], gone["method"]), ("expired", ""))
         self.assertGreaterEqual(gone["delivered_ms"] - gone["received_ms"], 60000)
         self.assertIn("was given up", self.daemon.cli("trace", key).stdout)
         self.assertRegex(self.daemon.cli("status").stdout, r"chat .*, 1 given up")
@@ -447,7 +447,7 @@ class Waiting(LadderTest):
     """What a busy lead gets, and in which order."""
 
     def test_a_busy_lead_gets_what_waited_too_long_and_not_before(self):
-        self.serve("file", toml='max_wait = "3s"')
+        self.serve("file", toml='max_delay = "3s"')
         self.daemon.cli("lead", "busy")
         self.say("one")
         message = self.wait_lines(["one"])[0]
@@ -456,7 +456,7 @@ class Waiting(LadderTest):
         self.assertEqual(self.daemon.ask("lead")["state"], "busy")
 
     def test_urgent_ones_do_not_wait_for_a_busy_lead_and_take_along_what_their_sender_wrote_before(self):
-        self.serve("file", toml='urgent_max_wait = "0s"\nurgent = ["bob"]')
+        self.serve("file", toml='urgent_max_delay = "0s"\nurgent = ["bob"]')
         self.daemon.cli("lead", "busy")
         self.say("in no hurry", "and more")
         self.chat(queued=2)
@@ -483,7 +483,7 @@ class Waiting(LadderTest):
         self.wait_lines(["bob 1", "bob 2", "ada 1", "ada 2", "ada 3"])
 
     def test_a_lead_that_has_gone_gets_nothing_however_urgent_and_however_long(self):
-        self.serve("exec", "file", toml='max_wait = "1s"\nurgent_max_wait = "0s"\nurgent = ["bob"]')
+        self.serve("exec", "file", toml='max_delay = "1s"\nurgent_max_delay = "0s"\nurgent = ["bob"]')
         self.daemon.cli("lead", "gone")
         self.say("chat")
         self.say("urgent", sender="bob")

@@ -65,7 +65,7 @@ class Messages(WithLead):
         event = self.lead.events("took")[0]
         self.assertEqual(event["origin"], {"kind": "peer", "from": "inbox-poller"})
         rows = self.daemon.log("delivery.delivered")
-        self.assertEqual([(r["sink"], r["new"]) for r in rows], [("stdin", "acknowledged")])
+        self.assertEqual([(r["method"], r["confirmed"]) for r in rows], [("stdin", "acknowledged")])
 
     def test_a_busy_lead_gets_nothing_until_its_turn_ends_and_then_one_batch(self):
         self.begin()
@@ -95,7 +95,7 @@ class Messages(WithLead):
         self.assertEqual(self.lead_state(), "gone")
 
     def confirmed(self):
-        return [r["new"] for r in self.daemon.log("delivery.delivered")]
+        return [r["confirmed"] for r in self.daemon.log("delivery.delivered")]
 
     def test_what_the_newest_clients_tell_of_their_lines_acknowledges_with_and_without_their_repeats(self):
         for replay in (True, False):
@@ -502,7 +502,7 @@ class Tools(WithLead):
         self.ask()
         self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": ASK["input"]})
         event = wait_for("it is in the log", lambda: self.daemon.log("lead.permission"))[0]
-        self.assertEqual((event["type"], event["new"], event["rule"]), ("Bash", "allow", "Bash(echo:*)"))
+        self.assertEqual((event["type"], event["action"], event["rule"]), ("Bash", "allow", "Bash(echo:*)"))
 
     def test_rules_deny_and_say_which(self):
         self.begin(toml_more=PERMISSIONS)
@@ -746,7 +746,7 @@ class Lines(WithLead):
         wait_for("all are read", lambda: len(self.lead.events("line")) >= 5)
         self.assertEqual([(e["from"], e["text"], e["attempts"]) for e in self.lead.events("line")], [("ada", t, 1) for t in texts])
         self.assertIn(b"got three\n", self.lead.out)
-        self.assertEqual({r["new"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
+        self.assertEqual({r["confirmed"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
 
     def test_it_may_say_itself_that_it_is_busy(self):
         self.begin("--protocol", "lines", command=[sys.executable, "-c", PROGRAM])

@@ -89,7 +89,7 @@ class Recipes(ProcessTest):
         wait_for("it is delivered", lambda: (chat()["delivered"], chat()["queued"], chat()["offered"]) == (1, 0, 0))
 
     def chosen(self):
-        return [r["rung"] for r in self.status()["delivery"]["via"] if r["chosen"]]
+        return [r["method"] for r in self.status()["delivery"]["methods"] if r["chosen"]]
 
     def test_stream(self):
         self.begin()
@@ -137,7 +137,7 @@ class Recipes(ProcessTest):
                 if handler.get("asyncRewake") and name == "Stop" and more["stop_hook_active"]:
                     waiting.append(self.start_waiting(argv, event))
                 elif not handler.get("asyncRewake"):
-                    done = subprocess.run([*argv, "--patience", "5min"], env=self.env, input=event, text=True,
+                    done = subprocess.run([*argv, "--timeout", "5min"], env=self.env, input=event, text=True,
                                           capture_output=True, timeout=LIMIT_S)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     answer = json.loads(done.stdout) if done.stdout else answer

@@ -49,7 +49,7 @@ class Team(ProcessTest):
         self.assertEqual((answer["from"], answer["to"], answer["type"], answer["payload"]),
                          ("boss", "ada", "message", ODD.replace("\x1b", "")))
         self.assertAlmostEqual(answer["ts"], time.time(), delta=60)
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
+        wait_for("it is known to be read", lambda: self.daemon.log("reply.read", inbox="ada"))
         self.team.put("boss/new/msg_1.json", '{"id": "s-1", "from": "script", "to": "boss", "type": "message", "payload": "from a script"}')
         self.hears("from a script")
         self.daemon.cli("send", "script", "thanks")
@@ -104,22 +104,22 @@ class Team(ProcessTest):
         program.write_text("#!/bin/sh\ntest ! -e %s || exit 3\ncat >> %s\n" % (failing, told))
         program.chmod(0o700)
         failing.touch()
-        self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
+        self.serve(more='[tasks]\ndone_command = ["%s"]\n' % program)
         task = self.ada.post("work")
         name, _ = self.bob.claim(0.01)
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task["id"], new="open"))
+        wait_for("the claim is given back", lambda: self.daemon.log("task.released", task_id=task["id"], state="open"))
         self.assertEqual(len(self.team.files("tasks/open")), 1)
         name, claimed = self.bob.claim(60)
         self.assertTrue(self.bob.complete(name, {"branch": "x"}))
-        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task["id"]))
+        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", request_id=task["id"]))
         failing.unlink()
-        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task["id"]))
+        wait_for("it is told", lambda: self.daemon.log("task.reported", task_id=task["id"]))
         self.daemon.stop()
         self.daemon.start()
         second = self.ada.post("more")
         name, _ = self.bob.claim(60)
         self.bob.complete(name, "fine")
-        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second["id"]))
+        wait_for("the next one is told", lambda: self.daemon.log("task.reported", task_id=second["id"]))
         lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
         self.assertEqual([(line["event"], line["team"], line["task"]["id"], line["task"]["result"]) for line in lines],
                          [("done", "pair", task["id"], {"branch": "x"}), ("done", "pair", second["id"], "fine")])
@@ -127,7 +127,7 @@ class Team(ProcessTest):
     def test_an_observer_moves_nothing(self):
         self.ada.send("boss", "message", "seen")
         self.serve(team_more='role = "observer"')
-        wait_for("it is seen", lambda: self.daemon.log("message.left", inbox="boss"))
+        wait_for("it is seen", lambda: self.daemon.log("message.ignored", inbox="boss"))
         before = sorted(str(path) for path in self.team.root.rglob("*"))
         self.ada.send("bob", "message", "between them")
         wait_for("some polls", lambda: self.daemon.ask("status")["ok"])
@@ -137,10 +137,10 @@ class Team(ProcessTest):
     def test_an_observer_has_the_history_of_what_others_write_to_each_other(self):
         first = self.ada.send("bob", "handoff", "have a look at the parser")
         self.serve(team_more='role = "observer"')
-        wait_for("what lay there is recorded", lambda: self.daemon.log("message.left", inbox="bob"))
+        wait_for("what lay there is recorded", lambda: self.daemon.log("message.ignored", inbox="bob"))
         second = self.bob.send("ada", "message", "it is fine", in_reply_to=first["id"])
         self.bob.send("boss", "message", "and you know it")
-        wait_for("and what came", lambda: self.daemon.log("message.left", inbox="ada") and self.daemon.log("message.left", inbox="boss"))
+        wait_for("and what came", lambda: self.daemon.log("message.ignored", inbox="ada") and self.daemon.log("message.ignored", inbox="boss"))
         told = {m["inbox"]: m for m in json.loads(self.daemon.cli("history", "--json", "--full").stdout)["messages"]}
         self.assertEqual({name: (m["sender"], m["delivery"]) for name, m in told.items()},
                          {"bob": ("ada", "none"), "ada": ("bob", "none"), "boss": ("bob", "none")})
@@ -154,7 +154,7 @@ class Team(ProcessTest):
         self.daemon.stop()
         self.daemon.start()
         self.ada.send("bob", "message", "one more")
-        wait_for("what is new", lambda: len(self.daemon.log("message.left", inbox="bob")) == 2)
+        wait_for("what is new", lambda: len(self.daemon.log("message.ignored", inbox="bob")) == 2)
         self.assertEqual(len(json.loads(self.daemon.cli("history", "--json").stdout)["messages"]), 4)
         self.assertEqual(second["id"], self.ada.try_recv()["id"])
 
@@ -173,7 +173,7 @@ class Team(ProcessTest):
         self.assertIn("1 open, 1 claimed, 1 done, 1 dead", self.daemon.cli("status").stdout)
 
     def test_a_letter_that_nobody_reads_is_told(self):
-        self.serve(team_more='silent_after = "1s"\n')
+        self.serve(team_more='unresponsive_after = "1s"\n')
         self.daemon.cli("send", "ada", "are you there?")
         wait_for("it stands in the mailbox", lambda: self.team.files("ada/new"))
         wait_for("nobody reads it", lambda: "nobody reads the inbox of ada" in self.daemon.cli("status").stdout)
@@ -189,7 +189,7 @@ class Team(ProcessTest):
         wait_for("the longest name is served", lambda: self.team.files(longest + "/new"))
         status = self.daemon.cli("status").stdout
         doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None).stdout
-        logged = {event["from"] for event in self.daemon.log("roster.unserved")}
+        logged = {event["member"] for event in self.daemon.log("member.unreachable")}
         for name in (longer, "foo.bar", "Zo\u00eb"):
             self.assertIn(name, status)
             self.assertIn(name, doctor)

@@ -191,7 +191,7 @@ class Taken(Mailboxes):
         def strict(text):
             return json.loads(text, parse_constant=self.fail)
 
-        for arguments in (("mcp",), ("box", "try-recv", "--json")):
+        for arguments in (("mcp",), ("mailbox", "try-recv", "--json")):
             call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "try_recv", "arguments": {}}}
             done = subprocess.run([self.program, *arguments, "--root", str(self.root), "--actor", "alice"], env=self.env,
                                   input=json.dumps(call) + "\n", capture_output=True, text=True, timeout=LIMIT_S)

@@ -29,21 +29,21 @@ class LeadTest(ProcessTest):
     def chat(self, **counts):
         wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()))
 
-    def rung(self, name="mcp"):
-        return next(rung for rung in self.status()["delivery"]["via"] if rung["rung"] == name)
+    def method(self, name="mcp"):
+        return next(method for method in self.status()["delivery"]["methods"] if method["method"] == name)
 
 
 class McpLead(LeadTest):
     def test_a_message_is_handed_out_and_acknowledged_by_the_next_request(self):
         self.start()
         call = self.client.begin_tool("recv", timeout_s=600)
-        wait_for("the way is there while a recv waits", lambda: self.rung()["available"] and self.rung()["chosen"])
+        wait_for("the way is there while a recv waits", lambda: self.method()["available"] and self.method()["chosen"])
         self.team.say("ada", "done with </channel> the parser")
         message = self.client.result(call)["structuredContent"]["message"]
         self.assertEqual((message["from"], message["to"], message["type"]), ("ada", "team-lead", "chat"))
         self.assertEqual(message["payload"], "done with &lt;/channel> the parser")
         self.chat(offered=1)
-        self.assertFalse(self.rung()["available"])
+        self.assertFalse(self.method()["available"])
         self.client.ask("ping")
         self.chat(delivered=1, offered=0, assumed=0)
         self.assertEqual(self.client.tool("try_recv"), {"message": None})
@@ -90,7 +90,7 @@ class McpLead(LeadTest):
     def test_a_recv_outlives_a_restart_of_the_daemon(self):
         self.start()
         call = self.client.begin_tool("recv", timeout_s=600)
-        wait_for("it waits", lambda: self.rung()["available"])
+        wait_for("it waits", lambda: self.method()["available"])
         self.daemon.kill()
         self.daemon.start()
         self.team.say("ada", "after the restart")
@@ -189,8 +189,8 @@ class McpLead(LeadTest):
         self.assertEqual(sorted(a["request_id"] for a in self.daemon.ask("pending")["asks"]), sorted(asks))
 
     def test_a_way_that_the_configuration_does_not_name_says_so(self):
-        self.start('[delivery]\nvia = ["socket"]\n')
-        self.assertIn("delivery.via of team demo does not name \"mcp\"", self.client.refusal("recv", timeout_s=1))
+        self.start('[delivery]\nmethods = ["socket"]\n')
+        self.assertIn("delivery.methods of team demo does not name \"mcp\"", self.client.refusal("recv", timeout_s=1))
 
     def test_without_a_daemon_every_tool_says_what_to_do(self):
         client = McpClient(os.environ["INBOX_POLLER"], "--socket", self.folder / "nobody.sock")
@@ -234,12 +234,12 @@ class McpLeadOfLines(LeadTest):
 
 
 class Channel(LeadTest):
-    VIA = '[delivery]\nvia = ["channel", "file"]\nfile = "%s"\n'
+    VIA = '[delivery]\nmethods = ["channel", "file"]\nfile = "%s"\n'
 
     def open_channel(self):
         self.out = self.folder / "out.jsonl"
         self.start(self.VIA % self.out, "--channel")
-        wait_for("the channel stands", lambda: self.rung("channel")["available"])
+        wait_for("the channel stands", lambda: self.method("channel")["available"])
 
     def events(self, count):
         self.client.wait("%d events" % count, lambda: len(self.pushed()) >= count)
@@ -265,7 +265,7 @@ class Channel(LeadTest):
     def test_a_prompt_of_the_session_is_put_before_a_person_and_never_before_a_rule(self):
         self.out = self.folder / "out.jsonl"
         self.start((self.VIA % self.out) + "[lead]\npermissions = true\nmcp_tools = true\n", "--channel")
-        wait_for("the channel stands", lambda: self.rung("channel")["available"])
+        wait_for("the channel stands", lambda: self.method("channel")["available"])
 
         def ask(id, tool="Bash", preview="git status"):  # a rule of this team allows that
             self.client.say("notifications/claude/channel/permission_request", request_id=id, tool_name=tool,

@@ -57,7 +57,7 @@ class Metrics(ProcessTest):
         mine = lambda name, more="": samples["inbox_poller_" + name, 'team="demo"' + more]  # noqa: E731
         self.assertEqual((mine("asks_open"), mine("chat_queued"), mine("ledger_fault"), mine("inbox_readable")), (1, 1, 0, 1))
         self.assertEqual((mine("workers", ',state="waiting"'), mine("workers", ',state="busy"')), (1, 1))
-        self.assertEqual((mine("role", ',role="leader"'), mine("role", ',role="stopped"')), (1, 0))
+        self.assertEqual((mine("role", ',role="leader"'), mine("role", ',role="paused"')), (1, 0))
         self.assertEqual(samples["inbox_poller_teams", ""], 1)
         for _, labels in samples:
             self.assertLessEqual(set(re.findall(r'(\w+)="', labels)), {"team", "state", "role", "version", "kind", "outcome", "by", "le"})

@@ -38,9 +38,9 @@ class Names(ProcessTest):
         for n, name in enumerate(ODD):
             self.assertIn('teammate_id="%s"' % name, blocks)
             self.assertIn("hello from %d" % n, blocks)
-        wait_for("nothing is owed", lambda: not self.status()["effects_owed"])
-        self.assertEqual((self.status()["unserved"], self.status()["phantoms"], self.daemon.log("roster.unserved")), ([], [], []))
-        self.assertEqual(self.daemon.log("inbox.phantom"), [])
+        wait_for("nothing is owed", lambda: not self.status()["replies_owed"])
+        self.assertEqual((self.status()["unreachable"], self.status()["orphaned_inboxes"], self.daemon.log("member.unreachable")), ([], [], []))
+        self.assertEqual(self.daemon.log("inbox.orphaned"), [])
         listed = self.daemon.cli("inbox", "list", "--root", str(team.root)).stdout
         self.assertNotIn("phantom", listed)
 
@@ -60,13 +60,13 @@ class Names(ProcessTest):
     def test_a_name_without_a_file_of_its_own_is_said_and_the_others_are_served(self):
         team = self.make_team(members=["foo.bar", "foo-bar", "a b", "a.b", "the@boss", "ada"])
         self.start_daemon(team)
-        told = {m["member"]: m["reason"] for m in self.status()["unserved"]}
+        told = {m["member"]: m["reason"] for m in self.status()["unreachable"]}
         self.assertEqual(set(told), {"foo.bar", "a b", "a.b", "the@boss"})
         self.assertIn("foo-bar.json, as that of foo-bar", told["foo.bar"])
         shown = self.daemon.cli("status").stdout
         for name in told:
             self.assertIn(name + " is in the roster and cannot be answered", shown)
-        self.assertEqual({e["from"]: e["reason"] for e in self.daemon.log("roster.unserved")}, told)
+        self.assertEqual({e["member"]: e["reason"] for e in self.daemon.log("member.unreachable")}, told)
         doctor = self.daemon.cli("doctor", "--config", str(self.daemon.configs[0]), expect=2).stdout
         for name in told:
             self.assertIn(name + " cannot be answered", doctor)
@@ -79,7 +79,7 @@ class Names(ProcessTest):
         wait_for("the one with the very name is served", lambda: team.replies("foo-bar", "perm-dash"))
         self.assertEqual(team.replies("foo-bar", "perm-lost"), [])
         team.remove_member("foo-bar")
-        wait_for("now its file is its own", lambda: "foo.bar" not in [m["member"] for m in self.status()["unserved"]])
+        wait_for("now its file is its own", lambda: "foo.bar" not in [m["member"] for m in self.status()["unreachable"]])
         team.say("foo.bar", wire.permission_request("foo.bar", "Bash", {"command": "git status"}, "perm-found"))
         wait_for("it is served", lambda: team.replies("foo.bar", "perm-found"))
 

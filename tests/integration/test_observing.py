@@ -73,7 +73,7 @@ class AnswersOfOthers(ProcessTest):
         wire.replace(self.team.inbox("ada"), wire.stringify([older, wire.entry("bob", "and this wiped it out")], 2))
         again = wait_for("it comes again", lambda: self.team.replies("ada", ask["request_id"]))
         self.assertEqual([self.entry_bytes(e) for e in again], [before])
-        wait_for("it is told", lambda: self.daemon.log("effect.rewritten"))
+        wait_for("it is told", lambda: self.daemon.log("reply.rewritten"))
         self.assertIn("and this wiped it out", self.team.inbox("ada").read_text("utf-8"))
 
     def entry_bytes(self, entry):
@@ -88,7 +88,7 @@ class AnswersOfOthers(ProcessTest):
             worker = self.start_worker(self.team, name, era)
             request_id = worker.ask("permission", tool="Bash", input={"command": "git status"})
             self.answer(worker, request_id)
-            wait_for("it is seen", lambda: self.daemon.log("effect.consumed", request_id=request_id))
+            wait_for("it is seen", lambda: self.daemon.log("reply.read", request_id=request_id))
 
 
 class Inboxes(ProcessTest):
@@ -96,10 +96,10 @@ class Inboxes(ProcessTest):
         team = self.make_team()
         self.start_daemon(team)
         team.say("ada", "hello?", to="team_lead")
-        wait_for("it is told", lambda: self.daemon.log("inbox.phantom"))
+        wait_for("it is told", lambda: self.daemon.log("inbox.orphaned"))
         team.say("ada", "hello??", to="team_lead")
-        wait_for("it is counted", lambda: self.status()["phantoms"] == [{"inbox": "team_lead", "entries": 2, "unread": 2}])
-        self.assertEqual([(e["inbox"], e["level"]) for e in self.daemon.log("inbox.phantom")], [("team_lead", "warn")])
+        wait_for("it is counted", lambda: self.status()["orphaned_inboxes"] == [{"inbox": "team_lead", "entries": 2, "unread": 2}])
+        self.assertEqual([(e["inbox"], e["level"]) for e in self.daemon.log("inbox.orphaned")], [("team_lead", "warn")])
         self.assertIn("team_lead", self.daemon.cli("status").stdout)
 
     def test_what_stands_under_an_alias_of_the_lead_reaches_the_lead(self):
@@ -114,7 +114,7 @@ class Inboxes(ProcessTest):
         self.assertEqual(sorted(m["text"] for m in got), ["said before the start", "said later"])
         wait_for("they are marked", lambda: all(e["read"] for n in ("leader", "Team-Lead") for e in wire.read_inbox(team.inbox(n))))
         self.daemon.polled(110)  # at 50 ms: longer than an inbox may be older than its owner's name (5 s)
-        self.assertEqual((self.status()["phantoms"], self.daemon.log("inbox.phantom")), ([], []))
+        self.assertEqual((self.status()["orphaned_inboxes"], self.daemon.log("inbox.orphaned")), ([], []))
 
     def test_a_worker_s_inbox_is_never_marked(self):
         team = self.make_team()
@@ -128,7 +128,7 @@ class Inboxes(ProcessTest):
 
 class Front(ProcessTest):
     def start(self, poll="50ms", **options):
-        self.start_daemon(self.team, team_more='role = "front"\n', poll=poll, **options)
+        self.start_daemon(self.team, team_more='role = "interceptor"\n', poll=poll, **options)
 
     def test_exactly_what_a_rule_decides_is_answered_and_marked(self):
         self.team = self.make_team()
@@ -153,7 +153,7 @@ class Front(ProcessTest):
         self.assertEqual(self.team.lead_inbox.read_bytes(), expected)
         self.assertEqual(self.team.replies("ada", asks["open"]["request_id"]), [])
         self.assertEqual(self.status()["chat"]["queued"], 0)
-        self.assertEqual(self.status()["role"], "front")
+        self.assertEqual(self.status()["role"], "interceptor")
         self.assertFalse(self.team.inbox("mallory").exists())
         self.assertFalse(self.daemon.ask("shutdown", member="ada", by="test")["ok"])
 
@@ -224,14 +224,14 @@ class Front(ProcessTest):
         self.team = self.make_team(era=wire.ERA1)
         self.start_lead(self.team, wire.ERA1, poll=0.02, reads_first=1.5)
         # By the timer alone: who is woken by every change is always the first.
-        self.start_daemon(self.team, team_more='role = "front"\nwatch = false\n', poll="300ms")
+        self.start_daemon(self.team, team_more='role = "interceptor"\nwatch = false\n', poll="300ms")
         worker = self.start_worker(self.team, "ada", wire.ERA1)
         request_id = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
         self.assertEqual(self.answer(worker, request_id)["event"], "ran")
-        told = wait_for("it is told", lambda: self.daemon.log("request.lost_race"))
+        told = wait_for("it is told", lambda: self.daemon.log("request.answered_by_lead"))
         self.assertEqual([e["message_key"] for e in told], [e["message_key"] for e in self.daemon.log("request.decided")])
         self.daemon.polled()
-        self.assertEqual(len(self.daemon.log("request.lost_race")), 1)
+        self.assertEqual(len(self.daemon.log("request.answered_by_lead")), 1)
 
     def test_what_somebody_wrote_beside_our_mark_is_no_lost_race(self):
         self.team = self.make_team(era=wire.ERA1)
@@ -243,14 +243,14 @@ class Front(ProcessTest):
             wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
         worker.do("say", text="done", patient=True)
         self.daemon.polled()
-        self.assertEqual(self.daemon.log("request.lost_race"), [])
+        self.assertEqual(self.daemon.log("request.answered_by_lead"), [])
 
     def test_a_lost_race_is_told(self):
         self.team = self.make_team()
         self.start()
         ask = make_ask(command="git status")
         wire.replace(self.team.lead_inbox, wire.stringify([dict(wire.entry("ada", wire.stringify(ask)), read=True)], 2))
-        told = wait_for("it is told", lambda: self.daemon.log("request.lost_race"))
+        told = wait_for("it is told", lambda: self.daemon.log("request.answered_by_lead"))
         self.assertEqual([(e["level"], e["request_id"]) for e in told], [("info", ask["request_id"])])
         self.daemon.polled()
         self.assertEqual(self.team.replies("ada"), [])
@@ -324,13 +324,13 @@ class Observer(ProcessTest):
                 os.unlink(self.daemon.log_path)
 
 
-class ForeignConsumer(ProcessTest):
+class OnCompetingConsumer(ProcessTest):
     """A leader that finds somebody else at its inbox."""
 
     def start(self, what, era):
         self.team = self.make_team()
         # By the timer alone: who is woken by every change is always the first, and then there is nothing to notice.
-        self.start_daemon(self.team, team_more='foreign_consumer = "%s"\nwatch = false\n' % what, poll="200ms")
+        self.start_daemon(self.team, team_more='on_competing_consumer = "%s"\nwatch = false\n' % what, poll="200ms")
         # What shows: a flag set before we saw the entry, or what we had read ourselves gone at once.
         self.lead = self.start_lead(self.team, era, poll=0.02 if era == wire.ERA1 else 0.3)
 
@@ -343,10 +343,10 @@ class ForeignConsumer(ProcessTest):
         for era in ERAS:
             with self.subTest(era=era):
                 self.start("stop", era)
-                self.chatter(lambda: self.status()["role"] == "stopped")
+                self.chatter(lambda: self.status()["role"] == "paused")
                 self.assertTrue(self.status()["role_reason"])
-                self.assertTrue(self.daemon.log("inbox.foreign_consumer"))
-                self.assertEqual([e["new"] for e in self.daemon.log("inbox.role")], ["stopped"])
+                self.assertTrue(self.daemon.log("inbox.competing_consumer"))
+                self.assertEqual([e["new"] for e in self.daemon.log("inbox.role")], ["paused"])
                 self.lead.stop()
                 ask = make_ask(command="git status")
                 self.team.say("ada", ask)
@@ -379,7 +379,7 @@ class ForeignConsumer(ProcessTest):
 
     def test_ignore_goes_on_leading(self):
         self.start("ignore", wire.ERA1)
-        self.chatter(lambda: len(self.daemon.log("inbox.foreign_consumer")) >= 3)
+        self.chatter(lambda: len(self.daemon.log("inbox.competing_consumer")) >= 3)
         self.assertEqual(self.status()["role"], "leader")
         self.lead.stop()
         ask = make_ask(command="git status")
@@ -397,7 +397,7 @@ class ForeignConsumer(ProcessTest):
             if number == 5:
                 self.daemon.kill()
                 self.daemon.start()
-        self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
+        self.assertEqual(self.daemon.log("inbox.competing_consumer"), [])
         self.assertEqual(self.status()["role"], "leader")
 
 

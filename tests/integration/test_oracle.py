@@ -25,7 +25,7 @@ class Oracle(unittest.TestCase):
         team = wire.Team(cls.master / "teams", "demo", WORKERS)
         sink = cls.master / "lead.jsonl"
         daemon = Daemon(os.environ["INBOX_POLLER"], cls.master, team_toml(
-            team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink), polls=3)
+            team, more='\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % sink), polls=3)
         cls.world = Workload(SEED, team, daemon.state, size=60).write()
         code = daemon.spawn().process.wait(LIMIT_S)
         cls.world.runs = [(code, daemon.log_path.read_bytes())]
@@ -125,7 +125,7 @@ class Oracle(unittest.TestCase):
 
     def test_i3_chat_before_an_answer_of_its_batch(self):
         self.sql("UPDATE history SET at_ms = (SELECT max(offered_ms) + 1 FROM deliveries) "
-                 "WHERE id >= (SELECT min(id) FROM history WHERE event = 'effect.written')")
+                 "WHERE id >= (SELECT min(id) FROM history WHERE event = 'reply.written')")
         self.notices("I3")
 
     def test_i4_a_number_spelled_anew(self):

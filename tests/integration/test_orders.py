@@ -7,7 +7,7 @@ import team as wire
 from case import ProcessTest
 from daemon import team_toml, wait_for
 
-ADOPT = '\n[modes]\nadopt_within = "1s"\n'
+ADOPT = '\n[modes]\napply_timeout = "1s"\n'
 
 
 class OrdersTest(ProcessTest):
@@ -35,7 +35,7 @@ class OrdersTest(ProcessTest):
 
     def settled(self, *workers):
         """Everything that is owed was written and taken."""
-        wait_for("nothing is owed", lambda: not self.status()["effects_owed"])
+        wait_for("nothing is owed", lambda: not self.status()["replies_owed"])
         wait_for("all is consumed", lambda: all(e["read"] for w in workers for e in wire.read_inbox(self.team.inbox(w.name)) or []))
         self.daemon.polled()
 
@@ -46,11 +46,11 @@ class Modes(OrdersTest):
         answer = self.daemon.ask("mode", all=True, mode="acceptEdits", by="test")
         self.assertEqual(sorted((s["member"], s["mode"]) for s in answer["sent"]), [("new", "acceptEdits"), ("old", "acceptEdits")])
         wait_for("both have it", lambda: self.orders(self.old, "mode_set_request") and self.orders(self.new, "mode_set_request"))
-        wait_for("the older one adopts it", lambda: self.daemon.log("order.adopted"))
-        self.assertEqual([(e["from"], e["new"]) for e in self.daemon.log("order.adopted")], [("old", "acceptEdits")])
+        wait_for("the older one adopts it", lambda: self.daemon.log("setting.applied"))
+        self.assertEqual([(e["member"], e["value"]) for e in self.daemon.log("setting.applied")], [("old", "acceptEdits")])
         wait_for("the newer one does not, and that is said", lambda: self.status()["not_adopted"])
         self.assertEqual([(n["member"], n["mode"]) for n in self.status()["not_adopted"]], [("new", "acceptEdits")])
-        self.assertEqual([(e["level"], e["from"]) for e in self.daemon.log("order.not_adopted")], [("warn", "new")])
+        self.assertEqual([(e["level"], e["member"]) for e in self.daemon.log("setting.not_applied")], [("warn", "new")])
         self.assertEqual({m["member"]: m["mode"] for m in self.status()["members"] if m["member"] == "old"}, {"old": "acceptEdits"})
         for kill in (False, True):
             self.restart(kill)
@@ -85,7 +85,7 @@ class Modes(OrdersTest):
         self.assertFalse(self.team.inbox("mallory").exists())
 
     def test_who_joins_gets_its_mode_once_also_over_restarts(self):
-        self.start(more='\n[modes]\non_join = "acceptEdits"\nadopt_within = "1s"\n\n[modes.members]\nlate = "plan"\n')
+        self.start(more='\n[modes]\non_join = "acceptEdits"\napply_timeout = "1s"\n\n[modes.members]\nlate = "plan"\n')
         workers = {"old": self.old, "new": self.new}
         wait_for("those who were there have it", lambda: all(self.orders(w, "mode_set_request") for w in workers.values()))
         workers["late"] = self.join("late", wire.ERA1)
@@ -144,7 +144,7 @@ class Rules(OrdersTest):
         self.team = self.make_team(members=["old", "new"])
         self.old = self.start_worker(self.team, "old", wire.ERA1)
         self.new = self.start_worker(self.team, "new", wire.ERA2)
-        toml = team_toml(self.team).replace('deny = ["Bash(rm:*)"]', 'deny = ["Bash(git push:*)"]\nask_rules = ["WebFetch(domain:a.test)"]')
+        toml = team_toml(self.team).replace('deny = ["Bash(rm:*)"]', 'deny = ["Bash(git push:*)"]\nask = ["WebFetch(domain:a.test)"]')
         self.make_daemon(toml).start()
         said = " ".join(self.daemon.cli("allow", "Bash(git:*)").stdout.split())  # its lines break for the terminal
         self.assertIn("They are not told of it", said)

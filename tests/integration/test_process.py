@@ -43,7 +43,7 @@ class Process(ProcessTest):
                               text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"poll_interval.*50ms.*team-0\.toml:\d+")
-        self.assertRegex(done.stdout, r"busy_limit.*default")
+        self.assertRegex(done.stdout, r"busy_timeout.*default")
 
     def test_without_a_daemon_every_command_says_so_and_exits_with_3(self):
         daemon = self.make_daemon(team_toml(self.make_team()))

@@ -1,4 +1,4 @@
-"""`hosts acl`: what its users may do, and that everything else is refused, over a Unix socket and over TLS."""
+"""`nodes acl`: what its users may do, and that everything else is refused, over a Unix socket and over TLS."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ SEND = """redis.call('SET', KEYS[2], redis.call('XADD', KEYS[1], '*', 'e', ARGV[
 
 class Access(ProcessTest):
     def acl(self, *arguments, team="demo", expect=0):
-        done = subprocess.run([os.environ["INBOX_POLLER"], "hosts", "acl", "--team", team, *arguments, "--secrets", str(self.folder / "secrets")],
+        done = subprocess.run([os.environ["INBOX_POLLER"], "nodes", "acl", "--team", team, *arguments, "--secrets", str(self.folder / "secrets")],
                               env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return done.stdout
@@ -24,21 +24,21 @@ class Access(ProcessTest):
         return (self.folder / "secrets" / user).read_text().strip()
 
     def test_the_list_has_hashes_only_and_is_the_same_again_with_a_host_more(self):
-        first = self.acl("--leader", "h1", "--satellite", "h2")
+        first = self.acl("--leader", "h1", "--follower", "h2")
         self.assertEqual([line.split()[1] for line in first.splitlines()], ["default", "admin", "host-h1", "host-h2"])
         for user in ("admin", "host-h1", "host-h2"):
             path = self.folder / "secrets" / user
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             self.assertNotIn(self.secret(user), first)
-        more = self.acl("--leader", "h1", "--satellite", "h2", "--satellite", "h3")
+        more = self.acl("--leader", "h1", "--follower", "h2", "--follower", "h3")
         self.assertTrue(more.startswith(first))
-        self.acl("--leader", "h1", "--satellite", "h1", expect=2)
+        self.acl("--leader", "h1", "--follower", "h1", expect=2)
         self.acl("--leader", "box", expect=2)
         self.acl("--leader", "a b", expect=2)
         self.assertEqual(sorted(p.name for p in pathlib.Path(self.folder / "secrets").iterdir()), ["admin", "host-h1", "host-h2", "host-h3"])
 
     def test_a_satellite_speaks_as_itself_and_ten_other_things_are_refused_also_over_tls(self):
-        engine = Engine(self.folder / "r", tls=True, users=self.acl("--leader", "h1", "--satellite", "h2", "--satellite", "h3")).start()
+        engine = Engine(self.folder / "r", tls=True, users=self.acl("--leader", "h1", "--follower", "h2", "--follower", "h3")).start()
         self.stops.append(engine.stop)
         with self.assertRaises(RedisError):
             engine.tls_client()("PING")
@@ -86,18 +86,18 @@ class Access(ProcessTest):
                 leader(*words)
 
     def test_the_program_works_with_these_users_over_tls_and_trusts_nobody_else(self):
-        engine = Engine(self.folder / "r", tls=True, users=self.acl("--leader", "h1", "--satellite", "h2")).start()
+        engine = Engine(self.folder / "r", tls=True, users=self.acl("--leader", "h1", "--follower", "h2")).start()
         self.stops.append(engine.stop)
 
         def box(address):
-            return subprocess.run([os.environ["INBOX_POLLER"], "box", "send", "ada", "x", "--root", address, "--actor", "bob"],
+            return subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "send", "ada", "x", "--root", address, "--actor", "bob"],
                                   env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
 
         login = "&user=host-h1&secret=%s" % (self.folder / "secrets" / "host-h1")
         done = box(engine.tls_address(more=login))
         self.assertEqual(done.returncode, 0, done)
-        satellite = "&user=host-h2&secret=%s" % (self.folder / "secrets" / "host-h2")
-        for address, words in ((engine.tls_address(more=satellite), "NOPERM|permission|can't run"), (engine.tls_address(), "NOAUTH|NOPERM"),
+        follower = "&user=host-h2&secret=%s" % (self.folder / "secrets" / "host-h2")
+        for address, words in ((engine.tls_address(more=follower), "NOPERM|permission|can't run"), (engine.tls_address(), "NOAUTH|NOPERM"),
                                ("rediss://localhost:%d?%s#demo" % (engine.port, login[1:]), "certificate"),
                                ("rediss://127.0.0.1:%d?ca=%s%s#demo" % (engine.port, engine.folder / "ca.pem", login), "certificate has to be for"),
                                (engine.tls_address("other", more=login), "NOPERM|permission|can't")):

@@ -156,7 +156,7 @@ class RedisBoxes(ProcessTest):
         back.mkdir(mode=0o700)
         for expected in ({"messages": 20, "tasks": 1, "were_there": 0}, {"messages": 0, "tasks": 0, "were_there": 21}):
             for source, target in ((self.folder_root, self.root), (self.root, back)):
-                done = subprocess.run([os.environ["INBOX_POLLER"], "box", "copy", "--from", str(source), "--to", str(target), "--json"],
+                done = subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "copy", "--from", str(source), "--to", str(target), "--json"],
                                       env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(done.returncode, 0, done)
                 told = json.loads(done.stdout)
@@ -232,7 +232,7 @@ class RedisBoxes(ProcessTest):
             self.box("send", "ada", str(i))
         for _ in range(3):
             with open("/dev/full", "w") as full:
-                done = subprocess.run([os.environ["INBOX_POLLER"], "box", "recv", "--root", self.root, "--actor", "ada"], env=alone(self.folder),
+                done = subprocess.run([os.environ["INBOX_POLLER"], "mailbox", "recv", "--root", self.root, "--actor", "ada"], env=alone(self.folder),
                                       stdout=full, stderr=subprocess.DEVNULL, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 1)
         first = self.box("recv")["message"]
@@ -254,7 +254,7 @@ class RedisBoxes(ProcessTest):
         client("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
         refused = self.run_box("inbox")
         self.assertEqual((refused.returncode, "maxmemory-policy noeviction" in refused.stderr), (1, True), refused)
-        self.assertEqual(self.run_box("inbox", root=more(more="?i_understand=redis-not-durable")).returncode, 0)
+        self.assertEqual(self.run_box("inbox", root=more(more="?accept_risks=redis-not-durable")).returncode, 0)
         client("CONFIG", "SET", "maxmemory-policy", "noeviction")
         client("CONFIG", "SET", "appendfsync", "everysec")
         told = self.run_box("inbox")

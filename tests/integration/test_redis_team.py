@@ -35,7 +35,7 @@ class Team(ProcessTest):
 
     def box(self, actor, *arguments, expect=0):
         root = self.engine.address(self.team.team, self.team.more)
-        done = subprocess.run([self.daemon.program, "box", *arguments, "--root", root, "--actor", actor, "--json"],
+        done = subprocess.run([self.daemon.program, "mailbox", *arguments, "--root", root, "--actor", actor, "--json"],
                               env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return json.loads(done.stdout) if done.stdout else None
@@ -70,10 +70,10 @@ class Team(ProcessTest):
         answer = wait_for("ada has it", self.ada.try_recv)
         self.assertEqual((answer["from"], answer["to"], answer["type"], answer["payload"]), ("boss", "ada", "message", ODD))
         self.assertAlmostEqual(answer["ts"], time.time(), delta=60)
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
+        wait_for("it is known to be read", lambda: self.daemon.log("reply.read", inbox="ada"))
         self.daemon.cli("send", "bob", "and you?")
         self.assertEqual(self.box("bob", "recv", "--timeout", "10min")["message"]["payload"], "and you?")
-        wait_for("that is known, too", lambda: self.daemon.log("effect.consumed", inbox="bob"))
+        wait_for("that is known, too", lambda: self.daemon.log("reply.read", inbox="bob"))
 
     def test_another_reader_of_the_leads_box_and_the_daemon_share_it(self):
         self.serve()
@@ -116,22 +116,22 @@ class Team(ProcessTest):
         program.write_text("#!/bin/sh\ntest ! -e %s || exit 3\ncat >> %s\n" % (failing, told))
         program.chmod(0o700)
         failing.touch()
-        self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
+        self.serve(more='[tasks]\ndone_command = ["%s"]\n' % program)
         task = self.box("ada", "post", "work")["task"]["id"]
         self.box("bob", "claim", "--lease", "10ms")
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"))
+        wait_for("the claim is given back", lambda: self.daemon.log("task.released", task_id=task, state="open"))
         wait_for("the figures", lambda: self.daemon.ask("status")["teams"][0]["tasks"] == {"open": 1, "claimed": 0, "done": 0, "dead": 0})
         self.box("bob", "claim", "--lease", "10min")
         self.box("bob", "complete", task, '{"branch": "x"}')
-        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task))
+        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", request_id=task))
         failing.unlink()
-        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task))
+        wait_for("it is told", lambda: self.daemon.log("task.reported", task_id=task))
         self.daemon.stop()
         self.daemon.start()
         second = self.box("ada", "post", "more")["task"]["id"]
         self.box("bob", "claim", "--lease", "10min")
         self.box("bob", "complete", second, "fine")
-        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second))
+        wait_for("the next one is told", lambda: self.daemon.log("task.reported", task_id=second))
         lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
         self.assertEqual([(line["event"], line["task"]["id"], line["task"]["result"]) for line in lines],
                          [("done", task, {"branch": "x"}), ("done", second, "fine")])
@@ -139,9 +139,9 @@ class Team(ProcessTest):
     def test_an_observer_changes_nothing(self):
         first = self.ada.send("boss", "seen")
         self.serve(team_more='role = "observer"')
-        wait_for("it is seen", lambda: self.daemon.log("message.left", inbox="boss"))
+        wait_for("it is seen", lambda: self.daemon.log("message.ignored", inbox="boss"))
         self.ada.send("bob", "between them")
-        wait_for("that, too", lambda: self.daemon.log("message.left", inbox="bob"))
+        wait_for("that, too", lambda: self.daemon.log("message.ignored", inbox="bob"))
         self.assertEqual(self.ada.redis("XINFO", "GROUPS", self.team.stream("boss")), [])
         self.assertEqual(sorted(self.ada.redis("SMEMBERS", self.team.key("boxes"))), ["ada", "bob", "boss"])
         self.assertEqual(self.box("boss", "try-recv")["message"]["id"], first["id"])
@@ -151,7 +151,7 @@ class Team(ProcessTest):
 
     def test_the_example_with_the_rights_of_the_list(self):
         program, secrets = os.environ["INBOX_POLLER"], self.folder / "secrets"
-        users = subprocess.run([program, "hosts", "acl", "--team", "pair", "--leader", "h1", "--secrets", str(secrets)],
+        users = subprocess.run([program, "nodes", "acl", "--team", "pair", "--leader", "h1", "--secrets", str(secrets)],
                                capture_output=True, text=True, check=True, timeout=LIMIT_S).stdout
         self.engine.stop()
         self.engine = Engine(self.folder / "acl", users=users).start()
@@ -159,17 +159,17 @@ class Team(ProcessTest):
         self.team = RedisTeam(self.engine, team="pair", more="?user=host-h1&secret=%s" % (secrets / "host-h1"))
         example = (pathlib.Path(__file__).parents[2] / "deploy/examples/redis.toml").read_text("utf-8")
         address = self.engine.address("pair", self.team.more)
-        self.make_daemon(re.sub(r'(?m)^engine = "[^"]*"', lambda _: 'engine = "%s"' % address, example)).start()
+        self.make_daemon(re.sub(r'(?m)^redis_url = "[^"]*"', lambda _: 'redis_url = "%s"' % address, example)).start()
         wait_for("the lead has a box", lambda: self.inbox()["state"] == "ok")
         self.assertNotIn("secret", self.inbox()["path"])
         self.box("ada", "send", "claude", "hello")
         self.assertEqual(self.hears("hello")[0]["from"], "ada")
         self.daemon.cli("send", "ada", "hello yourself")
         self.assertEqual(self.box("ada", "recv", "--timeout", "10min")["message"]["payload"], "hello yourself")
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
+        wait_for("it is known to be read", lambda: self.daemon.log("reply.read", inbox="ada"))
         task = self.box("ada", "post", "work")["task"]["id"]
         self.box("ada", "claim", "--lease", "10ms")
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"))
+        wait_for("the claim is given back", lambda: self.daemon.log("task.released", task_id=task, state="open"))
 
     # --- when the engine is not as it should be
 
@@ -198,7 +198,7 @@ class Team(ProcessTest):
         # Emptied: what ada had not read is written again.
         self.daemon.cli("send", "ada", "not read yet")
         wait_for("it stands there", lambda: self.team.unread("ada") == 1)
-        wait_for("and that is recorded", lambda: len(self.daemon.log("effect.written", inbox="ada")) == 2)
+        wait_for("and that is recorded", lambda: len(self.daemon.log("reply.written", inbox="ada")) == 2)
         self.ada.redis("FLUSHALL")
         wait_for("it stands there again", lambda: self.team.unread("ada") == 1)
         self.assertEqual(self.ada_receives()["payload"], "not read yet")
@@ -277,7 +277,7 @@ class Team(ProcessTest):
         self.hears("hello")
         self.ada.redis("CONFIG", "SET", "maxmemory", "1")
         self.daemon.cli("send", "ada", "there is no room for this")
-        wait_for("that is told", lambda: [e for e in self.daemon.log("effect.deferred") if "OOM" in e["reason"]])
+        wait_for("that is told", lambda: [e for e in self.daemon.log("reply.deferred") if "OOM" in e["reason"]])
         self.ada.redis("CONFIG", "SET", "maxmemory", "0")
         self.assertEqual(wait_for("it came", self.ada_receives)["payload"], "there is no room for this")
 

@@ -36,7 +36,7 @@ class Refusals(ProcessTest):
         shown = self.daemon.cli("quarantine").stdout
         self.assertIn("mallory", shown)
         self.assertFalse(self.team.inbox("mallory").exists())
-        self.assertTrue(self.daemon.log("message.refused"))
+        self.assertTrue(self.daemon.log("message.rejected"))
 
     def test_payload_and_envelope_that_disagree_about_the_sender(self):
         self.refused("ada", wire.permission_request("bob", "Bash", {"command": "git status"}))

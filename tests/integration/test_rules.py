@@ -62,7 +62,7 @@ class Rules(ProcessTest):
     def test_a_call_is_tried_and_nothing_is_decided(self):
         shown = self.daemon.cli("rules", "--try", "git status -s && git push x; rm -f y\x1b").stdout
         self.assertIn("nothing was decided", shown)
-        shown = self.daemon.cli("rules", "--try", "git status -s && git push x", "--as", "ada").stdout
+        shown = self.daemon.cli("rules", "--try", "git status -s && git push x", "--worker", "ada").stdout
         self.assertRegex(shown, r"(?m)^team demo, as ada, in /work$")
         self.assertRegex(shown, r"(?m)^  git status -s +allowed by Bash\(git status:\*\)$")
         self.assertRegex(shown, r'(?m)^  git push x +asked: no allow rule covers the command "git push x"$')
@@ -74,12 +74,12 @@ class Rules(ProcessTest):
         self.assertIn('did you mean "Bash"?', slip.stderr)
         told = json.loads(self.daemon.cli("rules", "--try", "echo x", "--json").stdout)
         self.assertEqual((told["decision"], told["rule"]), ("allow", "Bash(echo:*)"))
-        self.assertRegex(self.daemon.cli("rules", "--try", "API.example.com:443", "--host").stdout, r"(?m)^team demo\nallowed by \*\.example\.com$")
-        self.assertRegex(self.daemon.cli("rules", "--try", "x.evil.test", "--host").stdout, r"(?m)^denied by \*\.evil\.test")
-        self.assertIn("you would be asked", self.daemon.cli("rules", "--try", "other.test", "--host").stdout)
-        self.daemon.cli("rules", "--try", "x", "--host", "--tool", "Read", expect=2)
-        self.daemon.cli("rules", "--try", "x", "--as", "mallory", expect=4)
-        self.daemon.cli("rules", "--as", "ada", expect=2)
+        self.assertRegex(self.daemon.cli("rules", "--try", "API.example.com:443", "--domain").stdout, r"(?m)^team demo\nallowed by \*\.example\.com$")
+        self.assertRegex(self.daemon.cli("rules", "--try", "x.evil.test", "--domain").stdout, r"(?m)^denied by \*\.evil\.test")
+        self.assertIn("you would be asked", self.daemon.cli("rules", "--try", "other.test", "--domain").stdout)
+        self.daemon.cli("rules", "--try", "x", "--domain", "--tool", "Read", expect=2)
+        self.daemon.cli("rules", "--try", "x", "--worker", "mallory", expect=4)
+        self.daemon.cli("rules", "--worker", "ada", expect=2)
         self.assertEqual(self.daemon.ask("pending")["asks"], [])
         self.assertEqual(self.daemon.ask("decisions")["decisions"], [])
 

@@ -53,18 +53,18 @@ class SessionFiles(ProcessTest):
         self.team.say("bob", "for the lead")
         before = self.team.inbox("team-lead").read_bytes()
         self.start_daemon(self.team)
-        self.assertEqual(self.status()["role"], "stopped")
+        self.assertEqual(self.status()["role"], "paused")
         for word in ("process %d (client 2.1.220)" % os.getpid(), "lead's session", "inbox-poller resume"):
             self.assertIn(word, self.status()["role_reason"])
         self.assertEqual(self.team.inbox("team-lead").read_bytes(), before)
-        self.assertEqual([e["code"] for e in self.daemon.log("inbox.foreign_consumer")], ["lead_session"])
+        self.assertEqual([e["code"] for e in self.daemon.log("inbox.competing_consumer")], ["lead_session"])
         found = self.doctor()
         self.assertIn("process %d" % os.getpid(), found["lead.alive"]["what"])
-        self.assertIn("end process %d" % os.getpid(), found["daemon.stopped"]["mend"])
+        self.assertIn("end process %d" % os.getpid(), found["daemon.paused"]["mend"])
         self.assertIn("reads its inbox itself", self.daemon.cli("status").stdout)
         self.daemon.stop()
         self.daemon.start()
-        self.assertEqual(self.status()["role"], "stopped")
+        self.assertEqual(self.status()["role"], "paused")
         self.daemon.cli("resume")
         self.role("leader")
         wait_for("its mail is ours", lambda: self.status()["chat"]["queued"] == 1)
@@ -76,7 +76,7 @@ class SessionFiles(ProcessTest):
         self.start_daemon(self.team)
         self.assertEqual(self.status()["role"], "leader")
         self.says()
-        self.role("stopped")
+        self.role("paused")
 
     def test_what_proves_no_reader_of_the_inbox_stops_nobody(self):
         self.start_daemon(self.team)
@@ -95,7 +95,7 @@ class SessionFiles(ProcessTest):
         polls = self.status()["polls"]["last_ms"]
         wait_for("it was polled", lambda: self.status()["polls"]["last_ms"] > polls + 100)
         self.assertEqual(self.status()["role"], "leader")
-        self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
+        self.assertEqual(self.daemon.log("inbox.competing_consumer"), [])
 
     def test_a_lead_that_took_its_session_up_later_is_followed_and_stops_nobody(self):
         self.roster(createdAt=1000)

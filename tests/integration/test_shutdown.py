@@ -12,7 +12,7 @@ from worker import MANNERS
 
 SETTINGS = """
 [shutdown]
-nudge_after = "%s"
+remind_after = "%s"
 timeout = "%s"
 grace = "1s"
 tmux = ["%s"]
@@ -35,8 +35,8 @@ class ShutdownTest(ProcessTest):
         self.assertTrue(self.pane_of_others.untouched(), "a pane of somebody else was touched")
         self.assertIsNone(self.namesake.poll(), "a process of somebody else was touched")
 
-    def lead(self, team, nudge_after="4s", timeout="12s", **options):
-        self.start_daemon(team, toml_more=SETTINGS % (nudge_after, timeout, '", "'.join(self.tmux.command)), **options)
+    def lead(self, team, remind_after="4s", timeout="12s", **options):
+        self.start_daemon(team, toml_more=SETTINGS % (remind_after, timeout, '", "'.join(self.tmux.command)), **options)
 
     def order(self, member, **fields):
         """Asks for the end of a worker and returns the request's id."""
@@ -77,7 +77,7 @@ class Matrix(ShutdownTest):
     def expected(manner, place, force):
         if manner == "reject":
             return "rejected"
-        if manner in ("approve", "nudged", "survive") or force:
+        if manner in ("approve", "reminded", "survive") or force:
             return "cleaned"
         # A process that is known and has ended needs no consent; one that nobody knew may still be at work.
         return "cleaned" if manner == "die" and place != "none" else "timed_out"
@@ -132,7 +132,7 @@ class Matrix(ShutdownTest):
             self.assertEqual(after, given_back(before) if cleaned and b'"completed"' not in before else before)
         if place == "none":
             self.assertTrue(shutdown["left_alone"], "nobody says that no pane was touched")
-            left_by_itself = manner in ("approve", "nudged", "die")
+            left_by_itself = manner in ("approve", "reminded", "die")
             self.assertEqual(worker.runs(), not left_by_itself, "a process was touched that nobody recorded")
         else:
             self.assertEqual(shutdown["pane_id"], worker.pane)
@@ -143,7 +143,7 @@ class Matrix(ShutdownTest):
             self.assertTrue([m for m in self.heard if m["from"] == worker.name and "task 3 is still running" in m["text"]],
                             "the lead does not know why")
         reminders = [e for e in worker.events("chat") if shutdown["request_id"] in e["text"]]
-        if manner in ("prose", "nudged", "ignore"):
+        if manner in ("prose", "reminded", "ignore"):
             self.assertEqual(len(reminders), 1, reminders)
         elif manner in ("reject", "die"):
             self.assertEqual(reminders, [])
@@ -167,7 +167,7 @@ class Forgeries(ShutdownTest):
         self.team = self.make_team(members=["ada", "bob"])
         self.ada = self.start_pane_worker(self.tmux, self.team, "ada", on_shutdown="ignore")
         self.bob = self.start_pane_worker(self.tmux, self.team, "bob", on_shutdown="ignore")
-        self.lead(self.team, nudge_after="10min", timeout="1h")
+        self.lead(self.team, remind_after="10min", timeout="1h")
 
     def refused(self, worker, payload, *codes):
         known = {e["message_key"] for e in self.daemon.ask("quarantine")["entries"]}
@@ -227,7 +227,7 @@ class Forgeries(ShutdownTest):
 
     def test_an_approval_after_the_time_ran_out_still_counts(self):
         self.daemon.stop()
-        self.lead(self.team, nudge_after="10min", timeout="1s")
+        self.lead(self.team, remind_after="10min", timeout="1s")
         request_id = self.order("ada")
         self.ends(request_id, "timed_out")
         self.nothing_happened_to(self.ada)
@@ -243,7 +243,7 @@ class Commands(ShutdownTest):
         for name in ("ada", "bob", "eve"):
             team.change_member(name, tmuxPaneId="in-process", backendType="in-process")
         self.lead(team, timeout="1h")
-        self.daemon.cli("shutdown", "ada", "--reason", "the work is done", "--nudge-after", "10min")
+        self.daemon.cli("shutdown", "ada", "--reason", "the work is done", "--remind-after", "10min")
         request = wait_for("she is asked", lambda: workers[0].events("shutdown"))[0]
         self.assertEqual(wire.as_payload(request["text"])["reason"], "the work is done")
         self.assertRegex(request["id"], r"^shutdown-\d+@ada$")
@@ -275,12 +275,12 @@ class Commands(ShutdownTest):
         """A request that could not be written must not wait for the next worker of that name."""
         team = self.make_team(members=["ada"])
         worker = self.start_pane_worker(self.tmux, team, "ada")
-        self.lead(team, nudge_after="100ms")
+        self.lead(team, remind_after="100ms")
         with wire.Lock(team.inbox("ada")):
             request_id = self.order("ada", force_after_ms=1000)
             worker.stop()
             self.ends(request_id, "cleaned")
-        wait_for("nothing is owed to her", lambda: self.status()["effects_owed"] == 0)
+        wait_for("nothing is owed to her", lambda: self.status()["replies_owed"] == 0)
         self.assertEqual(wire.read_inbox(team.inbox("ada")), [])
 
     def test_what_is_no_pane_of_ours_is_not_touched_and_that_is_said(self):

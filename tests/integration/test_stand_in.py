@@ -96,7 +96,7 @@ class StandIn(ProcessTest):
 
     def test_a_shutdown_is_answered_as_its_model_is_made_to(self):
         team = self.make_team(members=["%s-%s" % (manner, n) for manner in MANNERS for n in "12"])
-        said = {"approve": ["shutdown_approved"], "prose": ["chat"], "nudged": ["chat", "shutdown_approved"],
+        said = {"approve": ["shutdown_approved"], "prose": ["chat"], "reminded": ["chat", "shutdown_approved"],
                 "reject": ["shutdown_rejected"], "ignore": [], "die": [], "survive": ["shutdown_approved"]}
         workers = [self.start_worker(team, "%s-%s" % (manner, n), era, on_shutdown=manner, exit_after=0.1)
                    for manner in MANNERS for n, era in (("1", wire.ERA1), ("2", wire.ERA2))]
@@ -106,14 +106,14 @@ class StandIn(ProcessTest):
             manner = worker.name[:-2]
             with self.subTest(manner=manner, era=worker.era):
                 wait_for("it reaches the model", lambda: worker.find("shutdown-7@" + worker.name, "shutdown"))
-                if manner == "nudged":
+                if manner == "reminded":
                     wait_for("it chats", lambda: self.kinds(team, worker.name) == ["chat"])
                     team.say("team-lead", "please answer shutdown-7@%s with shutdown_response" % worker.name, to=worker.name)
-                if manner in ("approve", "nudged", "die"):
+                if manner in ("approve", "reminded", "die"):
                     self.leaves(worker)
-                old_says_idle = ["idle_notification"] if worker.era == wire.ERA1 and manner in ("approve", "nudged") else []
+                old_says_idle = ["idle_notification"] if worker.era == wire.ERA1 and manner in ("approve", "reminded") else []
                 wait_for("it said its piece", lambda: self.kinds(team, worker.name) == said[manner] + old_says_idle)
-                self.assertEqual(worker.runs(), manner not in ("approve", "nudged", "die"))
+                self.assertEqual(worker.runs(), manner not in ("approve", "reminded", "die"))
         approved = [wire.as_payload(e["text"]) for e in wire.read_inbox(team.lead_inbox) if e["from"] == "approve-2"]
         self.assertEqual(list(approved[0]), ["type", "requestId", "from", "timestamp", "paneId", "backendType"])
 

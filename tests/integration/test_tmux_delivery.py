@@ -11,7 +11,7 @@ from daemon import wait_for
 from tmux import PaneProgram
 
 START, END, ENTER = b"\x1b[200~", b"\x1b[201~", b"\r"
-POINTER = b"%d message%s of your team wait%s. Read %s with: inbox-poller recv --even-busy --team demo"
+POINTER = b"%d message%s of your team wait%s. Read %s with: inbox-poller recv --ignore-busy --team demo"
 
 
 def pointer(count):
@@ -36,7 +36,7 @@ class WithPane(ProcessTest):
         return PaneProgram(self.tmux, self.folder, brackets, self.OLD)
 
     def serve(self, pane, payload=True, settle="50ms", via=("tmux",), more=""):
-        lines = ["[delivery]", "via = %s" % json.dumps(list(via)), 'presumed_busy = "5s"', more, "[delivery.tmux]",
+        lines = ["[delivery]", "methods = %s" % json.dumps(list(via)), 'assume_busy_for = "5s"', more, "[delivery.tmux]",
                  "payload = %s" % json.dumps(payload), "command = %s" % json.dumps(self.tmux.command), 'settle = "%s"' % settle]
         if pane:
             lines.append("pane = %s" % json.dumps(pane))
@@ -123,7 +123,7 @@ class TmuxDelivery(WithPane):
         self.team.say("ada", "later")
         self.refused("copy mode")
         self.assertEqual(lead.typed(), b"")
-        self.assertIn("copy mode", self.status()["delivery"]["via"][0]["reason"])
+        self.assertIn("copy mode", self.status()["delivery"]["methods"][0]["reason"])
         self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
         self.delivered(1)
         self.arrives(lead, START + block("later") + END + ENTER)  # not labelled: it was never pasted before
@@ -216,7 +216,7 @@ class TmuxDelivery(WithPane):
         self.serve("")
         self.team.say("ada", "hello:\n\tlead")
         wait_for("it waits", lambda: self.chat()["queued"] == 1)
-        self.assertIn("no pane of the lead is known", self.status()["delivery"]["via"][0]["reason"])
+        self.assertIn("no pane of the lead is known", self.status()["delivery"]["methods"][0]["reason"])
         self.tell("SessionStart", pane=lead.pane, source="startup")
         wait_for("it is pasted", lambda: lead.typed().endswith(ENTER))
         self.assertEqual(self.chat()["delivered"], 0)
@@ -247,7 +247,7 @@ class Screens(WithPane):
         before = lead.typed()
         self.team.say("ada", "hello")
         self.refused(said)
-        self.assertIn(said, self.status()["delivery"]["via"][0]["reason"])
+        self.assertIn(said, self.status()["delivery"]["methods"][0]["reason"])
         self.daemon.polled(30)  # the composer is checked again
         self.assertEqual(lead.typed(), before)
         self.assertEqual(lead.events(*answered), [])

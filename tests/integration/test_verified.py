@@ -63,13 +63,13 @@ class Workers(Signed):
                 self.assertIn("--lead-verify-key", ask["answers_reason"])
                 for verb, words in (("approve", {}), ("deny", {"reason": "no"})):
                     said = self.daemon.answer(verb, request_id, by="ann", **words)
-                    self.assertEqual(said["code"], "worker.verifies", said)
-                    for word in ("the lead's own session", "hook install --for workers", "shutdown ada --force"):
+                    self.assertEqual(said["code"], "worker.verifies_lead", said)
+                    for word in ("the lead's own session", "hook install --target workers", "shutdown ada --force"):
                         self.assertIn(word, said["message"])
         self.daemon.polled(20)
         self.assertEqual(len(self.daemon.log("request.unanswered")), 5)
-        self.assertEqual(len(self.daemon.log("worker.verifies", **{"from": "ada"})), 1)
-        self.assertEqual(self.daemon.log("worker.verifies", **{"from": "bob"}), [])
+        self.assertEqual(len(self.daemon.log("worker.verifies_lead", **{"from": "ada"})), 1)
+        self.assertEqual(self.daemon.log("worker.verifies_lead", **{"from": "bob"}), [])
         self.nothing_failed()
         self.assertEqual([d for d in self.daemon.ask("decisions")["decisions"] if d["member"] == "ada"], [])
         self.assertEqual({n: self.member(n)["answers"] for n in ("ada", "bob")}, {"ada": "verified", "bob": "count"})
@@ -118,7 +118,7 @@ class Workers(Signed):
         self.assertEqual(ada.events("failed"), [])
 
     def test_a_front_leaves_such_an_ask_to_its_lead_and_answers_the_others(self):
-        self.start(team_more='role = "front"\n')
+        self.start(team_more='role = "interceptor"\n')
         asked = [(worker, worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True))
                  for number in range(5) for worker in (self.ada, self.bob)]
         for worker, request_id in asked:
@@ -154,7 +154,7 @@ class Endings(Signed):
         self.tmux = self.start_tmux()
         self.bystander = self.tmux.bystander()
         self.team.change_member("bob", tmuxPaneId="in-process", backendType="in-process")  # what it has is no pane of this server
-        settings = '[shutdown]\ngrace = "1s"\nnudge_after = "500ms"\nforce_after = "1s"\ntmux = ["%s"]\n' % '", "'.join(self.tmux.command)
+        settings = '[shutdown]\ngrace = "1s"\nremind_after = "500ms"\nforce_after = "1s"\ntmux = ["%s"]\n' % '", "'.join(self.tmux.command)
         self.start_daemon(self.team, toml_more=settings, **options)
         self.ada = self.start_pane_worker(self.tmux, self.team, "ada", signed=True)
         wait_for("the pane is known", lambda: self.ada.pane in self.daemon.ask("shutdown", member="ada", by="test")["message"])
@@ -167,7 +167,7 @@ class Endings(Signed):
         for word in ("verif", "shutdown ada --force", self.ada.pane, str(self.ada.pid)):
             self.assertIn(word, said)
         refused = self.daemon.ask("shutdown", all=True, by="test")["refused"]
-        self.assertIn(("ada", "worker.verifies"), [(r["member"], r["code"]) for r in refused])
+        self.assertIn(("ada", "worker.verifies_lead"), [(r["member"], r["code"]) for r in refused])
         self.daemon.polled(30)
         self.assertTrue(self.ada.runs())
         said = self.daemon.cli("shutdown", "ada", "--force", "--wait=10min").stdout
@@ -191,7 +191,7 @@ class Endings(Signed):
 
     def test_one_that_has_gone_is_taken_out_of_the_team(self):
         self.start_daemon(self.team)
-        self.assertEqual(self.daemon.ask("shutdown", member="ada", by="test")["code"], "worker.verifies")
+        self.assertEqual(self.daemon.ask("shutdown", member="ada", by="test")["code"], "worker.verifies_lead")
         self.assertTrue(self.daemon.ask("shutdown", member="ada", force=True, by="test")["ok"])
         wait_for("it is no member any more", lambda: self.team.member("ada") is None)
         self.assertFalse(self.team.inbox("ada").exists())
@@ -219,15 +219,15 @@ class LiveLead(ProcessTest):
         lead = self.start_lead(self.team, claim=True, poll=0.2)
         self.team.say("bob", "before")
         self.start_daemon(self.team)
-        self.assertEqual(self.status()["role"], "stopped")
+        self.assertEqual(self.status()["role"], "paused")
         for word in (str(lead.process.pid), "leadProcess", "inbox-poller resume"):
             self.assertIn(word, self.status()["role_reason"])
         self.chatter(lead)
         self.assertEqual(self.status()["chat"]["queued"], 0)
-        self.assertEqual([e["new"] for e in self.daemon.log("inbox.role")], ["stopped"])
+        self.assertEqual([e["new"] for e in self.daemon.log("inbox.role")], ["paused"])
         self.daemon.stop()
         self.daemon.start()
-        self.assertEqual(self.status()["role"], "stopped")
+        self.assertEqual(self.status()["role"], "paused")
         self.daemon.cli("resume")
         self.role("leader")
         self.daemon.kill()
@@ -235,24 +235,24 @@ class LiveLead(ProcessTest):
         self.assertEqual(self.status()["role"], "leader")
         lead.stop()
         self.start_lead(self.team, claim=True)  # and for no other
-        self.role("stopped")
+        self.role("paused")
 
     def test_it_stops_when_one_appears_later_and_does_not_go_on_by_itself_when_that_one_ends(self):
         self.begin()
         self.assertEqual(self.status()["role"], "leader")
         lead = self.start_lead(self.team, claim=True, poll=0.2)
-        self.role("stopped")
+        self.role("paused")
         self.chatter(lead)
         lead.stop()
         self.daemon.polled()
-        self.assertEqual(self.status()["role"], "stopped")
+        self.assertEqual(self.status()["role"], "paused")
         self.daemon.cli("resume")
         self.team.say("bob", "to us")
         with self.daemon.connect() as control:
             self.assertEqual([m["text"] for m in wait_for("it comes", lambda: control.ask("recv")["messages"])], ["to us"])
 
     def test_observe_and_ignore(self):
-        self.begin('foreign_consumer = "observe"\n')
+        self.begin('on_competing_consumer = "observe"\n')
         lead = self.start_lead(self.team, claim=True, poll=0.2)
         self.role("observer")
         self.chatter(lead)
@@ -261,7 +261,7 @@ class LiveLead(ProcessTest):
         path.write_text(path.read_text("utf-8").replace('"observe"', '"ignore"'), "utf-8")
         self.daemon.start()
         self.assertEqual(self.status()["role"], "leader")
-        self.assertEqual([e["code"] for e in self.daemon.log("inbox.foreign_consumer")][-1], "lead_process")
+        self.assertEqual([e["code"] for e in self.daemon.log("inbox.competing_consumer")][-1], "lead_process")
 
     def test_a_claim_of_a_process_that_is_gone_or_of_another_one_of_its_number_stops_nobody(self):
         own = claim_of(os.getpid())
@@ -271,7 +271,7 @@ class LiveLead(ProcessTest):
                 claims(self.team, **claim)
                 self.start_daemon(self.team)
                 self.assertEqual(self.status()["role"], "leader")
-                self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
+                self.assertEqual(self.daemon.log("inbox.competing_consumer"), [])
                 self.daemon.stop()
 
     def test_a_process_that_is_not_to_be_seen_from_here_is_warned_of(self):

@@ -54,7 +54,7 @@ class Wait(ProcessTest):
 
         self.daemon.cli("send", "ada", "fix the tests")
         self.assertEqual(self.doing("ada"), "busy")
-        over = self.daemon.cli("wait", "--idle", "--for", "100ms", expect=5)
+        over = self.daemon.cli("wait", "--idle", "--timeout", "100ms", expect=5)
         self.assertEqual((over.stdout, over.stderr), ("", "inbox-poller: the time is over: ada is busy, no message waits for the lead\n"))
         waiting = self.begin("--idle")
         self.team.say("ada", wire.stringify(wire.idle_notification("ada")))
@@ -69,7 +69,7 @@ class Wait(ProcessTest):
         self.team.say("bob", wire.stringify(wire.idle_notification("bob")))
         self.assertEqual(self.ends(both), "no worker is working, 1 message waits for the lead\n")
         self.daemon.cli("recv")
-        self.assertEqual(self.daemon.cli("wait", "--mail", "--for", "0s", "--quiet", expect=5).stderr, "")
+        self.assertEqual(self.daemon.cli("wait", "--mail", "--timeout", "0s", "--quiet", expect=5).stderr, "")
 
     def test_until_no_ask_is_open(self):
         self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))
@@ -80,7 +80,7 @@ class Wait(ProcessTest):
         self.assertEqual((told["is_met"], told["met"], told["asks"]), (True, ["answered"], 0))
 
     def test_until_no_worker_is_left(self):
-        waiting = self.begin("--closed")
+        waiting = self.begin("--exited")
         for name in ("ada", "bob"):
             self.assertIsNone(waiting.poll())
             self.team.remove_member(name)
@@ -89,7 +89,7 @@ class Wait(ProcessTest):
 
     def test_a_daemon_that_ends_or_dies_ends_the_wait(self):
         for end in (self.daemon.stop, self.daemon.kill):
-            waiting = self.begin("--closed", "--for", "1h")
+            waiting = self.begin("--exited", "--timeout", "1h")
             end()
             self.ends(waiting, 3)
             self.assertEqual(self.daemon.cli("wait", "--idle", "--quiet", expect=3).stdout, "")
@@ -112,7 +112,7 @@ class Wait(ProcessTest):
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_a_wait_costs_the_daemon_no_system_call(self):
         alone = self.calls_of_a_poll()
-        waiting = [self.begin("--closed") for _ in range(20)]
+        waiting = [self.begin("--exited") for _ in range(20)]
         beside = self.calls_of_a_poll()
         print("figures: %.0f system calls a poll, %.0f with 20 waits" % (alone, beside))
         self.assertLess(beside, alone + 20, "each wait costs a call in each poll")
@@ -120,7 +120,7 @@ class Wait(ProcessTest):
             self.assertIsNone(process.poll())
 
     def test_a_stop_hook_that_waits_first_goes_on_with_the_mail(self):
-        script = '"%s" wait --idle --mail --for 1min --quiet --socket "%s"; exec "%s" hook --socket "%s"' % (
+        script = '"%s" wait --idle --mail --timeout 1min --quiet --socket "%s"; exec "%s" hook --socket "%s"' % (
             (self.daemon.program, self.daemon.socket) * 2)
         stop = wire.stringify({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": "Stop", "cwd": "/work",
                                "stop_hook_active": False})
@@ -137,7 +137,7 @@ class Wait(ProcessTest):
 
     def test_what_is_waited_for_has_to_be_said_and_be_known(self):
         self.assertIn("--idle", self.daemon.cli("wait", expect=2).stderr)
-        self.daemon.cli("wait", "--idle", "--for", "soon", expect=2)
+        self.daemon.cli("wait", "--idle", "--timeout", "soon", expect=2)
         for until in ([], ["tea"], "idle", None):
             self.assertEqual(self.daemon.ask("wait", until=until)["code"], "request.invalid")
         for limit in (0, 1, 3, 12):

@@ -172,12 +172,12 @@ class Init(Newcomer):
         return (self.files / (name + ".toml")).read_text()
 
     def test_options_answer_everything_and_the_file_is_what_the_daemon_takes(self):
-        done = self.cli("init", "--team", "demo", "--role", "leader", "--allow", "looking", "--via", "socket", "--yes")
+        done = self.cli("init", "--team", "demo", "--role", "leader", "--allow", "read-only", "--method", "socket", "--yes")
         self.assertIn("workers ada, bob", done.stdout)
         self.assertIn("errors, ", done.stdout, "doctor has looked")
         self.assertIn("    inbox-poller run\n", done.stdout)
         self.assertIn('name = "demo"', self.file())
-        self.assertIn('via = ["socket"]', self.file())
+        self.assertIn('methods = ["socket"]', self.file())
         self.assertEqual((self.files / "demo.toml").stat().st_mode & 0o777, 0o600)
         self.start()
         worker = self.start_worker(self.team, "ada")
@@ -194,7 +194,7 @@ class Init(Newcomer):
         shutil.rmtree(self.teams)
         self.assertIn("--team NAME", self.cli("init", "--yes", expect=1).stderr)
         self.assertFalse(self.files.exists() and list(self.files.iterdir()))
-        self.cli("init", "--yes", "--team", "*", "--role", "front")
+        self.cli("init", "--yes", "--team", "*", "--role", "interceptor")
         self.assertIn('name = "*"', self.file("teams"))
 
     def test_a_name_of_no_team_is_told_and_written_all_the_same(self):
@@ -209,17 +209,17 @@ class Init(Newcomer):
             (shared / name / "new").mkdir(parents=True, mode=0o700)
         here = dict(cwd=project)
         self.assertIn("--actor NAME", self.cli("init", "--yes", expect=1, **here).stderr, "whose mail it is is not guessed")
-        done = self.cli("init", "--actor", "claude", "--via", "socket", "--yes", **here)
+        done = self.cli("init", "--actor", "claude", "--method", "socket", "--yes", **here)
         self.assertIn("share in %s: claude, codex" % shared, done.stdout)
         self.assertNotIn("pending", done.stdout.split("Next:")[1])
-        self.assertEqual(self.file("parser"), '[team]\nname = "parser"\ntransport = "maildir"\nfolder = "%s"\nlead = "claude"\n\n'
-                                              '[delivery]\nvia = ["socket"]\n' % shared)
+        self.assertEqual(self.file("parser"), '[team]\nname = "parser"\nbackend = "maildir"\nfolder = "%s"\nlead = "claude"\n\n'
+                                              '[delivery]\nmethods = ["socket"]\n' % shared)
         root = "redis+unix://%s#pair" % (self.folder / "nowhere.sock")
         self.cli("init", "--role", "observer", "--yes", env=dict(self.env, COLLAB_ROOT=root, COLLAB_ACTOR="claude"))
-        self.assertEqual(self.file("pair"), '[team]\nname = "pair"\ntransport = "redis"\nengine = "%s"\nlead = "claude"\n'
+        self.assertEqual(self.file("pair"), '[team]\nname = "pair"\nbackend = "redis"\nredis_url = "%s"\nlead = "claude"\n'
                                             'role = "observer"\n' % root)
         self.assertIn("redis+unix", self.cli("init", "--root", "redis+unix:///x", "--yes", expect=2).stderr)
-        self.assertIn("front", self.cli("init", "--root", str(shared), "--actor", "codex", "--team", "other", "--role", "front", "--yes",
+        self.assertIn("interceptor", self.cli("init", "--root", str(shared), "--actor", "codex", "--team", "other", "--role", "interceptor", "--yes",
                                         expect=2).stderr)
         self.assertEqual(sorted(path.name for path in self.files.iterdir()), ["pair.toml", "parser.toml"])
         self.cli("check-config")
@@ -243,7 +243,7 @@ class Init(Newcomer):
         wait_for("it has ended", lambda: text() and process.poll() is not None)
         self.assertEqual(process.returncode, 0, text())
         self.assertIn("inbox-poller run", text())
-        self.assertEqual(self.file(), '[team]\nname = "demo"\nrole = "front"\n')
+        self.assertEqual(self.file(), '[team]\nname = "demo"\nrole = "interceptor"\n')
         self.cli("check-config")  # also with a umask that lets a group write: such a file would be refused
 
 

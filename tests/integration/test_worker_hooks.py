@@ -1,4 +1,4 @@
-"""Rules decide a worker's calls at its client's hook, before it asks anybody: with them a front and an orphaned team decide also for
+"""Rules decide a worker's calls at its client's hook, before it asks anybody: with them an interceptor and an orphaned team decide also for
 workers that take answers from their lead alone. Everything else goes on as without the hook."""
 
 import json
@@ -44,9 +44,9 @@ while time.monotonic() < until:
 
 
 class WorkerHooks(ProcessTest):
-    def start(self, role="front", client="2.1.330", default=None, tmux=None, signed=False):
+    def start(self, role="interceptor", client="2.1.330", default=None, tmux=None, signed=False):
         self.team = self.make_team()
-        text = team_toml(self.team, team_more='role = "%s"\n%s' % (role, 'i_understand = ["default-allow"]' if default == "allow" else ""))
+        text = team_toml(self.team, team_more='role = "%s"\n%s' % (role, 'accept_risks = ["default-allow"]' if default == "allow" else ""))
         begin, end = text.index("[permissions]\n") + len("[permissions]\n"), text.index("timeout =")
         text = text[:begin] + RULES + ('default = "%s"\n' % default if default else "") + text[end:]
         if tmux:
@@ -59,7 +59,7 @@ class WorkerHooks(ProcessTest):
         self.calls = 0
 
     def install(self, client, *options):
-        subprocess.run([self.daemon.program, "hook", "install", "--for", "workers", "--scope", "project", "--yes", "--client", client,
+        subprocess.run([self.daemon.program, "hook", "install", "--target", "workers", "--scope", "project", "--yes", "--client", client,
                         "--socket", self.daemon.socket, *options], cwd=self.folder, check=True, capture_output=True,
                        env=dict(self.daemon.env, PATH="/nonexistent"), stdin=subprocess.DEVNULL)
 
@@ -103,7 +103,7 @@ class WorkerHooks(ProcessTest):
         self.assertEqual([(t["by"], t["rule"], t["from"], t["new"]) for t in told], [("hook", "Bash(rm:*)", "ada", "denied")])
 
     def test_what_a_rule_allows_or_denies_is_decided_without_an_ask_before_a_real_lead(self):
-        self.decide_both("front", "2.1.330")
+        self.decide_both("interceptor", "2.1.330")
 
     def test_likewise_where_nobody_else_leads_and_the_client_runs_hooks_by_a_shell(self):
         self.decide_both("leader", "2.1.50")
@@ -184,7 +184,7 @@ class WorkerHooks(ProcessTest):
         self.assertEqual(self.decisions(), [])
 
     def run_hook(self, event, *options):
-        done = subprocess.run([self.daemon.program, "hook", "worker", "--patience", "5min", "--socket", self.daemon.socket, *options],
+        done = subprocess.run([self.daemon.program, "hook", "worker", "--timeout", "5min", "--socket", self.daemon.socket, *options],
                               input=event if isinstance(event, bytes) else wire.stringify(event).encode(), env=self.daemon.env,
                               capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)

@@ -17,7 +17,7 @@ ODD = "line\u2028one\u2029two\u0085three\ttab \r\n\U0001F600 e\u0301 \u00e9 \\u0
 TOML = """
 [team]
 name = "crew"
-transport = "jsonl"
+backend = "jsonl"
 folder = "{folder}"
 poll_interval = "50ms"
 
@@ -105,7 +105,7 @@ class EachPeer:
         self.assertEqual((got["from"], got["content"], sorted(got)), ("lead", ODD, ["content", "from", "timestamp", "type"]))
         self.assertIsInstance(got["timestamp"], float)
         self.is_empty("ada")
-        wait_for("the daemon records that ada read it", lambda: self.daemon.log("effect.consumed", inbox="ada"))
+        wait_for("the daemon records that ada read it", lambda: self.daemon.log("reply.read", inbox="ada"))
         self.assertEqual(len(ada.find("received")), 1)
 
     def test_a_plan_is_approved_and_another_rejected_with_the_reason(self):

@@ -265,7 +265,7 @@ class LockPath(ProcessTest):
                 self.assertEqual(texts, ["chat in " + place.name, "more in " + place.name])
         quarantined = [e["team"] for e in self.daemon.log("inbox.quarantined")]
         self.assertEqual(quarantined, ["killed-half"])
-        told = {name: len(self.daemon.log("inbox.lock_foreign", team=name)) + len(self.daemon.log("effect.deferred", team=name))
+        told = {name: len(self.daemon.log("inbox.lock_foreign", team=name)) + len(self.daemon.log("reply.deferred", team=name))
                 for name in places}
         print("lines in the log about both locks: %s" % told)
         self.assertLessEqual(max(told.values()), 8, "a lock that stays fills the log")

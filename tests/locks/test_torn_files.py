@@ -39,7 +39,7 @@ class TornFiles(ProcessTest):
         wire.rewrite(self.inbox, "[]")
         self.inbox.chmod(0o600)
         self.sent = []
-        self.start_daemon(self.team, '[delivery]\nfile = "%s"\n[limits]\nqueued_chat = 100000\ntorn_polls = %d\n' % (
+        self.start_daemon(self.team, '[delivery]\nfile = "%s"\n[limits]\nqueued_chat = 100000\nquarantine_after_polls = %d\n' % (
             self.sink, TORN_POLLS), poll="50ms")
 
     def new(self, size):

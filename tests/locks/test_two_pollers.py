@@ -78,21 +78,21 @@ class TwoPollers(ProcessTest):
 
         def one_has_stopped():
             self.say()
-            return "stopped" in (self.role(first), self.role(second))
+            return "paused" in (self.role(first), self.role(second))
 
         wait_for("one of them stops", one_has_stopped, pause=0.03)
         first.polled()
         second.polled()
-        stopped = [d for d in (first, second) if self.role(d) == "stopped"]
+        stopped = [d for d in (first, second) if self.role(d) == "paused"]
         for daemon in stopped:
-            self.assertEqual(daemon.log("inbox.role")[-1]["new"], "stopped")
-            self.assertTrue(daemon.log("inbox.foreign_consumer", level="warn"))
+            self.assertEqual(daemon.log("inbox.role")[-1]["new"], "paused")
+            self.assertTrue(daemon.log("inbox.competing_consumer", level="warn"))
             self.assertIn("somebody else consumes", daemon.cli("status").stdout)
         before = len(self.sent)
         # The end of it, as the log says: one of them is ended, the other goes on.
         gone, stays = (first, second) if first in stopped else (second, first)
         self.assertEqual(gone.stop(), 0)
-        if self.role(stays) == "stopped":
+        if self.role(stays) == "paused":
             stays.cli("resume")
         for _ in range(5):
             self.say()
@@ -129,17 +129,17 @@ class TwoPollers(ProcessTest):
         wait_for("the observer saw that all was taken", lambda: (lambda seen: seen["waiting"] == 0 and seen["consumed"] > 0)(
             observer.ask("status")["teams"][0]["seen"]))
         self.assertEqual((self.role(leader), self.role(observer)), ("leader", "observer"))
-        self.assertEqual((leader.log("inbox.foreign_consumer"), observer.got()), ([], []))
+        self.assertEqual((leader.log("inbox.competing_consumer"), observer.got()), ([], []))
         self.assertEqual({len(a) for a in self.answers().values()}, {1})
         observer.stop()
         self.assertEqual(oracle.violations(self.world(leader, self.sent)), [])
 
     def test_a_leader_beside_a_front_stops_and_loses_nothing(self):
-        leader, front = self.poller("leader", poll="500ms"), self.poller("front", role="front", poll="50ms")
+        leader, front = self.poller("leader", poll="500ms"), self.poller("interceptor", role="interceptor", poll="50ms")
 
         def stopped():
             self.say()
-            return self.role(leader) == "stopped"
+            return self.role(leader) == "paused"
 
         wait_for("the leader stops", stopped, pause=0.05)
         for _ in range(3):

@@ -116,7 +116,7 @@ class UnlockedWriters(ProcessTest):
         self.team = self.make_team(members=MEMBERS)
         self.sink = self.folder / "lead.jsonl"
         self.start_daemon(self.team, '[delivery]\nfile = "%s"\n[limits]\nqueued_chat = 100000\n' % self.sink, poll="50ms",
-                          team_more='foreign_consumer = "ignore"\n')
+                          team_more='on_competing_consumer = "ignore"\n')
 
     def story(self, write, moves=True):
         self.start()

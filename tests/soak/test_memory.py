@@ -31,8 +31,8 @@ class Memory(ProcessTest):
             self.addCleanup(os.environ.__setitem__, name, os.environ.get(name, ""))
             os.environ[name] = value  # the daemon's, which is all that is started here
         self.team = self.make_team(members=("ada",))
-        more = '\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % (self.folder / "lead.jsonl")
-        self.start_daemon(self.team, more, team_more='foreign_consumer = "ignore"')  # we tidy up behind its back
+        more = '\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % (self.folder / "lead.jsonl")
+        self.start_daemon(self.team, more, team_more='on_competing_consumer = "ignore"')  # we tidy up behind its back
 
     def in_use(self):
         """Bytes, once the daemon has come to rest: the least of some polls. What a look read is held until the next poll."""

@@ -49,9 +49,9 @@ WAL_LIMIT = 20 << 20   # 2,000 pages of 8 KiB, when it is moved into the databas
 HOUR = 3_600_000
 TOML = """
 [delivery]
-via = ["{via}"]
+methods = ["{via}"]
 {file}
-max_wait = "5s"
+max_delay = "5s"
 
 [shutdown]
 timeout = "10s"
@@ -78,7 +78,7 @@ class Peers:
         self.versions = {}  # of a worker's inbox: what was there when it was last consumed
 
     def toml(self):
-        return team_toml(self.team, timeout="5s", team_more='foreign_consumer = "ignore"\n', more=TOML.format(
+        return team_toml(self.team, timeout="5s", team_more='on_competing_consumer = "ignore"\n', more=TOML.format(
             via=self.via, file='file = "%s"' % self.sink if self.sink else ""))
 
     # --- writing ---
@@ -444,7 +444,7 @@ class Leaks(ProcessTest):
         program = os.environ["INBOX_POLLER"]
         team = wire.Team(self.folder / "teams", "demo", ("w0", "w1"))
         sink = self.folder / "lead.jsonl"
-        daemon = Daemon(program, self.folder, team_toml(team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink), polls=20)
+        daemon = Daemon(program, self.folder, team_toml(team, more='\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % sink), polls=20)
         world = Workload(23, team, daemon.state, messages, ("w0", "w1")).write()
         if preload:
             daemon.env["LD_PRELOAD"] = str(pathlib.Path(os.environ["INBOX_POLLER_SHIMS"]) / preload)

@@ -8,7 +8,7 @@ import team as wire
 from case import ProcessTest
 from daemon import LIMIT_S, wait_for
 
-PATIENCE = ("--patience", "5min")  # the wait of a hook is the subject of few tests; these say so
+PATIENCE = ("--timeout", "5min")  # the wait of a hook is the subject of few tests; these say so
 RULES = "[lead]\npermissions = true\n"
 LEADING = "Messages from your team, delivered by inbox-poller:\n"
 

@@ -15,7 +15,7 @@ import time
 TEAM_TOML = """
 [team]
 name = "{name}"
-transport = "jsonl"
+backend = "jsonl"
 folder = "{folder}"
 poll_interval = "{poll}"
 {team_more}

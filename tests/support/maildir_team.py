@@ -7,7 +7,7 @@ from maildir_peer import Store
 MAILDIR_TOML = """
 [team]
 name = "pair"
-transport = "maildir"
+backend = "maildir"
 folder = "{root}"
 lead = "boss"
 poll_interval = "50ms"

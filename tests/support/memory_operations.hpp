@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/actor()mail.hpp"
+#include "poller/mailbox/actor_mail.hpp"
 #include "tests/support/patience.hpp"
 
 namespace inbox_poller::poller::testing {

@@ -224,7 +224,7 @@ def i3_answers_first(world):
     for row in reversed(world.rows["history"]):
         after = min(after, row["at_ms"])  # what was recorded later was later, whatever somebody did to the clock in between
         times[row["event"], row["message_key"]] = after
-    owed = [(row["batch"], times.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
+    owed = [(row["batch"], times.get(("reply.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
             if wire.as_payload(decoded(row["entry"]).get("text"))]
     problems = []
     for message in world.rows["messages"]:
@@ -314,7 +314,7 @@ def i8_no_allow(world):
 
 def i9_refusals(world):
     problems = []
-    told = collections.Counter(h["message_key"] for h in world.rows["history"] if h["event"] in ("message.refused", "message.bad"))
+    told = collections.Counter(h["message_key"] for h in world.rows["history"] if h["event"] in ("message.rejected", "message.malformed"))
     for row in world.rows["messages"]:
         refused = row["disposition"] in ("refused", "bad")
         if refused and (not row["code"] or not row["reason"]):

@@ -21,7 +21,7 @@ from sweep import POLLS, Scenario
 from workload import received
 
 ODD = ("", "", "\u2028cut \u0085 \u2029", " 😀 \u202e", "\n</teammate-message>\n", "x" * 3000)
-SINK = '\n[delivery]\nvia = ["file"]\nfile = "%s"\n'
+SINK = '\n[delivery]\nmethods = ["file"]\nfile = "%s"\n'
 
 
 @dataclasses.dataclass

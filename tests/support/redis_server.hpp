@@ -49,7 +49,7 @@ class RedisServer {
       ::execvp(arguments[0], arguments.data());
       ::_exit(127);
     }
-    poller::RedisCaller redis(address("t", "?i_understand=redis-not-durable"), std::chrono::seconds(2));
+    poller::RedisCaller redis(address("t", "?accept_risks=redis-not-durable"), std::chrono::seconds(2));
     for (int i = 0; i < 200 && !runs_; ++i) {
       runs_ = redis.call(poller::RedisCommand{"PING"}).ok();
       if (::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;

@@ -10,8 +10,8 @@ from engine import RedisError
 REDIS_TOML = """
 [team]
 name = "pair"
-transport = "redis"
-engine = "{address}"
+backend = "redis"
+redis_url = "{address}"
 lead = "boss"
 poll_interval = "50ms"
 {team_more}

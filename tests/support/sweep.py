@@ -71,7 +71,7 @@ class Scenario:
         team = wire.Team(self.folder / "teams", "demo", WORKERS)
         sink = self.folder / "lead.jsonl"
         self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(
-            team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink), polls=POLLS)
+            team, more='\n[delivery]\nmethods = ["file"]\nfile = "%s"\n' % sink), polls=POLLS)
         return Workload(self.seed, team, self.daemon.state, self.size)
 
     def remove(self):

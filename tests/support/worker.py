@@ -36,12 +36,12 @@ PLAN_KEYS = {"type", "requestId", "approved", "feedback", "timestamp", "permissi
 SHUTDOWN_KEYS = {"type", "requestId", "from", "reason", "timestamp"}
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
 # What the model behind the worker makes of a request to shut down. die: the process ends without a word; survive: it agrees and goes
-# on; nudged: it only chats, until a plain message repeats the request's id.
+# on; reminded: it only chats, until a plain message repeats the request's id.
 SIGNED = ("permission_response", "sandbox_permission_response", "plan_approval_response", "shutdown_request")
 VERIFY_KEY = "1795353213018.MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="
 NOT_VERIFIED = ("Your team lead's answer to this request could not be verified, so it was not used and the request did not go ahead. If "
                 "the team lead restarted, asking again will not help, and the person must start a new teammate.")
-MANNERS = ("approve", "prose", "nudged", "reject", "ignore", "die", "survive")
+MANNERS = ("approve", "prose", "reminded", "reject", "ignore", "die", "survive")
 
 
 class Worker:
@@ -177,7 +177,7 @@ class Worker:
         if handler:
             return handler(payload, envelope.get("from"), text)
         self.log("chat", sender=envelope.get("from"), text=text)
-        if self.manner == "nudged" and self.shutdown_id and self.shutdown_id in str(text):
+        if self.manner == "reminded" and self.shutdown_id and self.shutdown_id in str(text):
             self.agree()
 
     def not_verified(self, payload, text):
@@ -307,7 +307,7 @@ class Worker:
         if self.manner == "die":
             self.log("left")
             os._exit(1)
-        elif self.manner in ("prose", "nudged"):
+        elif self.manner in ("prose", "reminded"):
             self.write("Ok, shutting down now.", patient=True, color="blue")
         elif self.manner == "reject":
             self.write(wire.shutdown_rejected(self.name, self.shutdown_id, "task 3 is still running"), patient=True, color="blue")

@@ -13,40 +13,40 @@ constexpr EpochMs mail_too_long_ms = 2 * 60'000;
 
 Findings judge_hosts(const TeamPlace& team, const operations::Status& status, EpochMs now) {
   Findings findings;
-  if (const auto* one = served_in(status, team.name); one != nullptr && one->hosts) {
-    const auto& hosts = *one->hosts;
-    const std::string engine = printable(hosts.engine);
-    const std::string look = "inbox-poller hosts";
-    if (const std::string trouble = printable(hosts.trouble); !trouble.empty())
-      findings.push_back({Severity::error, "hosts.engine",
-                          trouble + ", for " + span_text(now - hosts.trouble_since_ms) +
+  if (const auto* one = served_in(status, team.name); one != nullptr && one->cluster) {
+    const auto& cluster = *one->cluster;
+    const std::string engine = printable(cluster.redis_url);
+    const std::string look = "inbox-poller nodes";
+    if (const std::string trouble = printable(cluster.trouble); !trouble.empty())
+      findings.push_back({Severity::error, "cluster.redis_url",
+                          trouble + ", for " + span_text(now - cluster.trouble_since_ms) +
                               ": mail for other hosts waits in this host's ledger",
                           engine, "see to it; docs/how-to/several-machines.md, \"If the engine is gone\""});
-    if (hosts.round_trip_us >= slow_us)
-      findings.push_back({Severity::warning, "hosts.slow",
-                          round_trip_text(hosts) + ": letters and answers to other hosts wait for it", engine,
+    if (cluster.round_trip_us >= slow_us)
+      findings.push_back({Severity::warning, "cluster.slow",
+                          round_trip_text(cluster) + ": letters and answers to other hosts wait for it", engine,
                           "look at its disk and at the way to it: `redis-cli --latency`"});
-    if (const std::string full = printable(hosts.full); !full.empty())
-      findings.push_back({Severity::error, "hosts.full", full, engine, look});
-    for (const auto& worry : hosts.worries)
-      findings.push_back({Severity::warning, "hosts.settings", printable(worry), engine, "its settings: docs/how-to/redis.md"});
-    const bool led = is_led(hosts), was_led = !hosts.leader.empty();
-    findings.push_back({led ? Severity::ok : Severity::error, "hosts.leader", (led ? "led by " : "") + leader_text(hosts), engine,
-                        !was_led ? "start the daemon on a host that `leads` under [hosts] names" : ""});
-    for (const auto& host : hosts.hosts) {
-      const EpochMs heard = host.heard_ms;
+    if (const std::string full = printable(cluster.full); !full.empty())
+      findings.push_back({Severity::error, "cluster.full", full, engine, look});
+    for (const auto& worry : cluster.worries)
+      findings.push_back({Severity::warning, "cluster.settings", printable(worry), engine, "its settings: docs/how-to/redis.md"});
+    const bool led = is_led(cluster), was_led = !cluster.leader.empty();
+    findings.push_back({led ? Severity::ok : Severity::error, "cluster.leader", (led ? "led by " : "") + leader_text(cluster), engine,
+                        !was_led ? "start the daemon on a host that `leads` under [cluster] names" : ""});
+    for (const auto& node : cluster.nodes) {
+      const EpochMs heard = node.heard_ms;
       if (now - heard > silent_ms)
-        findings.push_back({Severity::warning, "hosts.silent",
-                            "host " + printable(host.host) + " was heard " + span_text(now - heard) + " ago", engine,
+        findings.push_back({Severity::warning, "cluster.silent",
+                            "host " + printable(node.node) + " was heard " + span_text(now - heard) + " ago", engine,
                             "look at its daemon there: inbox-poller doctor"});
-      if (const std::string version = printable(host.version); !version.empty() && version != status.version.bytes)
-        findings.push_back({Severity::note, "hosts.version",
-                            "host " + printable(host.host) + " runs version " + version, engine,
+      if (const std::string version = printable(node.version); !version.empty() && version != status.version.bytes)
+        findings.push_back({Severity::note, "cluster.version",
+                            "host " + printable(node.node) + " runs version " + version, engine,
                             "install the same there"});
     }
-    for (const auto& mail : hosts.mail)
+    for (const auto& mail : cluster.mail)
       if (const EpochMs oldest = mail.oldest_ms; oldest != 0 && now - oldest > mail_too_long_ms)
-        findings.push_back({Severity::warning, "hosts.mail_waits", mail_text(mail), engine, look});
+        findings.push_back({Severity::warning, "cluster.mail_waits", mail_text(mail), engine, look});
   }
   return findings;
 }

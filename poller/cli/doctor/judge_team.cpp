@@ -109,8 +109,8 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                         "the roster's lead is " + sight.roster->lead_name() + ", the team file says " + configured +
                             ": workers ignore answers in another name than the lead's",
                         path, about_team(team, "lead = \"" + sight.roster->lead_name() + "\"")});
-  for (const schema::Unserved& member : sight.roster->unserved)
-    findings.push_back({Severity::error, "roster.unserved",
+  for (const schema::Unreachable& member : sight.roster->unreachable)
+    findings.push_back({Severity::error, "member.unreachable",
                         member.name + " cannot be answered: " + member.reason + ". Whatever it asks, it waits for ever",
                         path, "start this worker anew under a name of letters, digits, '-' and '_'"});
   findings.push_back(
@@ -142,7 +142,7 @@ Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now
         "has " + std::to_string(inbox.bad) + " entries of wrong types; older clients may stop at one",
         in_team(team, "inbox show", inbox.name) + " --full");
   if (inbox.whose == Whose::nobody) {
-    add(Severity::warning, "inbox.phantom",
+    add(Severity::warning, "inbox.orphaned",
         "belongs to nobody: a misspelt name, most of the time (" + std::to_string(inbox.unread) + " unread entries)",
         "if they were meant for the lead: " + about_team(team, "aliases = [\"" + inbox.name + "\"]"));
   } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
@@ -231,9 +231,9 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
              path, "look where it runs; if it lives: " + about_team(team, "role = \"observer\"")}};
   if (state == LeadProcessState::lives && leads)
     return {{Severity::warning, "lead.alive",
-             process + "lives: it reads the lead's inbox itself, so a leader beside it stops (foreign_consumer)", path,
+             process + "lives: it reads the lead's inbox itself, so a leader beside it stops (on_competing_consumer)", path,
              "end it, then " + in_team(team, "resume") + "; or " + about_team(team, "role = \"observer\"") +
-                 " (\"front\" where the workers' answers count)"}};
+                 " (\"interceptor\" where the workers' answers count)"}};
   if (state == LeadProcessState::gone && !leads)
     return {{Severity::warning, "lead.gone", process + "has ended: nobody takes the messages for the lead", path,
              "start the lead again, or " + about_team(team, "role = \"leader\"")}};
@@ -246,9 +246,9 @@ Findings judge_lead_session(const TeamPlace& team, const std::string& who, bool 
   if (!reads_inbox || !leads) return {{Severity::ok, "lead.session", "the lead's session lives: " + who, path, ""}};
   return {{Severity::warning, "lead.alive",
            who + " has the lead's session and made this team: it reads the lead's inbox itself, so a leader beside it "
-                 "stops (foreign_consumer)", path,
+                 "stops (on_competing_consumer)", path,
            "end it, then " + in_team(team, "resume") + "; or " + about_team(team, "role = \"observer\"") +
-               " (\"front\" where the workers' answers count)"}};
+               " (\"interceptor\" where the workers' answers count)"}};
 }
 
 Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& workers) {
@@ -284,7 +284,7 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
   }
   const std::string& role = served->role.bytes;
   if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_hosts
-  const bool stopped = role == "stopped";
+  const bool stopped = role == "paused";
   const std::string& reason = served->role_reason.bytes;
   if (reason.empty())  // no reason: the daemon has an older or no file
     return {{Severity::warning, "daemon.role",
@@ -293,7 +293,7 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
              team.folder(), "inbox-poller reload"}};
   const std::string lead = lead_in(reason);
   const bool ended = lead_has_ended && !lead.empty();
-  return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.stopped" : "daemon.role",
+  return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.paused" : "daemon.role",
            "the daemon is " + role + " here, configured as " + std::string(config::to_string(team.config.team.role)) +
                ": " + reason + (ended ? "; it has ended since" : ""),
            team.folder(), (lead.empty() || ended ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
@@ -302,11 +302,11 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
 Findings judge_wake(const TeamPlace& team, const operations::Status& status) {
   const auto* served = served_in(status, team.name);
   if (served == nullptr || served->lead.not_woken.empty()) return {};
-  const auto goes_elsewhere = [](const auto& way) { return way.available && way.rung != "hook"; };
-  if (std::ranges::any_of(served->delivery.via, goes_elsewhere)) return {};
+  const auto goes_elsewhere = [](const auto& way) { return way.available && way.method != "hook"; };
+  if (std::ranges::any_of(served->delivery.methods, goes_elsewhere)) return {};
   return {{Severity::warning, "lead.not_woken",
            "when it is idle the lead is not woken, its mail waits for its next turn: " + served->lead.not_woken.bytes,
-           team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.via"}};
+           team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.methods"}};
 }
 
 Findings judge_polls(const TeamPlace& team, const operations::Status& status) {

@@ -90,10 +90,10 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   std::error_code problem;
   std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work
   for (const config::TeamConfig& config : configs) {
-    if (config.team.transport != config::Transport::claude) {
-      const auto kind = config.team.transport;
-      sections.push_back(kind == config::Transport::jsonl ? examine_jsonl(world, config)
-                         : kind == config::Transport::redis
+    if (config.team.backend != config::Backend::claude_code) {
+      const auto kind = config.team.backend;
+      sections.push_back(kind == config::Backend::jsonl ? examine_jsonl(world, config)
+                         : kind == config::Backend::redis
                              ? examine_redis(config, at.status ? *at.status : operations::Status())
                              : examine_maildir(world, config));
       continue;

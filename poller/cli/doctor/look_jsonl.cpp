@@ -32,8 +32,8 @@ void look_at_roster(const World& world, const Directory& team, Findings& finding
   const auto bytes = file ? read_all(world.files, *file) : Result<std::string>(file.error());
   const auto roster = bytes ? decode_jsonl_roster(*bytes) : Result<schema::Roster>(bytes.error());
   if (!roster) return;  // may be in the middle of a write
-  for (const auto& [name, reason] : roster->unserved)
-    findings.push_back({Severity::error, "roster.unserved",
+  for (const auto& [name, reason] : roster->unreachable)
+    findings.push_back({Severity::error, "member.unreachable",
                         schema::printable(name) + " cannot be answered: " + schema::printable(reason),
                         team.path + "/config.json", "start it anew under another name"});
 }

@@ -37,7 +37,7 @@ void look_at_actor(const MaildirRoot& root, const std::string& name, Findings& f
   const auto box = root.folder(name + "/new");
   if (!box && is_errno(box.error(), ENOENT)) {
     findings.push_back({Severity::note, "actor.no_mailbox", "is no mailbox: it has no folder new/", path,
-                        "if an agent is meant: COLLAB_ACTOR=" + shell_word(name) + " inbox-poller box try-recv"});
+                        "if an agent is meant: COLLAB_ACTOR=" + shell_word(name) + " inbox-poller mailbox try-recv"});
     return;
   }
   if (!box) return findings.push_back({Severity::error, box.error().code, printable(box.error().message), path, ""});

@@ -49,7 +49,7 @@ Findings examine_engine(const config::TeamConfig& config) {
   if (leader) return {};
   const bool is_denied = leader.error().code == "exchange.denied";
   return {{Severity::error, leader.error().code, printable(leader.error().message), address->shown(),
-           is_denied ? "its user " + address->user + " of `inbox-poller hosts acl --team " + config.hosts.id + "`, and secret under [hosts]" : ""}};
+           is_denied ? "its user " + address->user + " of `inbox-poller nodes acl --team " + config.hosts.id + "`, and secret under [cluster]" : ""}};
 }
 
 Section examine_redis(const config::TeamConfig& config, const operations::Status& status) {

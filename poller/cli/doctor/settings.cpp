@@ -20,7 +20,7 @@ bool is_for(const SettingsHook& hook, HookUser user) { return hook.ours == user;
 
 std::string install_again(const SettingsSight& file, HookUser user) {
   return (file.folder.empty() ? "" : "cd " + shell_word(file.folder) + " && ") + "inbox-poller hook install" +
-         (user == HookUser::worker ? " --for workers" : "") + (file.scope == "user" ? "" : " --scope " + file.scope);
+         (user == HookUser::worker ? " --target workers" : "") + (file.scope == "user" ? "" : " --scope " + file.scope);
 }
 
 /// Reports events that make this client skip the whole file, including this program's hooks.

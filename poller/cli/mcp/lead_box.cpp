@@ -149,7 +149,7 @@ json::object LeadBox::shown(const operations::LeadMessage& message) const {
 
 asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv(Filter filter, milliseconds within) {
   if (filter.type || filter.reply_to)
-    co_return Error{"box.unsupported",
+    co_return Error{"mailbox.unsupported",
                     "messages of a team come in their order, whatever their type: leave match_type out"};
   const auto deadline = steady_clock::now() + within;
   for (;;) {
@@ -180,12 +180,12 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_once(milliseconds 
 
 asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient client, milliseconds within) {
   requests::Attach attach;
-  attach.rung = "mcp";
+  attach.method = "mcp";
   auto asking = MailStream::exchange(client, of_place(place_, std::move(attach)));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   act_as(raw_text_of(*answer, "lead"));
-  const requests::Recv request{.max = 1, .wait_ms = within.count(), .even_busy = true};
+  const requests::Recv request{.max = 1, .wait_ms = within.count(), .ignore_busy = true};
   asking = MailStream::exchange(client, of_place(place_, request));
   answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
@@ -249,7 +249,7 @@ std::string LeadBackend::whole(const Tool& tool) const {
 
 asio::awaitable<Result<Given>> LeadBackend::call(const Tool& tool, json::object arguments) {
   if (tool.who == Who::channel) {
-    if (channel_ == nullptr) co_return Error{"box.unsupported", "this server has no channel: there is nothing to acknowledge"};
+    if (channel_ == nullptr) co_return Error{"mailbox.unsupported", "this server has no channel: there is nothing to acknowledge"};
     co_return Given{{{"acknowledged", channel_->acknowledge(text_in(arguments, "key")) ? 1 : 0}}, {}};
   }
   if (tool.who != Who::lead) {

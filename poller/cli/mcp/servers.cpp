@@ -16,7 +16,7 @@ std::string environment_text(const char* name) {
 
 Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool channel) {
   const std::string &root = given.root, &actor = given.actor;
-  const auto wrong = [](const char* what) { return Error{"box.usage", what}; };
+  const auto wrong = [](const char* what) { return Error{"mailbox.usage", what}; };
   if (!root.empty() && !team.empty())
     return wrong("--root is for an actor below a folder, --team for the lead of a team: leave one of them out");
   const BoxPlace place{root.empty() && team.empty() ? environment_text("COLLAB_ROOT") : root, actor,

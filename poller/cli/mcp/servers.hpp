@@ -26,7 +26,7 @@ struct McpWhom {
 };
 
 /// Decides the owner from options, or else the environment. The server and the installer share these rules. Errors:
-/// "box.usage", "name.invalid".
+/// "mailbox.usage", "name.invalid".
 Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool channel);
 
 /// Returns the place of a scope: .claude.json in CLAUDE_CONFIG_DIR or HOME ("user", "local"), or .mcp.json in the

@@ -46,7 +46,7 @@ bool Gate::is_ours(std::string_view host) const {
 
 std::optional<Refusal> Gate::refuse(const Visit& visit) const {
   if (!is_ours(visit.host))
-    return Refusal{421, "this page is not served under that name; `inbox-poller web --host NAME` allows one"};
+    return Refusal{421, "this page is not served under that name; `inbox-poller web --server-name NAME` allows one"};
   if (visit.method != "GET" && visit.method != "POST") return Refusal{405, "only GET and POST are answered"};
   const bool own_site = visit.fetch_site.empty() || visit.fetch_site == "same-origin" || visit.fetch_site == "none";
   if (!own_site && !is_arrival(visit)) return Refusal{403, "asked for by another site"};

@@ -24,7 +24,7 @@ void note(std::string& all, const std::string& one) {
 void add_member(schema::Roster& roster, schema::Member member) {
   if (member.name.empty()) return;
   if (!schema::is_valid_name(member.name)) {
-    roster.unserved.push_back(
+    roster.unreachable.push_back(
         {member.name, "its name cannot be a file's name here (A-Z a-z 0-9 _ -, at most 64, no - in front)"});
     return;
   }

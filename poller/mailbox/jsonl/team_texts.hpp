@@ -16,7 +16,7 @@ namespace inbox_poller::poller {
 
 inline constexpr std::string_view jsonl_lead = "lead";
 
-/// Parses `config.json`. A member whose name is not safe as a part of a file name is unserved.
+/// Parses `config.json`. A member whose name is not safe as a part of a file name is unreachable.
 /// Errors: "roster.syntax", "roster.field".
 Result<schema::Roster> decode_jsonl_roster(std::string_view bytes);
 /// Builds the roster of a team that has no `config.json`.

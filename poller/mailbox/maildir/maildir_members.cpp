@@ -12,7 +12,7 @@ constexpr std::size_t most_names = 500;
 bool same_people(const schema::Roster& one, const schema::Roster& other) {
   return std::equal(one.members.begin(), one.members.end(), other.members.begin(), other.members.end(),
                     [](const schema::Member& a, const schema::Member& b) { return a.name == b.name; }) &&
-         one.unserved == other.unserved;
+         one.unreachable == other.unreachable;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ schema::Roster MaildirMailbox::read_roster() {
   names.erase("");
   for (const std::string& name : names) {
     if (!is_actor_name(name)) {
-      roster.unserved.push_back(
+      roster.unreachable.push_back(
           {name, "its name is no actor's (A-Z a-z 0-9 _ -, at most 64, no - in front, neither \"tmp\" nor \"tasks\")"});
       continue;
     }

@@ -294,7 +294,7 @@ Result<TaskFile> TaskQueue::find(const std::string& id) const {
 }
 
 Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std::string& actor) const {
-  if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
+  if (beginning.empty()) return Error{"mailbox.usage", "which task? Name its id, or how that begins"};
   if (!actor.empty())
     if (const auto mine = held(actor, beginning); mine && mine->has_value()) return beginning;
   const auto among_all = [&]() -> Result<std::string> {

@@ -69,14 +69,14 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"approve", "--alwys", "perm-1"},
                                     {"send", "alice"},
                                     {"lead", "sleepy"},
-                                    {"lead", "idle", "--for", "10min"},
-                                    {"lead", "busy", "--for", "ten"},
+                                    {"lead", "idle", "--ttl", "10min"},
+                                    {"lead", "busy", "--ttl", "ten"},
                                     {"recv", "--wait=soon"},
-                                    {"recv", "--acks"},
+                                    {"recv", "--ack-from-stdin"},
                                     {"recv", "--after", "k"},
                                     {"recv", "--follow", "--wait"},
                                     {"recv", "--follow", "--no-ack"},
-                                    {"recv", "--follow", "--acks", "--format", "text"},
+                                    {"recv", "--follow", "--ack-from-stdin", "--format", "text"},
                                     {"pending", "--watch"},
                                     {"decisions", "--since", "yesterday"},
                                     {"decisions", "--limit", "0"},
@@ -97,7 +97,7 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"status", "--watch=1ms"},
                                     {"status", "--short", "--long"},
                                     {"wait"},
-                                    {"wait", "--idle", "--for", "soon"},
+                                    {"wait", "--idle", "--timeout", "soon"},
                                     {"run", "--once", "--polls", "3"},
                                     {"run", "--log-level", "loud"},
                                     {"status", "--socket", "/tmp/" + std::string(200, 'x')}};
@@ -177,14 +177,14 @@ TEST_CASE("words become requests") {
       {{"send", "alice", "--", "--dash"}, R"({"verb":"send","member":"alice","text":"--dash"})"},
       {{"broadcast", "all"}, R"({"verb":"broadcast","text":"all"})"},
       {{"lead"}, R"({"verb":"lead"})"},
-      {{"lead", "busy", "--for", "10min"}, R"({"verb":"lead","state":"busy","for_ms":600000})"},
+      {{"lead", "busy", "--ttl", "10min"}, R"({"verb":"lead","state":"busy","for_ms":600000})"},
       {{"lead", "idle"}, R"({"verb":"lead","state":"idle"})"},
       {{"ack", "k1", "k2"}, R"({"verb":"ack","keys":["k1","k2"]})"},
       {{"trace", "k"}, R"({"verb":"trace","id":"k"})"},
       {{"quarantine", "--limit", "5"}, R"({"verb":"quarantine","limit":5})"},
       {{"shutdown", "alice"}, R"({"verb":"shutdown","by":"carol","member":"alice"})"},
-      {{"shutdown", "--all", "--reason", "r", "--nudge-after", "0s", "--force-after", "2min"},
-       R"({"verb":"shutdown","by":"carol","all":true,"reason":"r","nudge_after_ms":0,"force_after_ms":120000})"},
+      {{"shutdown", "--all", "--reason", "r", "--remind-after", "0s", "--force-after", "2min"},
+       R"({"verb":"shutdown","by":"carol","all":true,"reason":"r","remind_after_ms":0,"force_after_ms":120000})"},
       {{"shutdowns", "--limit", "3"}, R"({"verb":"shutdowns","limit":3})"},
       {{"mode", "alice", "plan"}, R"({"verb":"mode","mode":"plan","by":"carol","member":"alice"})"},
       {{"mode", "--all", "plan"}, R"({"verb":"mode","mode":"plan","by":"carol","all":true})"},
@@ -269,11 +269,11 @@ TEST_CASE("recv prints the block and acknowledges over the same connection") {
   CHECK(daemon.requests()[1] == json::object{{"verb", "ack"}, {"keys", json::array{"k1"}}});
   CHECK(daemon.sessions() == 1);
 
-  const Outcome lines = run_cli(dir, {"recv", "--format", "json", "--max", "7", "--even-busy", "--socket", dir / "s"});
+  const Outcome lines = run_cli(dir, {"recv", "--format", "json", "--max", "7", "--ignore-busy", "--socket", dir / "s"});
   CHECK(lines.code == 0);
   CHECK(json::parse(lines.out) == one_message().at("messages").at(0));
   CHECK(daemon.requests()[2].at("max") == 7);
-  CHECK(daemon.requests()[2].at("even_busy") == true);
+  CHECK(daemon.requests()[2].at("ignore_busy") == true);
 }
 
 TEST_CASE("what recv could not write out is not acknowledged") {
@@ -334,7 +334,7 @@ TEST_CASE("recv that waits passes the time on, and goes on for ever without one"
   FakeDaemon daemon(dir / "s");
   daemon.prepare("recv", one_message());
   daemon.prepare("ack", {{"acknowledged", 1}});
-  run_cli(dir, {"recv", "--wait=5", "--socket", dir / "s"});
+  run_cli(dir, {"recv", "--wait=5s", "--socket", dir / "s"});
   const long long wait = daemon.requests()[0].at("wait_ms").as_int64();
   CHECK(wait > 4000);
   CHECK(wait <= 5000);

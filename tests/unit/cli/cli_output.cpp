@@ -160,7 +160,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
       {"members", json::array{member, gone}},
       {"asks", {{"pending", 2}, {"oldest_ms", now - 3'600'000}}},
       {"chat", {{"queued", 3}, {"offered", 1}, {"delivered", 20}, {"oldest_queued_ms", now - 30'000}}},
-      {"effects_owed", 4},
+      {"replies_owed", 4},
       {"quarantined", 5},
       {"locks", {{"acquired", 100}, {"refused", 1}, {"stale_taken", 0}, {"median_us", 160}, {"p99_us", 700}}}};
   const std::string text = shown({"status", "--long"}, {{"version", "1.2.3"},
@@ -188,14 +188,14 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   const long long now = cli::now_ms();
   json::object message{
       {"message_key", "k1"},         {"team", "demo"},        {"inbox", "team-lead"},       {"sender", "alice"},
-      {"type", "plain_text"},        {"disposition", "chat"}, {"delivery", "delivered"},    {"sink", "recv"},
+      {"type", "plain_text"},        {"disposition", "chat"}, {"delivery", "delivered"},    {"method", "recv"},
       {"delivered_ms", now - 18'000'500}, {"attempts", 2},         {"received_ms", now - 61'000}};
-  const json::object event{{"at_ms", now}, {"event", "delivery.delivered"}, {"detail", "sink=recv"}};
+  const json::object event{{"at_ms", now}, {"event", "delivery.delivered"}, {"detail", "method=recv"}};
   const auto trace = [&] {
     return shown({"trace", "k1"}, {{"messages", json::array{message}}, {"history", json::array{event}}});
   };
   CHECK(has(trace(), "it was delivered through recv 5h ago (attempt 2)\n"));
-  CHECK(has(trace(), "  delivery.delivered  sink=recv\n"));
+  CHECK(has(trace(), "  delivery.delivered  method=recv\n"));
   message["delivery"] = "queued";
   message["attempts"] = 0;
   CHECK(has(trace(), "it waits for the lead: it is handed out when the lead is idle"));
@@ -228,7 +228,7 @@ TEST_CASE("a trace says where a message is now and then everything that happened
 TEST_CASE("a trace of a delivery tells whether somebody said that it arrived") {
   const long long now = cli::now_ms();
   json::object message{{"message_key", "k1"},   {"disposition", "chat"},       {"delivery", "delivered"},
-                       {"sink", "tmux"},        {"delivered_ms", now - 18'000'500}, {"attempts", 1},
+                       {"method", "tmux"},        {"delivered_ms", now - 18'000'500}, {"attempts", 1},
                        {"confirmed", "assumed"}};
   const auto trace = [&] { return shown({"trace", "k1"}, {{"messages", json::array{message}}}); };
   CHECK(has(trace(), "it was delivered through tmux 5h ago, assumed: nothing comes back from there that tells\n"));
@@ -251,8 +251,8 @@ TEST_CASE("a trace of a message that waits says for what, and since when") {
                       {"since_ms", now - 60'500},
                       {"until_ms", now + 600'500}}},
                     {"delivery",
-                     {{"via", json::array{json::object{{"rung", "stdin"}, {"reason", "no lead was started"}},
-                                          json::object{{"rung", "socket"}, {"reason", "nobody follows"}}}}}}};
+                     {{"methods", json::array{json::object{{"method", "stdin"}, {"reason", "no lead was started"}},
+                                          json::object{{"method", "socket"}, {"reason", "nobody follows"}}}}}}};
   const auto trace = [&] {
     const TempDir dir;
     FakeDaemon daemon(dir / "s");
@@ -267,8 +267,8 @@ TEST_CASE("a trace of a message that waits says for what, and since when") {
             "it waits for the lead, which is idle; the way to it: nothing is available (stdin: no lead was "
             "started; socket: nobody follows)\n"));
   message["attempts"] = 1;
-  message["sink"] = "socket";
-  team["delivery"].as_object()["via"].as_array()[1].as_object() = {{"rung", "socket"}, {"chosen", true}};
+  message["method"] = "socket";
+  team["delivery"].as_object()["methods"].as_array()[1].as_object() = {{"method", "socket"}, {"chosen", true}};
   CHECK(has(trace(),
             "the way to it: socket (stdin: no lead was started); it was handed out before, through socket, and "
             "not acknowledged\n"));
@@ -326,14 +326,14 @@ TEST_CASE("the quarantine names the reason and where the bytes are") {
 }
 
 TEST_CASE("status tells on which way messages go to the lead, why not on a better one, and what became of them") {
-  const json::object exec{{"rung", "exec"}, {"available", true}, {"chosen", true}, {"reason", ""}};
+  const json::object exec{{"method", "exec"}, {"available", true}, {"chosen", true}, {"reason", ""}};
   const json::object hook{
-      {"rung", "hook"}, {"available", false}, {"chosen", false}, {"reason", "no hook\x1b was heard"}};
+      {"method", "hook"}, {"available", false}, {"chosen", false}, {"reason", "no hook\x1b was heard"}};
   json::object team{
       {"team", "demo"},
       {"lead", {{"member", "team-lead"}, {"state", "idle"}, {"by", "turn_stops"}, {"since_ms", cli::now_ms() - 5'500}}},
       {"chat", {{"queued", 1}, {"delivered", 9}, {"assumed", 2}, {"expired", 3}, {"digest", 4}}},
-      {"delivery", {{"via", json::array{hook, exec}}, {"last_sink", "hook"}}}};
+      {"delivery", {{"methods", json::array{hook, exec}}, {"last_method", "hook"}}}};
   const auto status = [&] { return shown({"status"}, {{"teams", json::array{team}}}); };
   CHECK(has(status(), "lead      team-lead is idle for 5s (its turn ended)\n"));
   CHECK(has(status(), "delivery  exec, as nobody is at hook (--long says more); the last messages went through hook\n"));
@@ -343,7 +343,7 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
   CHECK(has(status(),
             "1 queued, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
             "summed up\n"));
-  team["delivery"] = json::object{{"via", json::array{hook}}, {"last_sink", ""}};
+  team["delivery"] = json::object{{"methods", json::array{hook}}, {"last_method", ""}};
   CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));
   const std::string lead = shown({"lead"}, {{"team", "demo"},
                                             {"member", "team-lead"},
@@ -359,15 +359,15 @@ TEST_CASE("status names the role and everything that is not as usual") {
                               {"state", "requested"},
                               {"open", true},
                               {"detail", "waits for the worker's answer"},
-                              {"nudged_ms", now - 5'500}};
+                              {"reminded_ms", now - 5'500}};
   const json::object team{
       {"team", "demo"},
-      {"role", "stopped"},
+      {"role", "paused"},
       {"role_reason", "somebody else consumes it"},
       {"ledger_fault", "no room to write"},
       {"shutdowns", json::array{shutdown}},
       {"not_adopted", json::array{json::object{{"member", "bob"}, {"mode", "plan"}, {"sent_ms", now - 90'500}}}},
-      {"phantoms", json::array{json::object{{"inbox", "team_lead"}, {"entries", 3}, {"unread", 2}}}},
+      {"orphaned_inboxes", json::array{json::object{{"inbox", "team_lead"}, {"entries", 3}, {"unread", 2}}}},
       {"seen", {{"consumed", 7}, {"waiting", 1}, {"oldest_waiting_ms", now - 3'500}, {"longest_ms", 61'000}}}};
   const std::string text = shown({"status"}, {{"teams", json::array{team}}});
   CHECK(has(text, "role      stopped: somebody else consumes it\n"));
@@ -463,7 +463,7 @@ TEST_CASE("modes and rules are told with who was told, and what cannot be taken 
   CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
         "from now on in this session: Bash\ntold: ann, bob; who joins is told too\n");
   CHECK(has(
-      shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "front"}}),
+      shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "interceptor"}}),
       "they are not told of it"));
   CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", false}}) ==
         "the session has this rule already: Bash\n");
@@ -516,7 +516,7 @@ TEST_CASE(
                              {"type", "text"},
                              {"disposition", "chat"},
                              {"delivery", "delivered"},
-                             {"sink", "recv"},
+                             {"method", "recv"},
                              {"confirmed", "acknowledged"},
                              {"message_key", "0123456789abcdef0123456789abcdef"},
                              {"received_ms", 1'770'477'646'348},

@@ -109,7 +109,7 @@ TEST_CASE("status --watch writes a block for each change, not for each look, and
     daemon.prepare("status", team("leader", 2));  // only a lock was taken
     auto asked = daemon.requests().size();
     CHECK(eventually([&] { return daemon.requests().size() >= asked + 2; }));
-    daemon.prepare("status", team("stopped", 3));
+    daemon.prepare("status", team("paused", 3));
     asked = daemon.requests().size();
     CHECK(eventually([&] { return daemon.requests().size() >= asked + 2; }));
     ::pthread_kill(watcher, SIGINT);
@@ -118,7 +118,7 @@ TEST_CASE("status --watch writes a block for each change, not for each look, and
   mover.join();
   CHECK(outcome.code == 0);
   CHECK(times(outcome.out, "team demo") == 2);
-  CHECK(times(outcome.out, "stopped") == 1);
+  CHECK(times(outcome.out, "paused") == 1);
   CHECK_FALSE(has(outcome.out, "\x1b"));
 }
 

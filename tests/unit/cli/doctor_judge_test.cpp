@@ -116,7 +116,7 @@ TEST_CASE("an inbox of nobody comes with the alias line, and only one of nobody 
   InboxSight sight = inbox(Whose::nobody);
   sight.unread = sight.entries = 1;
   sight.oldest_unread_ms = now - 11 * minute;
-  CHECK(judged(sight) == "warning inbox.phantom");
+  CHECK(judged(sight) == "warning inbox.orphaned");
   CHECK_THAT(judge_inbox(team(), sight, now)[0].mend, Contains("aliases = [\"alice\"]"));
   for (const Whose whose : {Whose::lead, Whose::member, Whose::alias, Whose::sender, Whose::unknown})
     CHECK(judged(inbox(whose)).empty());
@@ -193,7 +193,7 @@ TEST_CASE("a leader beside a lead that lives is told that it stops; one that is 
     CHECK_THAT(judge_lead_process(place, {42, "", 0}, State::lives)[0].mend, Contains(word));
   CHECK(summary(judge_lead_process(place, {42, "", 0}, State::elsewhere)) == "warning lead.elsewhere");
   CHECK(judge_lead_process(place, {42, "", 0}, State::gone).empty());
-  place.config.team.role = config::Role::front;
+  place.config.team.role = config::Role::interceptor;
   CHECK(judge_lead_process(place, {42, "", 0}, State::lives).empty());
   CHECK(judge_lead_process(place, {42, "", 0}, State::elsewhere).empty());
   CHECK(summary(judge_lead_process(place, {42, "", 0}, State::gone)) == "warning lead.gone");
@@ -211,7 +211,7 @@ TEST_CASE("a leader beside a lead whose session's file shows that it made the te
 TEST_CASE("a lead that is not woken is warned of where no other way has its mail") {
   const auto status = [](const std::string& why, bool tmux) {
     return said(boost::json::parse(R"({"teams":[{"team":"demo","lead":{"not_woken":")" + why +
-                                   R"("},"delivery":{"via":[{"rung":"hook","available":true},{"rung":"tmux","available":)" +
+                                   R"("},"delivery":{"methods":[{"method":"hook","available":true},{"method":"tmux","available":)" +
                                    (tmux ? "true" : "false") + "}]}}]}")
                     .as_object());
   };
@@ -229,7 +229,7 @@ TEST_CASE("who takes no answers from here is warned of, with what to do instead,
   REQUIRE(found.size() == 3);
   CHECK(summary({found[0]}) == "warning answers.verified");
   CHECK_THAT(found[0].what, Contains("ada takes answers from its own lead only: its process carries"));
-  CHECK_THAT(found[0].mend, Contains("hook install --for workers"));
+  CHECK_THAT(found[0].mend, Contains("hook install --target workers"));
   CHECK_THAT(found[1].what, Contains("eve takes answers from its own lead only: its process is not to be seen"));
   CHECK(summary({found[2]}) == "ok answers.count");
   CHECK_THAT(found[2].what, Contains("bob"));
@@ -252,11 +252,11 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(with_role("leader").empty());
   CHECK(with_role("").empty());
   CHECK(with_role("standby").empty());
-  CHECK(with_role("stopped") == "error daemon.stopped");
+  CHECK(with_role("paused") == "error daemon.paused");
   CHECK(with_role("observer") == "warning daemon.role");
   const json::object beside_lead{
       {"teams",
-       {{{"team", "demo"}, {"role", "stopped"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
+       {{{"team", "demo"}, {"role", "paused"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
   CHECK(judge_standing(team(), said(beside_lead), true)[0].mend == "end process 42, then inbox-poller resume --team demo");
   const Findings ended = judge_standing(team(), said(beside_lead), true, true);
   CHECK_THAT(ended[0].what, Contains("; it has ended since"));
@@ -267,20 +267,20 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
 
 TEST_CASE("a team on several hosts") {
   const EpochMs now = 10'000'000;
-  json::object hosts{{"host", "h1"}, {"engine", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
+  json::object hosts{{"node", "h1"}, {"redis_url", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
                      {"trouble_since_ms", 0}, {"full", ""}, {"worries", json::array{}}, {"mail", json::array{}},
-                     {"hosts", {{{"host", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
+                     {"nodes", {{{"node", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
   const auto judged = [&] {
-    return judge_hosts(team(), said({{"version", "1"}, {"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}), now);
+    return judge_hosts(team(), said({{"version", "1"}, {"teams", {{{"team", "demo"}, {"cluster", hosts}}}}}), now);
   };
-  CHECK(summary(judged()) == "ok hosts.leader");
+  CHECK(summary(judged()) == "ok cluster.leader");
   CHECK(judge_hosts(team(), said({{"teams", {{{"team", "demo"}}}}}), now).empty());
-  CHECK(judge_hosts(team("other"), said({{"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}), now).empty());
+  CHECK(judge_hosts(team("other"), said({{"teams", {{{"team", "demo"}, {"cluster", hosts}}}}}), now).empty());
 
   hosts["leads"] = false;  // it lost touch
-  CHECK(summary(judged()) == "error hosts.leader");
+  CHECK(summary(judged()) == "error cluster.leader");
   hosts["leader"] = "";
-  CHECK(summary(judged()) == "error hosts.leader");
+  CHECK(summary(judged()) == "error cluster.leader");
   CHECK_FALSE(judged()[0].mend.empty());
   hosts["leader"] = "h2";
   hosts["trouble"] = "it refused the connection";
@@ -289,21 +289,21 @@ TEST_CASE("a team on several hosts") {
   CHECK_THAT(judged()[0].what, Contains("refused the connection, for 1m"));
   hosts["trouble"] = "";
   hosts["worries"] = json::array{"it syncs once a second"};
-  CHECK(judged()[0].check == "hosts.settings");
+  CHECK(judged()[0].check == "cluster.settings");
   hosts["worries"] = json::array{};
   hosts["round_trip_us"] = 249'999;
-  CHECK(judged()[0].check == "hosts.leader");
+  CHECK(judged()[0].check == "cluster.leader");
   hosts["round_trip_us"] = 312'400;
-  CHECK(judged()[0].check == "hosts.slow");
+  CHECK(judged()[0].check == "cluster.slow");
   CHECK_THAT(judged()[0].what, Contains("312 ms for a round trip"));
   hosts.erase("round_trip_us");
-  hosts["hosts"] = {{{"host", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
+  hosts["nodes"] = {{{"node", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
   hosts["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
   const Findings found = judged();
   REQUIRE(found.size() == 4);
-  CHECK(found[1].check == "hosts.silent");
-  CHECK(found[2].check == "hosts.version");
-  CHECK(found[3].check == "hosts.mail_waits");
+  CHECK(found[1].check == "cluster.silent");
+  CHECK(found[2].check == "cluster.version");
+  CHECK(found[3].check == "cluster.mail_waits");
   CHECK_THAT(found[3].what, Contains("for host h2: 3 waiting"));
 }
 

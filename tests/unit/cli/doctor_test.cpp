@@ -115,11 +115,11 @@ TEST_CASE("everything odd in a team's folder is found, and nothing is changed by
 
   const auto before = everything_below(team.dir.path());
   CHECK(practice.findings() == Set{"error access.writable", "error inbox.fault", "error lock.file",
-                                   "error lock.not_empty", "note team.permission_files", "warning inbox.phantom",
+                                   "error lock.not_empty", "note team.permission_files", "warning inbox.orphaned",
                                    "warning lock.abandoned"});
   ::chmod((team.folder() + "/inboxes").c_str(), 0700);
   CHECK(practice.findings() == Set{"error inbox.torn", "error lock.file", "error lock.not_empty",
-                                   "note team.permission_files", "warning inbox.bad_entries", "warning inbox.phantom",
+                                   "note team.permission_files", "warning inbox.bad_entries", "warning inbox.orphaned",
                                    "warning inbox.unread", "warning lock.abandoned"});
   CHECK(everything_below(team.dir.path()) == before);
 }
@@ -127,7 +127,7 @@ TEST_CASE("everything odd in a team's folder is found, and nothing is changed by
 TEST_CASE("the inbox of somebody who was a member is no misspelt name, as the daemon remembers") {
   Practice practice;
   practice.team.put("alcie", {});
-  CHECK(practice.findings() == Set{"warning inbox.phantom"});
+  CHECK(practice.findings() == Set{"warning inbox.orphaned"});
   const auto served = [&](const std::string& team, const std::string& member) {
     operations::Status status;
     status.teams.resize(2);
@@ -138,9 +138,9 @@ TEST_CASE("the inbox of somebody who was a member is no misspelt name, as the da
     practice.at.status = status;
     return practice.findings();
   };
-  CHECK(served("demo", "alice").contains("warning inbox.phantom"));
-  CHECK(served("other", "alcie").contains("warning inbox.phantom"));
-  CHECK_FALSE(served("demo", "alcie").contains("warning inbox.phantom"));
+  CHECK(served("demo", "alice").contains("warning inbox.orphaned"));
+  CHECK(served("other", "alcie").contains("warning inbox.orphaned"));
+  CHECK_FALSE(served("demo", "alcie").contains("warning inbox.orphaned"));
 }
 
 TEST_CASE("a roster of 0 bytes is an error, a folder without one is a ghost") {
@@ -234,7 +234,7 @@ TEST_CASE("a setting that keeps hooks from running is found in every file that a
   };
   CHECK(severities() == std::set<std::string>{"note settings.hooks_off", "note settings.unread"});
   write(folder / ".claude/settings.json",
-        R"({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inbox-poller hook --for workers"}]}]}})");
+        R"({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inbox-poller hook --target workers"}]}]}})");
   const auto with_ours = severities();
   CHECK(with_ours.contains("error settings.hooks_off"));
   CHECK(with_ours.contains("warning settings.unread"));

@@ -179,7 +179,7 @@ TEST_CASE("send refuses a name that is no member, and a text that a client would
   CHECK(stranger.code == 4);
   CHECK(has(stranger.err, "alice"));
   CHECK_FALSE(fs::exists(team.inbox("alcie")));
-  CHECK(team.run({"inbox", "send", "alcie", "hello", "--anyway"}).code == 0);
+  CHECK(team.run({"inbox", "send", "alcie", "hello", "--force"}).code == 0);
   CHECK(fs::exists(team.inbox("alcie")));
 
   for (const char* text : {R"({"type":"shutdown_request","requestId":"shutdown-1@alice","from":"team-lead"})",
@@ -240,7 +240,7 @@ TEST_CASE("the lead's inbox is left to a daemon that serves it, and to none that
   CHECK(team.run({"inbox", "clear", "team-lead"}).code == 1);
   CHECK(team.bytes("team-lead") == before);
   CHECK(team.run({"inbox", "clear", "alice"}).code == 0);
-  CHECK(team.run({"inbox", "clear", "team-lead", "--anyway"}).code == 0);
+  CHECK(team.run({"inbox", "clear", "team-lead", "--force"}).code == 0);
 
   daemon.prepare("status", {{"code", "ledger.io"}, {"message", "the disk is full"}});
   const Outcome unsure = team.run({"inbox", "mark-read", "team-lead", "--all"});

@@ -92,7 +92,7 @@ TEST_CASE("writing is tried again while the inbox is locked or changes, for five
 TEST_CASE("whose an inbox is goes by the roster first") {
   config::TeamConfig config;
   config.team.aliases = {"lead", "alice"};
-  config.delivery.senders = {"user"};
+  config.delivery.allowed_senders = {"user"};
   schema::Roster roster;
   roster.members.resize(1);
   roster.members[0].name = "alice";

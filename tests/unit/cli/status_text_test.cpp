@@ -26,8 +26,8 @@ json::object quiet(const std::string& name) {
           {"roster", {{"state", "ok"}}},
           {"asks", {{"pending", 0}, {"oldest_ms", 0}}},
           {"chat", {{"queued", 0}, {"delivered", 0}, {"oldest_queued_ms", 0}}},
-          {"delivery", {{"via", json::array{json::object{{"rung", "hook"}, {"chosen", true}}}}, {"last_sink", ""}}},
-          {"effects_owed", 0},
+          {"delivery", {{"methods", json::array{json::object{{"method", "hook"}, {"chosen", true}}}}, {"last_method", ""}}},
+          {"replies_owed", 0},
           {"quarantined", 0},
           {"source", "/c/demo.toml"},
           {"members", json::array{json::object{{"member", "ada"}, {"doing", "idle"}, {"pending", 0}},
@@ -56,20 +56,20 @@ Outcome run_status(const json::array& teams, std::vector<std::string> more = {})
 
 TEST_CASE("what is wrong with a team is said in a word, and nothing where nothing is") {
   CHECK(line_of(quiet("demo")).trouble.empty());
-  CHECK(first_trouble("role", "stopped") == "stopped");
-  CHECK(first_trouble("role", "front").empty());
+  CHECK(first_trouble("role", "paused") == "paused");
+  CHECK(first_trouble("role", "interceptor").empty());
   CHECK(first_trouble("ledger_fault", "no room") == "ledger fails");
   CHECK(first_trouble("roster", {{"state", "empty"}}) == "roster empty");
   CHECK(first_trouble("roster", {{"state", "not read yet"}}).empty());
   CHECK(first_trouble("inbox", {{"state", "torn"}}) == "inbox torn");
   CHECK(first_trouble("inbox", {{"state", "missing"}}).empty());  // nobody has written yet
   CHECK(first_trouble("quarantined", 3) == "3 refused");
-  CHECK(first_trouble("unserved", json::array{json::object{}, json::object{}}) == "2 cannot be answered");
-  CHECK(first_trouble("phantoms", json::array{json::object{}}) == "an inbox of nobody");
+  CHECK(first_trouble("unreachable", json::array{json::object{}, json::object{}}) == "2 cannot be answered");
+  CHECK(first_trouble("orphaned_inboxes", json::array{json::object{}}) == "an inbox of nobody");
   CHECK(first_trouble("not_adopted", json::array{json::object{}}) == "mode not adopted");
 
   json::object team = quiet("demo");
-  team["delivery"] = json::object{{"via", json::array{json::object{{"rung", "hook"}, {"chosen", false}}}}};
+  team["delivery"] = json::object{{"methods", json::array{json::object{{"method", "hook"}, {"chosen", false}}}}};
   CHECK(line_of(team).trouble.empty());  // no way, and nothing that would go
   team["chat"] = json::object{{"queued", 2}};
   CHECK(line_of(team).trouble == std::vector<std::string>{"no way to the lead"});
@@ -79,7 +79,7 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
 
 TEST_CASE("several teams are a line each and a sum; one, or --long, is told in detail") {
   json::object busy = quiet("beta\x1b");
-  busy["role"] = "stopped";
+  busy["role"] = "paused";
   busy["asks"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
   busy["chat"] = json::object{{"queued", 5}, {"oldest_queued_ms", now_ms() - 40'500}};
   busy["members"] = json::array{json::object{{"member", "ada"}, {"doing", "silent"}},
@@ -88,7 +88,7 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
   const Outcome list = run_status({quiet("alpha"), busy});
   CHECK(has(list.out, "TEAM      ROLE     ASKS       CHAT     WORKERS           TROUBLE\n"
                       "alpha     leader   -          -        1 idle            -\n"
-                      "beta\\x1b  stopped  2 (3m 5s)  5 (40s)  2 busy, 1 silent  stopped\n"));
+                      "beta\\x1b  paused   2 (3m 5s)  5 (40s)  2 busy, 1 silent  paused\n"));
   CHECK(has(list.out, "\n2 teams: 2 asks 3m 5s, 5 chat 40s, 1 silent, trouble in 1; more of one: "));
   CHECK_FALSE(has(list.out, "settings"));
   CHECK_FALSE(has(run_status({quiet("a"), quiet("b")}).out, "ROLE"));
@@ -125,10 +125,10 @@ TEST_CASE("status --short: a line and 0, or nothing and 4") {
   json::array stopped;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     json::object team = quiet(name);
-    team["role"] = "stopped";
+    team["role"] = "paused";
     stopped.push_back(team);
   }
-  CHECK(run_status(stopped, {"--short"}).out == "a: stopped, b: stopped, c: stopped, trouble in 2 more\n");
+  CHECK(run_status(stopped, {"--short"}).out == "a: paused, b: paused, c: paused, trouble in 2 more\n");
   const Outcome told = run_status(stopped, {"--short", "--json"});
   CHECK(json::parse(told.out).at("waits").as_bool());
 

@@ -26,7 +26,7 @@ TEST_CASE("An engine is named by a socket, a host or a host with TLS, and its te
   CHECK_FALSE(far->not_durable_is_meant);
   CHECK(far->shown() == "rediss://r.example:6379#demo");
 
-  const auto six = parse_engine_address("redis://[::1]:7000/?i_understand=redis-not-durable");
+  const auto six = parse_engine_address("redis://[::1]:7000/?accept_risks=redis-not-durable");
   REQUIRE(six.ok());
   CHECK(six->host == "::1");
   CHECK(six->port == 7000);
@@ -47,7 +47,7 @@ TEST_CASE("What is no engine's address is refused in words, and a password in it
   }
   for (const char* text : {"redis+unix://relative#t", "redis://", "redis://:6379", "redis://h:0", "redis://h:70000",
                            "redis://h:6379x", "redis://[::1", "redis://h#a b", "redis://h#", "redis://h# t", "http://h",
-                           "redis:h", "redis://h?user=a%20b", "redis://h?secret=s", "redis://h?i_understand=all", "redis://h/1"}) {
+                           "redis:h", "redis://h?user=a%20b", "redis://h?secret=s", "redis://h?accept_risks=all", "redis://h/1"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_engine_address(text).ok());
   }

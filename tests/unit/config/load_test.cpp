@@ -81,19 +81,19 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK(team.compaction.after == std::chrono::hours(1));
   CHECK(team.limits.inbox_file == Bytes{64U << 20});
   CHECK(team.team.role == Role::leader);
-  CHECK(team.team.foreign_consumer == ForeignConsumer::stop);
+  CHECK(team.team.on_competing_consumer == OnCompetingConsumer::stop);
   CHECK_FALSE(team.modes.wanted("anybody"));
-  CHECK(team.shutdown.nudge_after == std::chrono::seconds(20));
+  CHECK(team.shutdown.remind_after == std::chrono::seconds(20));
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
-  CHECK(team.permissions.ask == Answerer::person);
-  CHECK(team.delivery.via == std::vector<Way>(std::begin(usual_ways), std::end(usual_ways)));
-  CHECK_FALSE(team.delivery.max_wait);
-  CHECK_FALSE(team.delivery.urgent_max_wait);
+  CHECK(team.permissions.approver == Answerer::person);
+  CHECK(team.delivery.methods == std::vector<Way>(std::begin(usual_ways), std::end(usual_ways)));
+  CHECK_FALSE(team.delivery.max_delay);
+  CHECK_FALSE(team.delivery.urgent_max_delay);
   CHECK_FALSE(team.delivery.expire_after);
-  CHECK(team.delivery.presumed_busy == std::chrono::seconds(30));
+  CHECK(team.delivery.assume_busy_for == std::chrono::seconds(30));
   CHECK_FALSE(team.delivery.tmux.payload);
-  CHECK(team.person.notify.empty());
+  CHECK(team.approver.command.empty());
   CHECK_FALSE(team.lead.permissions);
   CHECK_FALSE(team.lead.mcp_tools);
 }
@@ -109,15 +109,15 @@ TEST_CASE("a default that is nothing is shown as nothing, a list by what is in i
   CHECK(shown("modes.on_join") == "\"\"");
   CHECK(shown("shutdown.force_after") == "\"\"");
   CHECK(shown("shutdown.tmux") == "[\"tmux\"]");
-  CHECK(shown("delivery.via") == R"(["mcp", "stdin", "hook", "socket", "exec", "file", "tmux"])");
-  CHECK(shown("delivery.max_wait") == "\"\"");
-  CHECK(shown("permissions.ask") == "\"person\"");
+  CHECK(shown("delivery.methods") == R"(["mcp", "stdin", "hook", "socket", "exec", "file", "tmux"])");
+  CHECK(shown("delivery.max_delay") == "\"\"");
+  CHECK(shown("permissions.approver") == "\"person\"");
 }
 
-TEST_CASE("a front polls faster than a lead does, unless told otherwise") {
+TEST_CASE("an interceptor polls faster than a lead does, unless told otherwise") {
   const auto interval = [](const std::string& more) { return parse(minimal + more).team.config.team.poll_interval; };
-  CHECK(interval("role = \"front\"\n") == std::chrono::milliseconds(100));
-  CHECK(interval("role = \"front\"\npoll_interval = \"300ms\"\n") == std::chrono::milliseconds(300));
+  CHECK(interval("role = \"interceptor\"\n") == std::chrono::milliseconds(100));
+  CHECK(interval("role = \"interceptor\"\npoll_interval = \"300ms\"\n") == std::chrono::milliseconds(300));
   CHECK(interval("role = \"observer\"\n") == std::chrono::milliseconds(500));
 }
 
@@ -127,20 +127,20 @@ TEST_CASE("the task folder of a team that is named may be elsewhere") {
 
 TEST_CASE("what only a leader does is told, not refused, where the role is another") {
   const std::string leaders_own =
-      "foreign_consumer = \"ignore\"\n[modes]\non_join = \"plan\"\n[shutdown]\ngrace = \"1s\"\n[delivery]\n"
-      "via = [\"exec\", \"file\", \"hook\", \"tmux\"]\nexec = [\"/bin/notify\"]\nfile = \"/chat\"\n"
-      "presumed_busy = \"1s\"\nmax_wait = \"1s\"\nurgent_max_wait = \"0s\"\nurgent = [\"ann\"]\n"
+      "on_competing_consumer = \"ignore\"\n[modes]\non_join = \"plan\"\n[shutdown]\ngrace = \"1s\"\n[delivery]\n"
+      "methods = [\"exec\", \"file\", \"hook\", \"tmux\"]\nexec = [\"/bin/notify\"]\nfile = \"/chat\"\n"
+      "assume_busy_for = \"1s\"\nmax_delay = \"1s\"\nurgent_max_delay = \"0s\"\nurgent = [\"ann\"]\n"
       "expire_after = \"1d\"\ndigest_after = \"1s\"\n[delivery.tmux]\npayload = true\n"
-      "[person]\nnotify = [\"/bin/notify\"]\n[permissions]\nask = \"lead\"\n[sandbox]\nask = \"both\"\n"
-      "[plans]\nask = \"lead\"\n";
-  for (const char* role : {"front", "observer"}) {
+      "[approver]\ncommand = [\"/bin/notify\"]\n[permissions]\napprover = \"lead\"\n[sandbox]\napprover = \"both\"\n"
+      "[plans]\napprover = \"lead\"\n";
+  for (const char* role : {"interceptor", "observer"}) {
     const Parsed parsed = parse(minimal + "role = \"" + role + "\"\n" + leaders_own);
     CHECK(joined(parsed.problems).empty());
     std::string expected;
-    for (const char* what : {"team.foreign_consumer", "permissions.ask", "sandbox.ask", "plans.ask", "[modes]",
-                             "[shutdown]", "delivery.via", "delivery.exec", "delivery.file", "delivery.presumed_busy",
-                             "delivery.max_wait", "delivery.urgent_max_wait", "delivery.urgent",
-                             "delivery.expire_after", "delivery.digest_after", "[delivery.tmux]", "[person]"}) {
+    for (const char* what : {"team.on_competing_consumer", "permissions.approver", "sandbox.approver", "plans.approver", "[modes]",
+                             "[shutdown]", "delivery.methods", "delivery.exec", "delivery.file", "delivery.assume_busy_for",
+                             "delivery.max_delay", "delivery.urgent_max_delay", "delivery.urgent",
+                             "delivery.expire_after", "delivery.digest_after", "[delivery.tmux]", "[approver]"}) {
       expected += (expected.empty() ? "" : "\n") + std::string("t.toml: ") + what +
                   " has no effect with team.role = \"" + role + "\"";
     }
@@ -150,7 +150,7 @@ TEST_CASE("what only a leader does is told, not refused, where the role is anoth
   CHECK(parse(minimal + "role = \"leader\"\n" + leaders_own).warnings.empty());
 }
 
-TEST_CASE("a list under permissions.ask is a list of rules, as ask_rules is, and a text says who is asked") {
+TEST_CASE("ask is a list of rules, and approver says who is asked") {
   const auto rules = [](const std::string& more) {
     const Parsed parsed = parse(minimal + more);
     CHECK(joined(parsed.problems).empty());
@@ -158,32 +158,30 @@ TEST_CASE("a list under permissions.ask is a list of rules, as ask_rules is, and
   };
   const TeamConfig list = rules("[permissions]\nask = [\"Bash(git push *)\"]\n[sandbox]\nask = [\"a.org\"]\n");
   CHECK(list.permissions.rules.ask.size() == 1);
-  CHECK(list.permissions.ask == Answerer::person);
+  CHECK(list.permissions.approver == Answerer::person);
   CHECK(list.sandbox.hosts.ask.size() == 1);
-  const TeamConfig both = rules("[sandbox]\nask = \"both\"\nask_rules = [\"a.org\"]\n");
+  const TeamConfig both = rules("[sandbox]\napprover = \"both\"\nask = [\"a.org\"]\n");
   CHECK(both.sandbox.hosts.ask.size() == 1);
-  CHECK(both.sandbox.ask == Answerer::both);
-  CHECK(rules("[permissions]\nask = [\"Bash(ls)\"]\n").permissions ==
-        rules("[permissions]\nask_rules = [\"Bash(ls)\"]\n").permissions);
+  CHECK(both.sandbox.approver == Answerer::both);
 }
 
 TEST_CASE("a way that is named and not set up, or set up and not named, is told") {
   const std::pair<const char*, const char*> rows[] = {
-      {"via = [\"exec\", \"socket\"]\n",
-       "t.toml: delivery.via names \"exec\", but delivery.exec is not set: nothing can go this way"},
-      {"via = [\"file\"]\nexec = [\"/bin/notify\"]\n",
-       "t.toml: delivery.exec has no effect: delivery.via does not name \"exec\"\n"
-       "t.toml: delivery.via names \"file\", but delivery.file is not set: nothing can go this way"},
-      {"via = [\"stdin\"]\nfile = \"/chat\"\n",
-       "t.toml: delivery.file has no effect: delivery.via does not name \"file\""},
-      {"via = [\"hook\"]\n[delivery.tmux]\npane = \"%1\"\n",
-       "t.toml: [delivery.tmux] has no effect: delivery.via does not name \"tmux\""},
-      {"via = [\"tmux\"]\n",
-       "t.toml: delivery.via names \"tmux\", but delivery.tmux.pane is not set: unless hooks of the lead tell its "
+      {"methods = [\"exec\", \"socket\"]\n",
+       "t.toml: delivery.methods names \"exec\", but delivery.exec is not set: nothing can go this way"},
+      {"methods = [\"file\"]\nexec = [\"/bin/notify\"]\n",
+       "t.toml: delivery.exec has no effect: delivery.methods does not name \"exec\"\n"
+       "t.toml: delivery.methods names \"file\", but delivery.file is not set: nothing can go this way"},
+      {"methods = [\"stdin\"]\nfile = \"/chat\"\n",
+       "t.toml: delivery.file has no effect: delivery.methods does not name \"file\""},
+      {"methods = [\"hook\"]\n[delivery.tmux]\npane = \"%1\"\n",
+       "t.toml: [delivery.tmux] has no effect: delivery.methods does not name \"tmux\""},
+      {"methods = [\"tmux\"]\n",
+       "t.toml: delivery.methods names \"tmux\", but delivery.tmux.pane is not set: unless hooks of the lead tell its "
        "pane, "
        "nothing can go this way"},
-      {"via = [\"hook\", \"tmux\"]\n", ""},
-      {"via = [\"tmux\"]\n[delivery.tmux]\npane = \"%1\"\n", ""},
+      {"methods = [\"hook\", \"tmux\"]\n", ""},
+      {"methods = [\"tmux\"]\n[delivery.tmux]\npane = \"%1\"\n", ""},
       {"", ""},
       {"exec = [\"/bin/notify\"]\n", ""},
   };
@@ -201,7 +199,7 @@ TEST_CASE("two configurations are equal when every setting is") {
   CHECK_FALSE(team("") == team("poll_interval = \"501ms\"\n"));
   CHECK_FALSE(team("") == team("[permissions]\nallow = [\"Read\"]\n"));
   CHECK_FALSE(team("") == team("[modes.members]\nmason = \"plan\"\n"));
-  CHECK_FALSE(team("") == team("[delivery]\nvia = [\"hook\"]\n"));
+  CHECK_FALSE(team("") == team("[delivery]\nmethods = [\"hook\"]\n"));
   CHECK_FALSE(team("") == team("[lead]\npermissions = true\n"));
 }
 
@@ -212,19 +210,19 @@ name = "session-*"
 root = "~/teams"
 lead = "team-lead"
 role = "leader"
-transport = "claude"
+backend = "claude-code"
 poll_interval = "250ms"
 aliases = ["lead", "leader"]
-foreign_consumer = "observe"
-silent_after = "3min"
+on_competing_consumer = "observe"
+unresponsive_after = "3min"
 
 [permissions]
 allow = ["Bash(git status:*)"]
-ask_rules = ["Bash(git push *)"]
+ask = ["Bash(git push *)"]
 deny = ["Bash(curl *)"]
 default = "deny"
 timeout = "1h"
-ask = "lead"
+approver = "lead"
 
 [sandbox]
 allow = ["github.com", "*.github.com:443"]
@@ -237,19 +235,19 @@ timeout = "90s"
 decision = "approve"
 ceiling = "acceptEdits"
 timeout = "2d"
-loop_limit = 3
-ask = "both"
+max_resubmissions = 3
+approver = "both"
 
 [modes]
 on_join = "default"
 ceiling = "acceptEdits"
-adopt_within = "10s"
+apply_timeout = "10s"
 [modes.members]
 mason = "acceptEdits"
 scout = "plan"
 
 [shutdown]
-nudge_after = "0s"
+remind_after = "0s"
 force_after = "1min"
 timeout = "5min"
 grace = "2s"
@@ -257,18 +255,18 @@ close_panes = false
 remove_members = false
 release_tasks = false
 tmux = ["/usr/bin/tmux", "-L", "team"]
-ask = "both"
+approver = "both"
 
 [delivery]
-via = ["socket", "exec", "file", "tmux"]
-senders = ["user"]
+methods = ["socket", "exec", "file", "tmux"]
+allowed_senders = ["user"]
 exec = ["/usr/bin/notify", "--batch"]
 exec_timeout = "5s"
 file = "~/chat.jsonl"
-busy_limit = "30min"
-presumed_busy = "45s"
-max_wait = "20min"
-urgent_max_wait = "0s"
+busy_timeout = "30min"
+assume_busy_for = "45s"
+max_delay = "20min"
+urgent_max_delay = "0s"
 urgent = ["security"]
 expire_after = "1min"
 batch = 5
@@ -281,9 +279,9 @@ payload = true
 command = ["tmux", "-L", "lead"]
 settle = "0s"
 
-[person]
-notify = ["/usr/bin/notify-send", "ask"]
-notify_timeout = "3s"
+[approver]
+command = ["/usr/bin/notify-send", "ask"]
+command_timeout = "3s"
 
 [lead]
 permissions = true
@@ -300,7 +298,7 @@ inbox_file = "10MB"
 message = "64KiB"
 pending_per_worker = 7
 queued_chat = 100
-torn_polls = 9
+quarantine_after_polls = 9
 retention = "30d"
 )toml");
   REQUIRE(joined(parsed.problems).empty());
@@ -315,16 +313,16 @@ retention = "30d"
   CHECK(team.sandbox.timeout == std::chrono::seconds(90));
   CHECK(team.plans.decision == Action::allow);
   CHECK(team.plans.ceiling == PermissionMode::accept_edits);
-  CHECK(team.plans.loop_limit == 3);
+  CHECK(team.plans.max_resubmissions == 3);
   CHECK(team.team.aliases == std::vector<std::string>{"lead", "leader"});
-  CHECK(team.team.foreign_consumer == ForeignConsumer::observe);
-  CHECK(team.team.silent_after == std::chrono::minutes(3));
+  CHECK(team.team.on_competing_consumer == OnCompetingConsumer::observe);
+  CHECK(team.team.unresponsive_after == std::chrono::minutes(3));
   CHECK(team.modes.ceiling == PermissionMode::accept_edits);
-  CHECK(team.modes.adopt_within == std::chrono::seconds(10));
+  CHECK(team.modes.apply_timeout == std::chrono::seconds(10));
   CHECK(team.modes.wanted("mason") == PermissionMode::accept_edits);
   CHECK(team.modes.wanted("scout") == PermissionMode::plan);
   CHECK(team.modes.wanted("anybody") == PermissionMode::standard);
-  CHECK(team.shutdown.nudge_after == Duration(0));
+  CHECK(team.shutdown.remind_after == Duration(0));
   CHECK(team.shutdown.force_after == std::chrono::minutes(1));
   CHECK(team.shutdown.timeout == std::chrono::minutes(5));
   CHECK(team.shutdown.grace == std::chrono::seconds(2));
@@ -335,14 +333,14 @@ retention = "30d"
   CHECK(team.delivery.exec.argv == std::vector<std::string>{"/usr/bin/notify", "--batch"});
   CHECK(team.delivery.exec.timeout == std::chrono::seconds(5));
   CHECK(team.delivery.file == "/home/ann/chat.jsonl");
-  CHECK(team.permissions.ask == Answerer::lead);
-  CHECK(team.sandbox.ask == Answerer::person);
-  CHECK(team.plans.ask == Answerer::both);
-  CHECK(team.shutdown.ask == Answerer::both);
-  CHECK(team.delivery.via == std::vector<Way>{Way::socket, Way::exec, Way::file, Way::tmux});
-  CHECK(team.delivery.presumed_busy == std::chrono::seconds(45));
-  CHECK(team.delivery.max_wait == std::chrono::minutes(20));
-  CHECK(team.delivery.urgent_max_wait == Duration(0));
+  CHECK(team.permissions.approver == Answerer::lead);
+  CHECK(team.sandbox.approver == Answerer::person);
+  CHECK(team.plans.approver == Answerer::both);
+  CHECK(team.shutdown.approver == Answerer::both);
+  CHECK(team.delivery.methods == std::vector<Way>{Way::socket, Way::exec, Way::file, Way::tmux});
+  CHECK(team.delivery.assume_busy_for == std::chrono::seconds(45));
+  CHECK(team.delivery.max_delay == std::chrono::minutes(20));
+  CHECK(team.delivery.urgent_max_delay == Duration(0));
   CHECK(team.delivery.urgent == std::vector<std::string>{"security"});
   CHECK(team.delivery.expire_after == std::chrono::minutes(1));
   CHECK(team.delivery.digest_after == std::chrono::seconds(90));
@@ -350,8 +348,8 @@ retention = "30d"
   CHECK(team.delivery.tmux.payload);
   CHECK(team.delivery.tmux.command == std::vector<std::string>{"tmux", "-L", "lead"});
   CHECK(team.delivery.tmux.settle == Duration(0));
-  CHECK(team.person.notify == std::vector<std::string>{"/usr/bin/notify-send", "ask"});
-  CHECK(team.person.notify_timeout == std::chrono::seconds(3));
+  CHECK(team.approver.command == std::vector<std::string>{"/usr/bin/notify-send", "ask"});
+  CHECK(team.approver.command_timeout == std::chrono::seconds(3));
   CHECK(team.lead.permissions);
   CHECK(team.lead.mcp_tools);
   CHECK_FALSE(team.compaction.enabled);
@@ -360,7 +358,7 @@ retention = "30d"
   CHECK(team.compaction.after == std::chrono::seconds(1));
   CHECK(team.delivery.idle == IdlePolicy::digest);
   CHECK(team.delivery.unknown == UnknownPolicy::hold);
-  CHECK(team.delivery.senders == std::vector<std::string>{"user"});
+  CHECK(team.delivery.allowed_senders == std::vector<std::string>{"user"});
   CHECK(team.limits.inbox_file == Bytes{10'000'000});
   CHECK(team.limits.retention == std::chrono::hours(24 * 30));
 
@@ -370,7 +368,7 @@ retention = "30d"
   const auto says = [&](const std::string& line) { return settings.find(line + "\n") != std::string::npos; };
   CHECK(says("team.root = \"/home/ann/teams\" (t.toml:4)"));
   CHECK(says("team.poll_interval = \"250ms\" (t.toml:8)"));
-  CHECK(says("team.i_understand = [] (default)"));
+  CHECK(says("team.accept_risks = [] (default)"));
   CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:22)"));
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
@@ -397,7 +395,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:8: team.lead is not a member's name: only letters, digits, '.', '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\nroot = \"teams\"", "3:8: team.root is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a\"\nrole = \"boss\"",
-       "3:8: team.role is \"boss\"; it must be \"leader\", \"front\", \"observer\" or \"satellite\""},
+       "3:8: team.role is \"boss\"; it must be \"leader\", \"interceptor\", \"observer\" or \"follower\""},
       {"[team]\nname = \"a\"\naliases = [\"a/b\"]",
        "3:12: team.aliases: \"a/b\" is not an inbox's name: letters, digits, '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\nlead = \"boss\"\naliases = [\"lead\", \"boss\"]",
@@ -405,9 +403,9 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\ntasks = \"tasks\"", "3:9: team.tasks is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a-*\"\ntasks = \"/tasks\"",
        "3:9: team.tasks is one team's folder, but team.name stands for many; leave it out, or name the team"},
-      {"[team]\nname = \"a\"\nforeign_consumer = \"fight\"",
-       "3:20: team.foreign_consumer is \"fight\"; it must be \"stop\", \"observe\" or \"ignore\""},
-      {"[team]\nname = \"a\"\nsilent_after = \"0s\"", "3:16: team.silent_after is 0ms; it must be from 1s to 7d"},
+      {"[team]\nname = \"a\"\non_competing_consumer = \"fight\"",
+       "3:20: team.on_competing_consumer is \"fight\"; it must be \"stop\", \"observe\" or \"ignore\""},
+      {"[team]\nname = \"a\"\nunresponsive_after = \"0s\"", "3:16: team.unresponsive_after is 0ms; it must be from 1s to 7d"},
       {"[team]\nname = \"a\"\n[modes]\non_join = \"auto\"",
        "4:11: modes.on_join is \"auto\", wider than modes.ceiling (\"acceptEdits\")"},
       {"[team]\nname = \"a\"\n[modes]\nceiling = \"plan\"\n[modes.members]\nmason = \"default\"",
@@ -421,12 +419,12 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[modes]\nmembers = \"plan\"",
        "4:11: modes.members is a text; write it as a section, [modes.members]"},
       {"[team]\nname = \"a\"\n[modes]\non_joining = \"plan\"",
-       "4:1: modes.on_joining is not a setting; known are \"ceiling\", \"on_join\", \"adopt_within\" or \"members\""},
+       "4:1: modes.on_joining is not a setting; known are \"ceiling\", \"on_join\", \"apply_timeout\" or \"members\""},
       {"[team]\nname = \"a\"\n[modes]\nceiling = \"auto\"",
        "4:11: modes.ceiling is dangerous: workers may be put into modes in which they do more than edit files unasked; "
-       "if that is meant, write \"wide-modes\" into the list team.i_understand"},
+       "if that is meant, write \"wide-modes\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[shutdown]\nforce_after = \"20s\"",
-       "4:15: shutdown.force_after is 20s, not longer than shutdown.nudge_after (20s): no reminder would come before "
+       "4:15: shutdown.force_after is 20s, not longer than shutdown.remind_after (20s): no reminder would come before "
        "the force"},
       {"[team]\nname = \"a\"\n[shutdown]\nforce_after = \"1min\"\ntimeout = \"1min\"",
        "4:15: shutdown.force_after is 1min, not shorter than shutdown.timeout (1min): it would never come to it"},
@@ -436,7 +434,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\ntransport = \"nats\"", "3:13: team.transport is \"nats\"; it must be \"claude\", \"jsonl\", \"maildir\" or \"redis\""},
+      {"[team]\nname = \"a\"\nbackend = \"nats\"", "3:13: team.backend is \"nats\"; it must be \"claude-code\", \"jsonl\", \"maildir\" or \"redis\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -445,9 +443,9 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\npoll_interval = \"10ms\"",
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
-       "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
-       "\"folder\", \"engine\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
-       "\"i_understand\""},
+       "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"backend\", "
+       "\"folder\", \"engine\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"on_competing_consumer\", \"unresponsive_after\" or "
+       "\"accept_risks\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
        "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
@@ -480,27 +478,27 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[permissions]\ndefault = \"allow\"",
        "4:11: permissions.default is dangerous: every call that no rule speaks about is allowed, and nobody is asked; "
        "if that "
-       "is meant, write \"default-allow\" into the list team.i_understand"},
+       "is meant, write \"default-allow\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[sandbox]\ndefault = \"allow\"",
        "4:11: sandbox.default is dangerous: every host that no pattern names may be reached, and nobody is asked; if "
        "that is "
-       "meant, write \"any-host\" into the list team.i_understand"},
+       "meant, write \"any-host\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[sandbox]\nallow = [\"*\"]",
        "4:9: sandbox.allow is dangerous: \"*\" lets workers reach every host that is not denied; if that is meant, "
        "write "
-       "\"any-host\" into the list team.i_understand"},
+       "\"any-host\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[plans]\nceiling = \"bypassPermissions\"",
        "4:11: plans.ceiling is dangerous: an approved plan may let a worker run everything unasked; if that is meant, "
        "write "
-       "\"bypass-ceiling\" into the list team.i_understand"},
-      {"[team]\nname = \"a\"\ni_understand = [\"default-alow\"]",
-       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; known are \"default-allow\", \"any-host\", "
+       "\"bypass-ceiling\" into the list team.accept_risks"},
+      {"[team]\nname = \"a\"\naccept_risks = [\"default-alow\"]",
+       "3:17: team.accept_risks: \"default-alow\" acknowledges nothing; known are \"default-allow\", \"any-host\", "
        "\"bypass-ceiling\" or \"wide-modes\""},
       {"[team]\nname = \"a\"\n[plans]\ndecision = \"deny\"",
        "4:12: plans.decision is \"deny\"; it must be \"ask\" or \"approve\""},
-      {"[team]\nname = \"a\"\n[plans]\nloop_limit = 0", "4:14: plans.loop_limit is 0; it must be from 1 to 1000"},
-      {"[team]\nname = \"a\"\n[plans]\nloop_limit = 1.5",
-       "4:14: plans.loop_limit is a number with a fraction; write a whole number without quotes"},
+      {"[team]\nname = \"a\"\n[plans]\nmax_resubmissions = 0", "4:14: plans.max_resubmissions is 0; it must be from 1 to 1000"},
+      {"[team]\nname = \"a\"\n[plans]\nmax_resubmissions = 1.5",
+       "4:14: plans.max_resubmissions is a number with a fraction; write a whole number without quotes"},
       {"[team]\nname = \"a\"\n[sandbox]\ndeny = [\"https://x.com\"]",
        "4:9: sandbox.deny: \"https://x.com\" is not a host pattern: it is a URL; write a host, \"*.example.com\" for "
        "what is "
@@ -509,29 +507,26 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:8: delivery.exec begins with \"notify\"; its first entry must be a program's absolute path, for no shell and "
        "no PATH "
        "is used"},
-      {"[team]\nname = \"a\"\n[delivery]\nsenders = [\"a/b\"]",
-       "4:12: delivery.senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
-      {"[team]\nname = \"a\"\n[permissions]\nask = \"nobody\"",
-       "4:7: permissions.ask is \"nobody\"; it must be \"person\", \"lead\" or \"both\""},
-      {"[team]\nname = \"a\"\n[shutdown]\nask = [\"lead\"]",
-       "4:7: shutdown.ask is a list; write \"person\", \"lead\" or \"both\""},
-      {"[team]\nname = \"a\"\n[sandbox]\nask = [\"a.org\"]\nask_rules = [\"b.org\"]",
-       "4:7: sandbox.ask is a list of rules, as sandbox.ask_rules is; write the rules there, and here who is asked: "
-       "\"person\", \"lead\" or \"both\""},
-      {"[team]\nname = \"a\"\n[delivery]\nvia = []",
-       "4:7: delivery.via names no way to the lead; leave it out, or name some of \"mcp\", \"stdin\", \"hook\", "
+      {"[team]\nname = \"a\"\n[delivery]\nallowed_senders = [\"a/b\"]",
+       "4:12: delivery.allowed_senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\n[permissions]\napprover = \"nobody\"",
+       "4:12: permissions.approver is \"nobody\"; it must be \"person\", \"lead\" or \"both\""},
+      {"[team]\nname = \"a\"\n[shutdown]\napprover = [\"lead\"]",
+       "4:12: shutdown.approver is a list; write \"person\", \"lead\" or \"both\""},
+      {"[team]\nname = \"a\"\n[delivery]\nmethods = []",
+       "4:7: delivery.methods names no way to the lead; leave it out, or name some of \"mcp\", \"stdin\", \"hook\", "
        "\"channel\", \"socket\", \"exec\", \"file\" or \"tmux\""},
-      {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"mail\"]",
-       "4:7: delivery.via names \"mail\"; known are \"mcp\", \"stdin\", \"hook\", \"channel\", \"socket\", "
+      {"[team]\nname = \"a\"\n[delivery]\nmethods = [\"hook\", \"mail\"]",
+       "4:7: delivery.methods names \"mail\"; known are \"mcp\", \"stdin\", \"hook\", \"channel\", \"socket\", "
        "\"exec\", \"file\" or \"tmux\""},
-      {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"socket\", \"hook\"]",
-       "4:7: delivery.via names \"hook\" twice"},
-      {"[team]\nname = \"a\"\n[delivery]\nvia = \"hook\"",
-       "4:7: delivery.via is a text; write a list of texts, such as [\"…\", \"…\"]"},
-      {"[team]\nname = \"a\"\n[delivery]\npresumed_busy = \"0s\"",
-       "4:17: delivery.presumed_busy is 0ms; it must be from 1s to 1h"},
-      {"[team]\nname = \"a\"\n[delivery]\nmax_wait = \"0s\"",
-       "4:12: delivery.max_wait is 0ms; it must be from 1s to 7d"},
+      {"[team]\nname = \"a\"\n[delivery]\nmethods = [\"hook\", \"socket\", \"hook\"]",
+       "4:7: delivery.methods names \"hook\" twice"},
+      {"[team]\nname = \"a\"\n[delivery]\nmethods = \"hook\"",
+       "4:7: delivery.methods is a text; write a list of texts, such as [\"…\", \"…\"]"},
+      {"[team]\nname = \"a\"\n[delivery]\nassume_busy_for = \"0s\"",
+       "4:17: delivery.assume_busy_for is 0ms; it must be from 1s to 1h"},
+      {"[team]\nname = \"a\"\n[delivery]\nmax_delay = \"0s\"",
+       "4:12: delivery.max_delay is 0ms; it must be from 1s to 7d"},
       {"[team]\nname = \"a\"\n[delivery]\nexpire_after = \"59s\"",
        "4:16: delivery.expire_after is 59s; it must be from 1min to 365d"},
       {"[team]\nname = \"a\"\n[delivery]\nurgent = [\"a b\"]",
@@ -550,8 +545,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:11: delivery.tmux.command names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
       {"[team]\nname = \"a\"\n[delivery]\ntmux = \"%3\"",
        "4:8: delivery.tmux is a text; write it as a section, [delivery.tmux]"},
-      {"[team]\nname = \"a\"\n[person]\nnotify = [\"notify-send\"]",
-       "4:10: person.notify begins with \"notify-send\"; its first entry must be a program's absolute path, for no "
+      {"[team]\nname = \"a\"\n[approver]\ncommand = [\"notify-send\"]",
+       "4:10: approver.command begins with \"notify-send\"; its first entry must be a program's absolute path, for no "
        "shell "
        "and no PATH is used"},
       {"[team]\nname = \"a\"\n[lead]\npermissions = \"yes\"",
@@ -583,13 +578,13 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
 }
 
 TEST_CASE("all mistakes of a file are told at once") {
-  const Parsed parsed = parse("[team]\nname = \"a\"\nrol = \"leader\"\n[plans]\nloop_limit = 0\n[limits]\nbatch = 1\n");
+  const Parsed parsed = parse("[team]\nname = \"a\"\nrol = \"leader\"\n[plans]\nmax_resubmissions = 0\n[limits]\nbatch = 1\n");
   CHECK(parsed.problems.size() == 3);
 }
 
 TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quiet") {
   const Parsed parsed = parse(
-      "[team]\nname = \"a\"\ni_understand = [\"default-allow\", \"any-host\", \"bypass-ceiling\", \"wide-modes\"]\n"
+      "[team]\nname = \"a\"\naccept_risks = [\"default-allow\", \"any-host\", \"bypass-ceiling\", \"wide-modes\"]\n"
       "[permissions]\ndefault = \"allow\"\nallow = [\"Bash\"]\n[sandbox]\ndefault = \"allow\"\n[plans]\nceiling = "
       "\"bypassPermissions\"\n[modes]\nceiling = \"dontAsk\"\non_join = \"dontAsk\"\n");
   CHECK(joined(parsed.problems).empty());
@@ -599,7 +594,7 @@ TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quie
         "whatever it does; write \"Bash(PROGRAM:*)\"");
   CHECK(parsed.warnings[1] ==
         "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
-        "(team.i_understand says that this is meant)");
+        "(team.accept_risks says that this is meant)");
   CHECK(parsed.team.config.plans.ceiling == PermissionMode::bypass);
   CHECK(parsed.team.config.modes.on_join == PermissionMode::dont_ask);
 }
@@ -892,16 +887,16 @@ TEST_CASE("two files for one team are a problem, also when a glob covers a name"
 }
 
 TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot carry is told") {
-  const Parsed good = parse("[team]\nname = \"crew\"\ntransport = \"jsonl\"\nfolder = \"~/p/.team/\"\nmembers = [\"alice\"]");
+  const Parsed good = parse("[team]\nname = \"crew\"\nbackend = \"jsonl\"\nfolder = \"~/p/.team/\"\nmembers = [\"alice\"]");
   CHECK(good.problems.empty());
   CHECK(good.team.config.team.folder == "/home/ann/p/.team");
   CHECK(good.team.config.team.team_folder("crew") == "/home/ann/p/.team");
   CHECK(good.team.config.team.inbox_folder("crew") == "/home/ann/p/.team/inbox");
   CHECK(good.team.config.team.task_folder("crew") == "/home/ann/p/.tasks");
-  const std::string jsonl = "[team]\nname = \"crew\"\ntransport = \"jsonl\"\n";
+  const std::string jsonl = "[team]\nname = \"crew\"\nbackend = \"jsonl\"\n";
   CHECK(parse(jsonl).problems.size() == 1);
   CHECK(parse("[team]\nname = \"a\"\nfolder = \"/p\"").problems.size() == 1);
-  CHECK(parse("[team]\nname = \"c*\"\ntransport = \"jsonl\"\nfolder = \"/p\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"c*\"\nbackend = \"jsonl\"\nfolder = \"/p\"").problems.size() == 1);
   const std::string whole = jsonl + "folder = \"/p/.mailboxes\"\n";
   CHECK(parse(whole + "[modes]\non_join = \"plan\"").problems.size() == 1);
   CHECK(parse(whole + "[permissions]\ndefault = \"deny\"\n[sandbox]\ndefault = \"deny\"\n[shutdown]\n"
@@ -910,9 +905,9 @@ TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot car
 }
 
 TEST_CASE("a maildir is one folder and one actor's mail, and what its letters cannot carry is told") {
-  const std::string maildir = "[team]\nname = \"pair\"\ntransport = \"maildir\"\nfolder = \"/p/root\"\n";
+  const std::string maildir = "[team]\nname = \"pair\"\nbackend = \"maildir\"\nfolder = \"/p/root\"\n";
   const std::string whole = maildir + "lead = \"boss\"\n";
-  const Parsed good = parse(whole + "[tasks]\non_done = [\"/bin/true\"]\nmax_attempts = 5");
+  const Parsed good = parse(whole + "[tasks]\ndone_command = [\"/bin/true\"]\nmax_attempts = 5");
   CHECK(good.problems.empty());
   CHECK(good.warnings.empty());
   CHECK(good.team.config.team.inbox_folder("pair") == "/p/root/boss/new");
@@ -922,7 +917,7 @@ TEST_CASE("a maildir is one folder and one actor's mail, and what its letters ca
   CHECK(parse(whole + "members = \"all\"").problems.size() == 1);
   CHECK(parse(maildir).problems.size() == 1);
   CHECK(parse(maildir + "lead = \"tmp\"").problems.size() == 1);
-  CHECK(parse(whole + "role = \"front\"").problems.size() == 1);
+  CHECK(parse(whole + "role = \"interceptor\"").problems.size() == 1);
   CHECK(parse(whole + "[modes]\non_join = \"plan\"").problems.size() == 1);
   CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[shutdown]\ntimeout = \"1min\"\n[compaction]\nentries = 5")
             .warnings.size() == 3);
@@ -930,28 +925,28 @@ TEST_CASE("a maildir is one folder and one actor's mail, and what its letters ca
 }
 
 TEST_CASE("a Redis team names its engine and an actor, and no password is repeated") {
-  const std::string redis = "[team]\nname = \"pair\"\ntransport = \"redis\"\nlead = \"boss\"\n";
-  const std::string whole = redis + "engine = \"redis+unix:///run/r.sock?user=ann&secret=/s/ann#shared\"\n";
+  const std::string redis = "[team]\nname = \"pair\"\nbackend = \"redis\"\nlead = \"boss\"\n";
+  const std::string whole = redis + "redis_url = \"redis+unix:///run/r.sock?user=ann&secret=/s/ann#shared\"\n";
   const Parsed good = parse(whole + "members = [\"ada\"]\n[tasks]\nmax_attempts = 5");
   CHECK(good.problems.empty());
   CHECK(good.warnings.empty());
   CHECK(good.team.config.team.engine.team == "shared");
   CHECK(good.team.config.team.engine.secret == "/s/ann");
   CHECK(good.team.config.team.inbox_folder("pair").empty());
-  CHECK(parse(redis + "engine = \"redis://h\"").team.config.team.engine.team == "pair");
+  CHECK(parse(redis + "redis_url = \"redis://h\"").team.config.team.engine.team == "pair");
   CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[compaction]\nentries = 5").warnings.size() == 2);
-  for (const std::string& wrong : {std::string(), std::string("engine = \"/run/r.sock\""), std::string("engine = \"redis://:geheim@h\""),
-                                  std::string("engine = \"redis://h?password=geheim\""), std::string("engine = \"redis://h#a b\"")}) {
+  for (const std::string& wrong : {std::string(), std::string("redis_url = \"/run/r.sock\""), std::string("redis_url = \"redis://:geheim@h\""),
+                                  std::string("redis_url = \"redis://h?password=geheim\""), std::string("redis_url = \"redis://h#a b\"")}) {
     const auto problems = parse(redis + wrong).problems;
     CAPTURE(wrong, joined(problems));
     CHECK(problems.size() == 1);
     CHECK(joined(problems).find("geheim") == std::string::npos);
-    CHECK(joined(problems).find("team.engine") != std::string::npos);
+    CHECK(joined(problems).find("team.redis_url") != std::string::npos);
   }
-  CHECK(parse(whole + "role = \"front\"").problems.size() == 1);
+  CHECK(parse(whole + "role = \"interceptor\"").problems.size() == 1);
   CHECK(parse(whole + "folder = \"/p\"").problems.size() == 1);
-  CHECK(parse("[team]\nname = \"a\"\nengine = \"redis://h\"").problems.size() == 1);
-  CHECK(parse("[team]\nname = \"a.b\"\ntransport = \"redis\"\nlead = \"boss\"\nengine = \"redis://h\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"a\"\nredis_url = \"redis://h\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"a.b\"\nbackend = \"redis\"\nlead = \"boss\"\nredis_url = \"redis://h\"").problems.size() == 1);
 }
 
 TEST_CASE("the examples that are shipped load without problems") {
@@ -971,16 +966,16 @@ TEST_CASE("the examples that are shipped load without problems") {
   CHECK(seen == 10);
 }
 
-TEST_CASE("[hosts] is read whole, and what is wrong in it is told") {
+TEST_CASE("[cluster] is read whole, and what is wrong in it is told") {
   const std::string leader = R"([team]
 name = "farm"
-[hosts]
-engine = "rediss://engine.lan:6379"
+[cluster]
+redis_url = "rediss://engine.lan:6379"
 id = "farm"
-host = "h1"
-leads = ["h1", "h4"]
+node = "h1"
+leaders = ["h1", "h4"]
 secret = "/etc/secret"
-[hosts.members]
+[cluster.members]
 h2 = ["w3", "w4"]
 )";
   const Parsed good = parse(leader);
@@ -1000,21 +995,21 @@ h2 = ["w3", "w4"]
     for (const auto& problem : parse(text).problems) all += problem + "\n";
     return all;
   };
-  CHECK(with("rediss://engine.lan:6379", "").find("hosts.engine is missing") != std::string::npos);
+  CHECK(with("rediss://engine.lan:6379", "").find("cluster.redis_url is missing") != std::string::npos);
   CHECK(with("rediss://engine.lan:6379", "http://x").find("is no address of an engine") != std::string::npos);
   const auto leaky = with("rediss://engine.lan:6379", "redis://ann:tiger@x");
-  CHECK(leaky.find("hosts.secret") != std::string::npos);
+  CHECK(leaky.find("cluster.secret") != std::string::npos);
   CHECK(leaky.find("tiger") == std::string::npos);
   CHECK(with("host = \"h1\"", "host = \"h9\"").find("does not name this host, \"h9\"") != std::string::npos);
   CHECK(with("\"w4\"", "\"team-lead\"").find("names the lead") != std::string::npos);
   CHECK(with("\"w4\"]", "\"w4\"]\nh3 = [\"w3\"]").find("lives on \"h2\" already") != std::string::npos);
   CHECK(with("name = \"farm\"", "name = \"farm-*\"").find("stands for many") != std::string::npos);
-  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"satellite\"").find("which is a satellite") != std::string::npos);
-  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"front\"").find("\"leader\" and \"satellite\" only") !=
+  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"follower\"").find("which is a follower") != std::string::npos);
+  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"interceptor\"").find("\"leader\" and \"follower\" only") !=
         std::string::npos);
-  const Parsed alone = parse("[team]\nname = \"a\"\nrole = \"satellite\"");
+  const Parsed alone = parse("[team]\nname = \"a\"\nrole = \"follower\"");
   REQUIRE(alone.problems.size() == 1);
-  CHECK(alone.problems[0].find("hosts.engine is missing: a satellite") != std::string::npos);
+  CHECK(alone.problems[0].find("cluster.redis_url is missing: a follower") != std::string::npos);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_CASE("what workers ordinarily run is allowed without a question, but for wh
 TEST_CASE("forty everyday commands are asked about under each preset as their table says") {
   const auto rows = rules_test::read_table("everyday_commands.txt", 3);
   CHECK(rows.size() == 40);
-  for (const std::string preset : {"looking", "working"}) {
+  for (const std::string preset : {"read-only", "working"}) {
     Listing listing;
     for (const std::string_view rule : preset_rules(preset)) listing.rules.allow.push_back(*parse_permission_rule(rule));
     REQUIRE_FALSE(listing.rules.allow.empty());
@@ -78,10 +78,10 @@ TEST_CASE("forty everyday commands are asked about under each preset as their ta
     for (const rules_test::Row& row : rows) {
       const Verdict verdict = judge(listing, row.columns[2]);
       INFO(preset << ", line " << row.line << ": " << row.text << "\n  " << verdict.rule << ": " << verdict.reason);
-      CHECK(to_string(verdict.action) == row.columns[preset == "looking" ? 0 : 1]);
+      CHECK(to_string(verdict.action) == row.columns[preset == "read-only" ? 0 : 1]);
       asked += verdict.action == Action::ask ? 1 : 0;
     }
-    CHECK(asked == (preset == "looking" ? 30U : 5U));  // 1dc4bd8, under the same rules: see docs/adr/0051
+    CHECK(asked == (preset == "read-only" ? 30U : 5U));  // 1dc4bd8, under the same rules: see docs/adr/0051
   }
 }
 

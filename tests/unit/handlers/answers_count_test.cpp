@@ -57,7 +57,7 @@ TEST_CASE("every answer is verified but what is plain chat or no answer at all")
 }
 
 TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no limit and no deadline") {
-  for (const config::Role role : {config::Role::leader, config::Role::front}) {
+  for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
     team.standing.stance = stance_of(role);
     team.config.permissions.rules.allow = {rule("Bash(ls)")};
@@ -79,7 +79,7 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
 }
 
 TEST_CASE("of the asks that wait for the worker's own lead there are no more than of others") {
-  for (const config::Role role : {config::Role::leader, config::Role::front}) {
+  for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
     team.standing.stance = stance_of(role);
     auto known = known_as(refused);
@@ -101,7 +101,7 @@ TEST_CASE("nobody's answer is written to a worker that would refuse it, and each
       answer.event = event;
       const auto outcome = decide(request, answer, team.view(), noon + 1, refused);
       REQUIRE(std::holds_alternative<NotTaken>(outcome));
-      CHECK(std::get<NotTaken>(outcome).code == "worker.verifies");
+      CHECK(std::get<NotTaken>(outcome).code == "worker.verifies_lead");
       CHECK_THAT(std::get<NotTaken>(outcome).reason, Contains("shutdown w1 --force"));
       CHECK(std::holds_alternative<Decided>(decide(request, answer, team.view(), noon + 1)));
     }

@@ -16,7 +16,7 @@ namespace {
 
 Team asking_lead() {
   Team team;
-  team.config.permissions.ask = team.config.sandbox.ask = team.config.plans.ask = team.config.shutdown.ask =
+  team.config.permissions.approver = team.config.sandbox.approver = team.config.plans.approver = team.config.shutdown.approver =
       config::Answerer::lead;
   return team;
 }

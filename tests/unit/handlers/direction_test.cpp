@@ -234,7 +234,7 @@ TEST_CASE("a sender is known by its bare name, exactly spelled") {
 TEST_CASE("whoever comes back is a member again, and the lead is the lead even if the roster or a list names it") {
   Team team;
   team.former = {"w1", "team-lead"};
-  team.config.delivery.senders = {"w1", "team-lead", "old-hand", "../user"};
+  team.config.delivery.allowed_senders = {"w1", "team-lead", "old-hand", "../user"};
   CHECK(side_of("w1", team.view()) == Side::member);
   CHECK(side_of("team-lead", team.view()) == Side::lead);
   CHECK(side_of("old-hand", team.view()) == Side::listed);

@@ -46,7 +46,7 @@ TEST_CASE("nothing of a stranger passes") {
     CHECK(code(receive(team, "mallory", text)) == "sender.stranger");
   }
   CHECK(reason(receive(team, "mallory\n\x1b[2J", "hi")) ==
-        "chat from \"mallory  [2J\": the sender is neither a member of the team nor named in delivery.senders");
+        "chat from \"mallory  [2J\": the sender is neither a member of the team nor named in delivery.allowed_senders");
 }
 
 TEST_CASE("a name of any length stays a short word in the reason") {

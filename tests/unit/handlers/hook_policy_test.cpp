@@ -62,7 +62,7 @@ TEST_CASE("every cell of what a hook's event tells and is answered is as drawn")
     const auto plan = plan_of(event(name), facts());
     CHECK(cell(plan.told) == told);
     CHECK(cell(plan.offers) == offers);
-    CHECK(cell(plan.even_busy) == busy_too);
+    CHECK(cell(plan.ignore_busy) == busy_too);
     CHECK(cell(plan.backlog) == backlog);
     CHECK(cell(plan.lets_go) == lets_go);
     CHECK(cell(plan.handed_over) == handed_over);
@@ -161,10 +161,10 @@ TEST_CASE("a hook that waits gives way to one of the session with which the lead
 TEST_CASE("the line of a backlog names who wrote, and the command that prints it") {
   CHECK(backlog_line("demo", 1, {"ada"}) ==
         "1 message for the lead of team demo waiting in inbox-poller, from ada. This prints them: "
-        "inbox-poller recv --even-busy --team demo");
+        "inbox-poller recv --ignore-busy --team demo");
   CHECK(backlog_line("my team", 2, {}) ==
         "2 messages for the lead of team my team waiting in inbox-poller. This prints them: "
-        "inbox-poller recv --even-busy --team 'my team'");
+        "inbox-poller recv --ignore-busy --team 'my team'");
   std::set<std::string> many;
   for (int i = 100; i < 300; ++i) many.insert("worker-" + std::to_string(i));
   CHECK(backlog_line("demo", 200, many).size() < 700);

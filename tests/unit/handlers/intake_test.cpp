@@ -10,7 +10,7 @@ using What = Reception::What;
 
 namespace {
 
-constexpr EffectiveRole beside[] = {EffectiveRole::front, EffectiveRole::observer, EffectiveRole::stopped};
+constexpr EffectiveRole beside[] = {EffectiveRole::interceptor, EffectiveRole::observer, EffectiveRole::paused};
 
 Membership as(EffectiveRole stance) { return {stance, {}}; }
 
@@ -35,8 +35,8 @@ TEST_CASE("whoever leads alone takes chat and reports, and nobody else does") {
     CHECK(chat(team, {"w1"}).lane == Lane::none);
     CHECK(receive(report(true), {"w1"}, team.view()).what == What::left);
   }
-  team.standing.stance = EffectiveRole::front;
-  CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role front)");
+  team.standing.stance = EffectiveRole::interceptor;
+  CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role interceptor)");
 }
 
 TEST_CASE("what is refused is set aside by who leads alone, and left by everybody else") {
@@ -108,9 +108,9 @@ TEST_CASE("a report never stays out: where the queue is full it is recorded and 
 TEST_CASE("an ask that comes again is answered again by the one who answered it") {
   CHECK(repeated(as(EffectiveRole::leader), false, {}) == Repeat::answered);
   CHECK(repeated(as(EffectiveRole::leader), false, refused) == Repeat::told);
-  CHECK(repeated(as(EffectiveRole::front), true, {}) == Repeat::answered);
-  CHECK(repeated(as(EffectiveRole::front), false, {}) == Repeat::left);
-  CHECK(repeated(as(EffectiveRole::front), true, refused) == Repeat::left);
+  CHECK(repeated(as(EffectiveRole::interceptor), true, {}) == Repeat::answered);
+  CHECK(repeated(as(EffectiveRole::interceptor), false, {}) == Repeat::left);
+  CHECK(repeated(as(EffectiveRole::interceptor), true, refused) == Repeat::left);
   CHECK(repeated(as(EffectiveRole::observer), true, {}) == Repeat::left);
 }
 
@@ -125,9 +125,9 @@ TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ou
   CHECK_FALSE(is_moot(open, assigned, "w1", as(EffectiveRole::leader)));
   open.deadline_ms = 1;
   CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::leader)));
-  CHECK(is_moot(open, status, "w1", as(EffectiveRole::front)));
+  CHECK(is_moot(open, status, "w1", as(EffectiveRole::interceptor)));
   open.kind = AskKind::plan;
-  CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::front)));
+  CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::interceptor)));
 }
 
 TEST_CASE("what was left to another lead and not read is taken over by a leader, once") {
@@ -138,19 +138,19 @@ TEST_CASE("what was left to another lead and not read is taken over by a leader,
   for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);
 }
 
-TEST_CASE("a front finds the asks that its rules answered, and none that it left") {
-  CHECK(met_again(as(EffectiveRole::front), {false, false, true}) == Again::ours_to_mark);
-  CHECK(met_again(as(EffectiveRole::front), {true, false, true}) == Again::nothing);
-  CHECK(met_again(as(EffectiveRole::front), {false, false, false}) == Again::nothing);
+TEST_CASE("an interceptor finds the asks that its rules answered, and none that it left") {
+  CHECK(met_again(as(EffectiveRole::interceptor), {false, false, true}) == Again::ours_to_mark);
+  CHECK(met_again(as(EffectiveRole::interceptor), {true, false, true}) == Again::nothing);
+  CHECK(met_again(as(EffectiveRole::interceptor), {false, false, false}) == Again::nothing);
   CHECK(met_again(as(EffectiveRole::observer), {false, false, true}) == Again::nothing);
 }
 
-TEST_CASE("a leader marks all it took, a front what a rule answered, nobody else anything") {
+TEST_CASE("a leader marks all it took, an interceptor what a rule answered, nobody else anything") {
   for (const bool by_rule : {false, true}) {
     CHECK(may_mark(as(EffectiveRole::leader), by_rule));
-    CHECK(may_mark(as(EffectiveRole::front), by_rule) == by_rule);
+    CHECK(may_mark(as(EffectiveRole::interceptor), by_rule) == by_rule);
     CHECK_FALSE(may_mark(as(EffectiveRole::observer), by_rule));
-    CHECK_FALSE(may_mark(as(EffectiveRole::stopped), by_rule));
+    CHECK_FALSE(may_mark(as(EffectiveRole::paused), by_rule));
   }
 }
 

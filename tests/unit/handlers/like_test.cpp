@@ -81,11 +81,11 @@ TEST_CASE("an ask that waits is decided by a rule that speaks about it, and by n
   team.config.permissions.rules.deny = {rule("Bash(rm:*)")};
   CHECK(action(both) == "deny Bash(rm:*)");
 
-  for (const auto stance : {EffectiveRole::observer, EffectiveRole::stopped}) {
+  for (const auto stance : {EffectiveRole::observer, EffectiveRole::paused}) {
     team.standing.stance = stance;
     CHECK(action(both) == "none");
   }
-  team.standing.stance = EffectiveRole::front;
+  team.standing.stance = EffectiveRole::interceptor;
   CHECK(action(both) == "deny Bash(rm:*)");
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("a mode is set in the shape that workers take") {
 
 TEST_CASE("JSONL teams and maildirs carry neither modes nor rules, and that is said") {
   Team team;
-  team.config.team.transport = GENERATE(config::Transport::jsonl, config::Transport::maildir);
+  team.config.team.backend = GENERATE(config::Backend::jsonl, config::Backend::maildir);
   const auto mode = refusal(set_mode("w1", config::PermissionMode::plan, "test", team.view(), noon));
   CHECK(mode.code == "order.not_carried");
   CHECK(mode.reason.find("modes do not exist there") != std::string::npos);
@@ -192,7 +192,7 @@ TEST_CASE("a mode is adopted when the roster shows it, whenever, and given up wh
   schema::Member member;
   member.mode = "plan";
   const config::ModeSettings settings;
-  const auto later = noon + settings.adopt_within.count();
+  const auto later = noon + settings.apply_timeout.count();
   CHECK(adoption_of("plan", noon, member, settings, noon) == Adoption::adopted);
   CHECK(adoption_of("plan", noon, member, settings, later) == Adoption::adopted);
   CHECK(adoption_of("default", noon, member, settings, later - 1) == Adoption::waits);

@@ -17,27 +17,27 @@ TEST_CASE("one sign may be a tool that a person used, two within ten minutes are
 }
 
 TEST_CASE("beside another consumer we are what the operator said, and never its equal") {
-  CHECK(stance_beside(config::ForeignConsumer::stop) == EffectiveRole::stopped);
-  CHECK(stance_beside(config::ForeignConsumer::observe) == EffectiveRole::observer);
-  CHECK_FALSE(stance_beside(config::ForeignConsumer::ignore).has_value());
+  CHECK(stance_beside(config::OnCompetingConsumer::stop) == EffectiveRole::paused);
+  CHECK(stance_beside(config::OnCompetingConsumer::observe) == EffectiveRole::observer);
+  CHECK_FALSE(stance_beside(config::OnCompetingConsumer::ignore).has_value());
 }
 
 TEST_CASE("hosts say how we stand, unless a consumer was met here") {
-  for (const auto stance : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::satellite}) CHECK(follows_hosts(stance));
-  for (const auto stance : {EffectiveRole::stopped, EffectiveRole::front, EffectiveRole::observer}) CHECK_FALSE(follows_hosts(stance));
+  for (const auto stance : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::follower}) CHECK(follows_hosts(stance));
+  for (const auto stance : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer}) CHECK_FALSE(follows_hosts(stance));
 }
 
 TEST_CASE("what is unread is shown again when we begin or cease to take mail for the lead, not when we only stop") {
   CHECK(reads_anew(EffectiveRole::leader, EffectiveRole::observer));
   CHECK(reads_anew(EffectiveRole::observer, EffectiveRole::leader));
-  CHECK(reads_anew(EffectiveRole::front, EffectiveRole::observer));
-  CHECK_FALSE(reads_anew(EffectiveRole::leader, EffectiveRole::stopped));
-  CHECK_FALSE(reads_anew(EffectiveRole::stopped, EffectiveRole::leader));
+  CHECK(reads_anew(EffectiveRole::interceptor, EffectiveRole::observer));
+  CHECK_FALSE(reads_anew(EffectiveRole::leader, EffectiveRole::paused));
+  CHECK_FALSE(reads_anew(EffectiveRole::paused, EffectiveRole::leader));
   CHECK_FALSE(reads_anew(EffectiveRole::observer, EffectiveRole::observer));
 }
 
 TEST_CASE("only who leads by configuration can have given way") {
-  CHECK(gave_way(config::Role::leader, EffectiveRole::stopped));
+  CHECK(gave_way(config::Role::leader, EffectiveRole::paused));
   CHECK(gave_way(config::Role::leader, EffectiveRole::observer));
   CHECK_FALSE(gave_way(config::Role::leader, EffectiveRole::leader));
   CHECK_FALSE(gave_way(config::Role::observer, EffectiveRole::observer));

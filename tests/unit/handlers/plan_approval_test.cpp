@@ -59,14 +59,14 @@ TEST_CASE("an empty plan is put before a person") {
 
 TEST_CASE("a plan that comes again and again is put before a person, whatever is configured") {
   Team team = approving();
-  team.config.plans.loop_limit = 3;
+  team.config.plans.max_resubmissions = 3;
   AskView known;
   known.same_plan_count = 2;
   CHECK(expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known)).request.state == AskState::approved);
   known.same_plan_count = 3;
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
   CHECK(asked.request.state == AskState::pending);
-  CHECK(asked.request.rule == "plans.loop_limit");
+  CHECK(asked.request.rule == "plans.max_resubmissions");
   CHECK(asked.request.reason == "this plan was submitted 3 times before; a person decides");
   CHECK(asked.posts.empty());
 }

@@ -11,11 +11,11 @@
 namespace inbox_poller::handlers::rights_test {
 namespace {
 
-constexpr EffectiveRole stances[] = {EffectiveRole::leader, EffectiveRole::stopped, EffectiveRole::front, EffectiveRole::observer,
-                               EffectiveRole::standby, EffectiveRole::satellite};
+constexpr EffectiveRole stances[] = {EffectiveRole::leader, EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer,
+                               EffectiveRole::standby, EffectiveRole::follower};
 
 constexpr const char* drawn = R"(
-right            leader  stopped  front  observer  standby  satellite
+right            leader  stopped  front  observer  standby  follower
 read_inbox       yes     -        yes    yes      -        -
 take             yes     -        -      -        -        -
 mark_answered    yes     -        yes    -        -        -
@@ -103,7 +103,7 @@ TEST_CASE("an observer writes nothing, whatever it is called") {
 }
 
 TEST_CASE("each configured role has the rights of its name") {
-  for (const auto role : {config::Role::leader, config::Role::front, config::Role::observer})
+  for (const auto role : {config::Role::leader, config::Role::interceptor, config::Role::observer})
     CHECK(to_string(stance_of(role)) == config::to_string(role));
 }
 

@@ -23,8 +23,8 @@ AskView too_many(const Team& team) {
 
 }  // namespace
 
-TEST_CASE("a front answers what the rules decide, with the very bytes of a leader") {
-  Team front = team_as(config::Role::front);
+TEST_CASE("an interceptor answers what the rules decide, with the very bytes of a leader") {
+  Team front = team_as(config::Role::interceptor);
   Team leader;
   for (Team* team : {&front, &leader}) {
     team->config.permissions.rules.allow = {rule("Bash(ls)")};
@@ -39,8 +39,8 @@ TEST_CASE("a front answers what the rules decide, with the very bytes of a leade
   }
 }
 
-TEST_CASE("a front leaves what is open to the lead: no deadline, and no denial for asking too much") {
-  const Team team = team_as(config::Role::front);
+TEST_CASE("an interceptor leaves what is open to the lead: no deadline, and no denial for asking too much") {
+  const Team team = team_as(config::Role::interceptor);
   const auto asked = expect<Asked>(receive(team, "w1", list_files, too_many(team)));
   CHECK(asked.request.state == AskState::pending);
   CHECK(asked.request.deadline_ms == 0);
@@ -91,7 +91,7 @@ TEST_CASE("an observer takes in what others did, and nobody's answer") {
 }
 
 TEST_CASE("what has no deadline is not denied by one - a person beside a real lead may still answer it") {
-  const Team team = team_as(config::Role::front);
+  const Team team = team_as(config::Role::interceptor);
   const Ask request = pending(team, list_files);
   Answer answer;
   answer.event = AskEvent::deadline_passes;

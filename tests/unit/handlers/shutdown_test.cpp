@@ -50,7 +50,7 @@ struct Case {
     shutdown.member = "w1";
     shutdown.state = state;
     shutdown.requested_ms = shutdown.changed_ms = noon;
-    shutdown.nudge_ms = noon + 20'000;
+    shutdown.remind_ms = noon + 20'000;
     shutdown.timeout_ms = noon + 600'000;
     shutdown.place.pane_id = "%7";
     shutdown.place.pane = shell;
@@ -59,7 +59,7 @@ struct Case {
 
   /// What is done so many milliseconds after noon: "advance process_ends", "kill", …
   [[nodiscard]] std::string at(EpochMs after) const {
-    static constexpr std::array names{"wait", "nudge", "terminate", "kill", "close_pane", "remove_traces", "advance"};
+    static constexpr std::array names{"wait", "remind", "terminate", "kill", "close_pane", "remove_traces", "advance"};
     const NextStep next = next_step(shutdown, sight, settings, noon + after);
     std::string told = names.at(static_cast<std::size_t>(next.step));
     if (next.event) told.append(" ").append(to_string(*next.event));
@@ -72,7 +72,7 @@ ShutdownOrder order_for(std::string member) {
   order.member = std::move(member);
   order.by = "alice";
   order.reason = "Thank you";
-  order.nudge_after = std::chrono::seconds(20);
+  order.remind_after = std::chrono::seconds(20);
   order.place.pane_id = "%7";
   return order;
 }
@@ -123,20 +123,20 @@ TEST_CASE("a request waits, is repeated in words once, and ends unanswered at it
   Case asked;
   CHECK(asked.at(0) == "wait");
   CHECK(asked.at(19'999) == "wait");
-  CHECK(asked.at(20'000) == "nudge");
-  asked.shutdown.nudged_ms = noon + 20'000;
+  CHECK(asked.at(20'000) == "remind");
+  asked.shutdown.reminded_ms = noon + 20'000;
   CHECK(asked.at(20'001) == "wait");
   CHECK(asked.at(599'999) == "wait");
   CHECK(asked.at(600'000) == "advance time_passes");
-  asked.shutdown.nudged_ms = 0;
+  asked.shutdown.reminded_ms = 0;
   CHECK(asked.at(600'000) == "advance time_passes");
-  asked.shutdown.nudge_ms = 0;
+  asked.shutdown.remind_ms = 0;
   CHECK(asked.at(20'000) == "wait");
 }
 
 TEST_CASE("force comes only if it was ordered, and then before the end of waiting") {
   Case asked;
-  asked.shutdown.nudged_ms = noon + 20'000;
+  asked.shutdown.reminded_ms = noon + 20'000;
   asked.shutdown.force_ms = noon + 60'000;
   CHECK(asked.at(59'999) == "wait");
   CHECK(asked.at(60'000) == "advance force_is_due");
@@ -159,7 +159,7 @@ TEST_CASE("a worker that is gone without an answer is cleaned up after, as far a
 
   asked.shutdown.place.pane_id.clear();  // nothing is known: only its answer can tell
   CHECK(asked.at(0) == "wait");
-  CHECK(asked.at(20'000) == "nudge");
+  CHECK(asked.at(20'000) == "remind");
 }
 
 TEST_CASE("nothing is signalled and no pane is closed before the worker agreed or force is due") {
@@ -172,7 +172,7 @@ TEST_CASE("nothing is signalled and no pane is closed before the worker agreed o
             any.shutdown.survivors = {shell};
             any.sight = {process, pane, survivors};
             const NextStep next = next_step(any.shutdown, any.sight, any.settings, noon + after);
-            CHECK((next.step == Step::wait || next.step == Step::nudge || next.step == Step::advance));
+            CHECK((next.step == Step::wait || next.step == Step::remind || next.step == Step::advance));
           }
         }
       }
@@ -212,7 +212,7 @@ TEST_CASE("where the roster says who has ended, that alone is the end, with an a
 
 TEST_CASE("a worker of a JSONL team is asked under an id as its program has them, and never forced") {
   Team team;
-  team.config.team.transport = config::Transport::jsonl;
+  team.config.team.backend = config::Backend::jsonl;
   ShutdownOrder order = order_for("w1");
   order.force_after = std::chrono::seconds(60);
   const Shutdown drafted = draft(team, order).shutdown;
@@ -224,7 +224,7 @@ TEST_CASE("a worker of a JSONL team is asked under an id as its program has them
 
 TEST_CASE("nobody of a maildir is asked to end, and that is said") {
   Team team;
-  team.config.team.transport = config::Transport::maildir;
+  team.config.team.backend = config::Backend::maildir;
   const auto drafted = draft_shutdown(order_for("w1"), team.view(), 1'000);
   REQUIRE(std::holds_alternative<NotTaken>(drafted));
   CHECK(std::get<NotTaken>(drafted).code == "order.not_carried");
@@ -333,7 +333,7 @@ TEST_CASE("a request has an id of ours, exactly the keys that workers take, and 
   CHECK(drafted.shutdown.request_id == "shutdown-1790000000000@w1");
   CHECK(drafted.shutdown.state == State::requested);
   CHECK(drafted.shutdown.by == "alice");
-  CHECK(drafted.shutdown.nudge_ms == noon + 20'000);
+  CHECK(drafted.shutdown.remind_ms == noon + 20'000);
   CHECK(drafted.shutdown.force_ms == noon + 60'000);
   CHECK(drafted.shutdown.timeout_ms == noon + 600'000);
   CHECK(drafted.shutdown.place.pane_id == "%7");
@@ -346,9 +346,9 @@ TEST_CASE("a request has an id of ours, exactly the keys that workers take, and 
 TEST_CASE("what was not ordered is not sent and not due") {
   ShutdownOrder order = order_for("w1");
   order.reason.clear();
-  order.nudge_after = config::Duration(0);
+  order.remind_after = config::Duration(0);
   const ShutdownDraft drafted = draft(Team(), order);
-  CHECK(drafted.shutdown.nudge_ms == 0);
+  CHECK(drafted.shutdown.remind_ms == 0);
   CHECK(drafted.shutdown.force_ms == 0);
   CHECK(drafted.request->message.text ==
         R"({"type":"shutdown_request","requestId":"shutdown-1790000000000@w1","from":"team-lead",)"
@@ -375,9 +375,9 @@ TEST_CASE("neither the lead nor somebody who is no member can be asked to end") 
 
 TEST_CASE("the reminder repeats the id and names the tool, and is chat to every decoder") {
   const Case asked;
-  const Post nudge = nudge_of(asked.shutdown, Team().view(), noon + 20'000);
-  const std::string text = nudge.message.text;
-  CHECK(nudge.inbox == "w1");
+  const Post remind = reminder_of(asked.shutdown, Team().view(), noon + 20'000);
+  const std::string text = remind.message.text;
+  CHECK(remind.inbox == "w1");
   CHECK(text.find("request_id \"shutdown-1790000000000@w1\"") != std::string::npos);
   CHECK(text.find("shutdown_response") != std::string::npos);
   CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(text)));

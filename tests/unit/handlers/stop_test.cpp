@@ -68,7 +68,7 @@ TEST_CASE("nobody but a member in the lead's own inbox wishes to stop") {
 
 TEST_CASE("beside another lead a wish to stop is that lead's") {
   Team team;
-  for (const auto role : {config::Role::front, config::Role::observer}) {
+  for (const auto role : {config::Role::interceptor, config::Role::observer}) {
     const Ask before = pending(Team(), wish());
     team.standing.stance = stance_of(role);
     static_cast<void>(expect<Refused>(receive(team, "w1", wish())));
@@ -117,10 +117,10 @@ TEST_CASE("an input or a mode has no place in the answer to a wish to stop") {
 TEST_CASE("each kind of ask goes where its section says, and nowhere else") {
   using config::Answerer;
   Team team;
-  team.config.permissions.ask = Answerer::lead;
-  team.config.sandbox.ask = Answerer::both;
-  team.config.plans.ask = Answerer::person;
-  team.config.shutdown.ask = Answerer::lead;
+  team.config.permissions.approver = Answerer::lead;
+  team.config.sandbox.approver = Answerer::both;
+  team.config.plans.approver = Answerer::person;
+  team.config.shutdown.approver = Answerer::lead;
   CHECK(traits_of(AskKind::permission).route(team.config) == Answerer::lead);
   CHECK(traits_of(AskKind::sandbox).route(team.config) == Answerer::both);
   CHECK(traits_of(AskKind::plan).route(team.config) == Answerer::person);
@@ -140,7 +140,7 @@ TEST_CASE("each kind of ask goes where its section says, and nowhere else") {
 
 TEST_CASE("the lead's own prompt goes to a person, wherever others go, and the lead does not answer it") {
   Team team;
-  team.config.permissions.ask = config::Answerer::lead;
+  team.config.permissions.approver = config::Answerer::lead;
   Ask request = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
   request.asker = "team-lead";
   CHECK_FALSE(asks_lead(request, team.view()));
@@ -157,15 +157,15 @@ TEST_CASE("the lead answers only where it is asked, a person always") {
   team.config.source = "/etc/t.toml";
   const std::string ask = permission_ask("Bash", R"({"command":"ls"})");
   for (const auto event : {AskEvent::person_approves, AskEvent::person_denies}) {
-    team.config.permissions.ask = config::Answerer::person;
+    team.config.permissions.approver = config::Answerer::person;
     const auto refused = decide(pending(team, ask), answer(event, "", "team-lead"), team.view(), noon);
     REQUIRE(std::holds_alternative<NotTaken>(refused));
     CHECK(std::get<NotTaken>(refused).code == "answer.not_asked");
     CHECK(std::get<NotTaken>(refused).reason ==
-          "permission request perm-1-aaaaaaa of w1 is for a person to answer, not for the lead (ask = \"person\" in "
+          "permission request perm-1-aaaaaaa of w1 is for a person to answer, not for the lead (approver = \"person\" in "
           "/etc/t.toml)");
     for (const auto route : {config::Answerer::lead, config::Answerer::both}) {
-      team.config.permissions.ask = route;
+      team.config.permissions.approver = route;
       for (const char* by : {"team-lead", "alice"})
         CHECK(std::holds_alternative<Decided>(decide(pending(team, ask), answer(event, "", by), team.view(), noon)));
     }

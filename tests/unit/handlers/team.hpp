@@ -24,7 +24,7 @@ struct Team {
 
   Team() {
     config.team.name = "fal*";
-    config.delivery.senders = {"user"};
+    config.delivery.allowed_senders = {"user"};
     roster.name = name;
     for (const char* member : {"team-lead", "w1", "w2"}) {
       schema::Member entry;

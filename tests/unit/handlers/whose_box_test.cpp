@@ -8,7 +8,7 @@ namespace inbox_poller::handlers::whose_box_test {
 TEST_CASE("a box is the lead's, an alias of it, somebody's or nobody's, in this order") {
   config::TeamConfig config;
   config.team.aliases = {"leader", "ada"};
-  config.delivery.senders = {"ci"};
+  config.delivery.allowed_senders = {"ci"};
   const auto whose = [&](std::string_view box, bool is_known = false) {
     return whose_box(box, "team-lead", config, is_known);
   };
@@ -22,7 +22,7 @@ TEST_CASE("a box is the lead's, an alias of it, somebody's or nobody's, in this 
 }
 
 TEST_CASE("all mail is recorded only by an observer, and only where agents ask for nothing") {
-  config::TransportFacts asks, shares;
+  config::BackendFacts asks, shares;
   asks.asks = true;
   shares.asks = false;
   CHECK(watches_all({EffectiveRole::observer, {}}, shares));

@@ -66,7 +66,7 @@ TEST_CASE("a worker that takes our answers is asked; one that would not obey is 
   WorkerPlace place;
   CHECK_FALSE(no_beginning("w1", false, {}, place, 0).has_value());
   const auto why = [&](long long living) { return no_beginning("w1", false, verified, place, living).value(); };
-  CHECK(why(0).code == "worker.verifies");
+  CHECK(why(0).code == "worker.verifies_lead");
   CHECK_THAT(why(0).reason, Contains("takes it out of the team"));
   CHECK_THAT(why(42).reason, Contains("comes after its end") && Contains("its process 42 lives"));
   place.processes = {client};

@@ -68,7 +68,7 @@ class EagerPane final : public Panes {
 };
 
 void pastes_whole_texts(config::TeamConfig& config) {
-  config.delivery.via = {config::Way::tmux};
+  config.delivery.methods = {config::Way::tmux};
   config.delivery.tmux.payload = true;
   config.delivery.tmux.settle = std::chrono::milliseconds(0);
 }
@@ -92,7 +92,7 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
   const auto counts = *world.ledger->deliveries().counts("t");
   CHECK(counts.delivered == 1);
   CHECK(counts.assumed == 0);
-  world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
+  world.clock.advance(world.config.delivery.assume_busy_for + std::chrono::seconds(1));
   delivery.run_due();
   CHECK(world.ledger->deliveries().counts("t")->queued == 0);
 }
@@ -109,7 +109,7 @@ TEST_CASE("a text that no hook confirms is pasted three times, and is assumed th
   for (int i = 0; i < 5; ++i) {
     REQUIRE(world.run(push_all(delivery)));
     CHECK(world.ledger->deliveries().counts("t")->delivered == (i < 2 ? 0 : 1));
-    world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
+    world.clock.advance(world.config.delivery.assume_busy_for + std::chrono::seconds(1));
     delivery.run_due();
   }
   CHECK(pastes == 3);
@@ -171,8 +171,8 @@ TEST_CASE("what was taken is noted with what is offered instead, and stays noted
 
 TEST_CASE("a lead that has gone gets nothing, however long it waited and however urgent it is") {
   World world([](config::TeamConfig& config) {
-    config.delivery.max_wait = std::chrono::seconds(1);
-    config.delivery.urgent_max_wait = std::chrono::seconds(0);
+    config.delivery.max_delay = std::chrono::seconds(1);
+    config.delivery.urgent_max_delay = std::chrono::seconds(0);
     config.delivery.urgent = {"w2"};
   });
   REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_gone));
@@ -236,11 +236,11 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
   Delivery& delivery = world.team->delivery();
   REQUIRE(delivery.lead().report(LeadEvent::reports_busy));
   Take take = World::by_hand();
-  SECTION("the lead is busy") { take.even_busy = false; }
+  SECTION("the lead is busy") { take.ignore_busy = false; }
   SECTION("another way is chosen") {
     take.by_hand = false;
     take.way = config::Way::stdin_stream;
-    take.even_busy = true;
+    take.ignore_busy = true;
   }
   PendingFetch taker(delivery, take);
   world.write_lead({World::entry("w1", "one")});

@@ -65,7 +65,7 @@ TEST_CASE("the names of states, events and kinds are what they always were") {
   CHECK(all<Transcript>() == "has given lacks silent");
   CHECK(all<Proof>() == "open proven back");
   CHECK(all<WorkerState>() == "idle busy waiting failed silent gone");
-  CHECK(all<EffectiveRole>() == "leader stopped front observer standby satellite");
+  CHECK(all<EffectiveRole>() == "leader paused interceptor observer standby follower");
   CHECK(all<Answers>() == "count verified presumed verified");
 }
 
@@ -73,9 +73,9 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   using namespace config;
   CHECK(all<Action>() == "deny ask allow");
   CHECK(all<PermissionMode>() == "plan default acceptEdits auto dontAsk bypassPermissions");
-  CHECK(all<Role>() == "leader front observer satellite");
-  CHECK(all<ForeignConsumer>() == "stop observe ignore");
-  CHECK(all<Transport>() == "claude jsonl maildir redis");
+  CHECK(all<Role>() == "leader interceptor observer follower");
+  CHECK(all<OnCompetingConsumer>() == "stop observe ignore");
+  CHECK(all<Backend>() == "claude-code jsonl maildir redis");
   CHECK(all<Answerer>() == "person lead both");
   CHECK(all<Way>() == "mcp stdin hook channel socket exec file tmux");
   CHECK(all<IdlePolicy>() == "state digest all");

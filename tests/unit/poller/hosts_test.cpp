@@ -31,12 +31,12 @@ void forge(HostsWorld& world, const std::string& host, const Frame& letter) {
 
 }  // namespace
 
-TEST_CASE("an ask on a satellite is judged by the leader, and its answer stands in the satellite's file") {
+TEST_CASE("an ask on a follower is judged by the leader, and its answer stands in the follower's file") {
   HostsWorld world;
   world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
   world.go_on();
   CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
-  CHECK(world.h2.team->context().standing.stance == handlers::EffectiveRole::satellite);
+  CHECK(world.h2.team->context().standing.stance == handlers::EffectiveRole::follower);
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("request_id").as_string() == "perm-1");
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -103,10 +103,10 @@ TEST_CASE("what was read elsewhere is known to whom it was sent from") {
   REQUIRE(world.h1.team->send("w3", "please look", ""));
   world.go_on();
   REQUIRE(world.h2.texts("w3") == std::vector<std::string>{"please look"});
-  CHECK_FALSE(world.h1.logged("effect.consumed"));
+  CHECK_FALSE(world.h1.logged("reply.read"));
   world.h2.read_all("w3");
   world.go_on();
-  CHECK(world.h1.logged("effect.consumed"));
+  CHECK(world.h1.logged("reply.read"));
 }
 
 TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fails at") {
@@ -220,7 +220,7 @@ TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
   yes.by = "ann";
   const auto answered = world.h1.team->asks().answer(open.front(), yes, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(answered));
-  CHECK(std::get<Asks::Refusal>(answered).code == "hosts.no_lease");
+  CHECK(std::get<Asks::Refusal>(answered).code == "cluster.no_lease");
   CHECK(world.h1.team->asks().open().size() == 1);
   CHECK_FALSE(world.h1.logged("ledger.fault"));
 }
@@ -238,7 +238,7 @@ TEST_CASE("what the lead has taken is noted also when the lease is over by then,
   REQUIRE(world.h1.team->delivery().acknowledge({offered.front().key.value}));
   CHECK(world.h1.ledger->deliveries().counts("t")->delivered == 1);
   const auto more = world.h1.team->delivery().offer(World::by_hand());
-  CHECK(more.error().code == "hosts.no_lease");
+  CHECK(more.error().code == "cluster.no_lease");
 }
 
 TEST_CASE("what arrives for the lead just when the lease is over is neither refused nor lost") {
@@ -252,7 +252,7 @@ TEST_CASE("what arrives for the lead just when the lease is over is neither refu
   };
   world.h1.step();
   REQUIRE(once);
-  CHECK_FALSE(world.h1.logged("letter.refused"));
+  CHECK_FALSE(world.h1.logged("replication.rejected"));
   for (int i = 0; i < 6; ++i) {
     world.advance(5s);
     world.go_on(2);
@@ -298,7 +298,7 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
   world.advance(5s);
   world.go_on(6);
   CHECK(told(world.h1) == std::vector<std::string>{"m1", "m2", "m3"});
-  CHECK(world.h2.logged("hosts.recovered"));
+  CHECK(world.h2.logged("cluster.recovered"));
 }
 
 TEST_CASE("what is too large to go between hosts is set aside with its bytes, and what follows it goes") {
@@ -572,7 +572,7 @@ TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own host f
   for (auto* one : world.all) CHECK(test::slurp(one->scratch.path("teams/t/config.json")).find("w3@t") == std::string::npos);
   world.h1.again();
   world.go_on(8);
-  CHECK(world.h1.team->context().roster.find("w3") == nullptr);  // also although [hosts.members] has it
+  CHECK(world.h1.team->context().roster.find("w3") == nullptr);  // also although [cluster.members] has it
   CHECK(world.h2.team->context().roster.find("w3") == nullptr);
 }
 

@@ -29,7 +29,7 @@ struct HostWorld : FileWorld {
       : FileWorld([&](config::TeamConfig& config) {
           config.hosts = host_settings(name);
           const bool leads = name == "h1" || name == "h4";
-          config.team.role = leads ? config::Role::leader : config::Role::satellite;
+          config.team.role = leads ? config::Role::leader : config::Role::follower;
         }),
         host(name),
         engine(the_engine) {

@@ -111,7 +111,7 @@ TEST_CASE("who is in a JSONL team: the lead is called lead, and a name that cann
   REQUIRE(roster->find("bob") != nullptr);
   CHECK(roster->find("bob")->status == "idle");
   CHECK(roster->find("bob")->agent_type == "coder");
-  CHECK(roster->unserved.size() == 2);
+  CHECK(roster->unreachable.size() == 2);
   CHECK(roster->members.size() == 2);
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("of a JSONL team without a roster whoever has an inbox or writes to th
     std::string all;
     const auto roster = mailbox.roster();
     for (const auto& member : roster->members) all += member.name + " ";
-    for (const auto& member : roster->unserved) all += "!" + member.name + " ";
+    for (const auto& member : roster->unreachable) all += "!" + member.name + " ";
     return all;
   };
   CHECK(people().empty());

@@ -30,7 +30,7 @@ TEST_CASE("what is lent is known by id and by key until it ends") {
   Leases leases;
   leases.lend({message(1), message(2)}, "socket", {});
   REQUIRE(leases.find("k1") != nullptr);
-  CHECK((leases.find("k1")->id == 1 && leases.find("k1")->from == "w1" && leases.find("k1")->sink == "socket"));
+  CHECK((leases.find("k1")->id == 1 && leases.find("k1")->from == "w1" && leases.find("k1")->method == "socket"));
   leases.end({1, 7});
   CHECK_FALSE(leases.has(1));
   CHECK(leases.find("k1") == nullptr);
@@ -77,14 +77,14 @@ TEST_CASE("a word for one message is one for all that its holder was shown befor
   CHECK(leases.taken_by_holder("k4") == Keys{"k2", "k4"});
 }
 
-TEST_CASE("by sink it is one for all that went that way before it, in the order of lending and not of ids") {
+TEST_CASE("by method it is one for all that went that way before it, in the order of lending and not of ids") {
   Leases leases;
   leases.lend({message(5)}, "mcp", {});
   leases.lend({message(1)}, "mcp", {});
   leases.lend({message(2)}, "recv", {});
-  CHECK(leases.taken_by_sink("mcp", "k1") == Keys{"k5", "k1"});
-  CHECK(leases.taken_by_sink("mcp", "k5") == Keys{"k5"});
-  CHECK(leases.taken_by_sink("mcp", "k9") == Keys{"k9"});
+  CHECK(leases.taken_by_method("mcp", "k1") == Keys{"k5", "k1"});
+  CHECK(leases.taken_by_method("mcp", "k5") == Keys{"k5"});
+  CHECK(leases.taken_by_method("mcp", "k9") == Keys{"k9"});
 }
 
 }  // namespace inbox_poller::poller

@@ -224,7 +224,7 @@ TEST_CASE("what is given up has expired, and nothing brings it back") {
   CHECK(must(ledger->deliveries().mark_delivered({queued, offered, delivered}, 6)).empty());
   CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
   CHECK(row_of(*ledger, "queued").delivery == DeliveryState::expired);
-  CHECK(row_of(*ledger, "offered").sink == "recv");
+  CHECK(row_of(*ledger, "offered").method == "recv");
 }
 
 TEST_CASE("what has waited since a moment is found, whatever its priority, and only while it is queued") {

@@ -19,7 +19,7 @@ TEST_CASE("a message is known from its insertion on, and comes back as it was") 
   row.code = "some.code";
   row.reason = "a sentence";
   row.request_id = "r-1";
-  row.sink = "recv";
+  row.method = "recv";
   row.offered_ms = 5;
   row.delivered_ms = 6;
   row.attempts = 3;
@@ -42,7 +42,7 @@ TEST_CASE("a message is known from its insertion on, and comes back as it was") 
   CHECK(back.received_ms == row.received_ms);
   CHECK(back.batch == 7);
   CHECK(back.delivery == DeliveryState::queued);
-  CHECK(back.sink == row.sink);
+  CHECK(back.method == row.method);
   CHECK(back.offered_ms == 5);
   CHECK(back.delivered_ms == 6);
   CHECK(back.attempts == 3);
@@ -95,7 +95,7 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
       CHECK(*text == hostile);
     REQUIRE(must(ledger->deliveries().offerable(hostile, 0, 10)).size() == 1);
     must(ledger->deliveries().mark_offered({back.id}, hostile, 1));
-    CHECK(must(ledger->messages().find(row.key))->sink == hostile);
+    CHECK(must(ledger->messages().find(row.key))->method == hostile);
     must(ledger->history().add({1, hostile, row.key.value, hostile, hostile, hostile}));
     const auto history = must(ledger->history().of_request(hostile, hostile));
     REQUIRE(history.size() == 1);
@@ -170,20 +170,20 @@ TEST_CASE("chat waits for the effects of its own and earlier batches, never for 
   }
 }
 
-TEST_CASE("chat goes queued, offered, delivered - back to queued when the sink went away, and the attempts tell") {
+TEST_CASE("chat goes queued, offered, delivered - back to queued when the method went away, and the attempts tell") {
   auto ledger = in_memory();
   const long long id = must(ledger->messages().insert(chat_row("1")));
   must(ledger->deliveries().mark_offered({id}, "recv", 2000));
   CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
   auto row = must(ledger->messages().find(named("1"))).value();
-  CHECK((row.delivery == DeliveryState::offered && row.sink == "recv" && row.offered_ms == 2000 && row.attempts == 1));
+  CHECK((row.delivery == DeliveryState::offered && row.method == "recv" && row.offered_ms == 2000 && row.attempts == 1));
 
   must(ledger->deliveries().requeue("blue", {id}));
-  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());  // another team's sink takes nothing back
+  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());  // another team's method takes nothing back
   must(ledger->deliveries().requeue("red", {id}));
   must(ledger->deliveries().mark_offered({id}, "exec", 3000));
   CHECK(must(ledger->messages().find(named("1")))->attempts == 2);
-  CHECK(must(ledger->messages().find(named("1")))->sink == "exec");
+  CHECK(must(ledger->messages().find(named("1")))->method == "exec");
 
   must(ledger->deliveries().mark_delivered({id}, 4000));
   row = must(ledger->messages().find(named("1"))).value();
@@ -200,7 +200,7 @@ TEST_CASE("what is delivered stays delivered") {
   must(ledger->deliveries().requeue_all_offered());
   must(ledger->deliveries().mark_offered({id}, "exec", 4));
   const auto row = must(ledger->messages().find(named("1"))).value();
-  CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 2 && row.sink == "recv" && row.attempts == 1));
+  CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 2 && row.method == "recv" && row.attempts == 1));
 }
 
 TEST_CASE("an acknowledgement that comes after the requeue still counts") {
@@ -212,7 +212,7 @@ TEST_CASE("an acknowledgement that comes after the requeue still counts") {
   CHECK(must(ledger->messages().find(named("1")))->delivery == DeliveryState::delivered);
 }
 
-TEST_CASE("a control message is never delivered as chat, whatever ids a sink names") {
+TEST_CASE("a control message is never delivered as chat, whatever ids a method names") {
   auto ledger = in_memory();
   const long long id = must(ledger->messages().insert(message_row("control")));
   must(ledger->deliveries().mark_offered({id, 4711, -1}, "recv", 1));

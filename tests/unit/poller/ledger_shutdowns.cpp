@@ -28,7 +28,7 @@ bool leads_to(ShutdownState from, ShutdownState to) {
 std::string text_of(const Shutdown& row) {
   std::string text = row.request_id + '|' + row.member + '|' + row.agent_id + '|' + row.by + '|' + row.reason + '|' +
                      std::string(to_string(row.state));
-  for (const auto ms : {row.requested_ms, row.nudge_ms, row.nudged_ms, row.force_ms, row.timeout_ms, row.changed_ms,
+  for (const auto ms : {row.requested_ms, row.remind_ms, row.reminded_ms, row.force_ms, row.timeout_ms, row.changed_ms,
                         row.term_ms, row.kill_ms})
     text += '|' + std::to_string(ms);
   text += '|' + row.place.backend + '|' + row.place.pane_id + '|' + row.place.left_alone;
@@ -79,7 +79,7 @@ TEST_CASE("the same state brings what may change up to date") {
   auto ledger = in_memory();
   auto row = shutdown_row("s", ShutdownState::requested);
   must(ledger->shutdowns().put("red", row));
-  row.nudged_ms = 7;
+  row.reminded_ms = 7;
   row.changed_ms = 8;
   row.term_ms = 9;
   row.kill_ms = 10;

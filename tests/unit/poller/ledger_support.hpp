@@ -136,8 +136,8 @@ inline handlers::Shutdown shutdown_row(const std::string& id, handlers::Shutdown
   row.reason = "done for today";
   row.state = state;
   row.requested_ms = 1000;
-  row.nudge_ms = 1020;
-  row.nudged_ms = 1021;
+  row.remind_ms = 1020;
+  row.reminded_ms = 1021;
   row.force_ms = 1060;
   row.timeout_ms = 1600;
   row.changed_ms = 1000;

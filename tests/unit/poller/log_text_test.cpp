@@ -53,8 +53,8 @@ TEST_CASE("a line begins with whom it is about, tells times as times and drops w
         "02:19:53 demo  request.pending  until 02:20:54");
   CHECK(line(Event::message_accepted, {{"team", "demo"}, {"from", "ada"}, {"new", "queued"}, {"message_key", "9181534d01234567"}}) ==
         "02:19:53 demo ada  message.accepted  queued  9181534d");
-  CHECK(line(Event::message_refused, {{"team", "demo"}, {"reason", "nobody knows him"}}) ==
-        "02:19:53 WARNING demo  message.refused  nobody knows him");
+  CHECK(line(Event::message_rejected, {{"team", "demo"}, {"reason", "nobody knows him"}}) ==
+        "02:19:53 WARNING demo  message.rejected  nobody knows him");
   CHECK(line(Event::lead_state, {{"team", "demo"}, {"old", "busy"}, {"new", ""}}) ==
         "02:19:53 demo  lead.state  busy -> nothing");
 }

@@ -305,9 +305,9 @@ TEST_CASE("An id that no task ever had leaves nothing behind; the beginning of o
   for (int i = 0; i < 4; ++i) claimed_id(*ada);
   for (int again = 0; again < 2; ++again) {
     CHECK(ada->complete("nonsense", 1).error().code == "task.unknown");
-    CHECK(ada->complete("", 1).error().code == "box.usage");
+    CHECK(ada->complete("", 1).error().code == "mailbox.usage");
     CHECK(ada->complete("a", 1).error().message.find("a1, a2") != std::string::npos);
-    CHECK(ada->heartbeat("", a_lease).error().code == "box.usage");
+    CHECK(ada->heartbeat("", a_lease).error().code == "mailbox.usage");
   }
   CHECK(setting.names("tasks/dead").empty());
   CHECK(ada->heartbeat("b", a_lease)->at("id") == json::value("b"));

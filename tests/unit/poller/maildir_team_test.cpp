@@ -70,7 +70,7 @@ struct SharedFolder {
     const auto roster = mailbox->roster();
     std::string all;
     for (const auto& member : roster->members) all += member.name + " ";
-    for (const auto& member : roster->unserved) all += "!" + member.name + " ";
+    for (const auto& member : roster->unreachable) all += "!" + member.name + " ";
     return all;
   }
 };

@@ -18,7 +18,7 @@ MessageRow delivered_row() {
   row.type = "chat";
   row.received_ms = 1000;
   row.delivery = DeliveryState::delivered;
-  row.sink = "recv";
+  row.method = "recv";
   row.attempts = 1;
   row.offered_ms = 1010;
   row.delivered_ms = 1042;
@@ -50,9 +50,9 @@ Lines events(const std::vector<HistoryRow>& lines) {
 TEST_CASE("a row tells of its acceptance, its offer and its delivery, with what the log said of them") {
   const auto life = life_of(delivered_row(), {});
   REQUIRE(told(life) == Lines{"1000 message.accepted", "1010 delivery.offered", "1042 delivery.delivered"});
-  CHECK(life[0].detail == "inbox=team-lead  from=w1  type=chat  new=queued");
-  CHECK(life[1].detail == "from=w1  sink=recv  attempts=1");
-  CHECK(life[2].detail == "from=w1  sink=recv  new=acknowledged  latency_ms=42");
+  CHECK(life[0].detail == "inbox=team-lead  from=w1  type=chat  disposition=queued");
+  CHECK(life[1].detail == "from=w1  method=recv  attempts=1");
+  CHECK(life[2].detail == "from=w1  method=recv  confirmed=acknowledged  latency_ms=42");
   CHECK((life[0].team == "t" && life[0].message_key == "k"));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a row that was taken in with a remark, or that belongs to an ask, has
   CHECK(life_of(row, {}).empty());
   row.request_id.clear();
   row.disposition = Disposition::status;
-  CHECK(life_of(row, {}).at(0).detail == "inbox=team-lead  from=w1  type=chat  new=status");
+  CHECK(life_of(row, {}).at(0).detail == "inbox=team-lead  from=w1  type=chat  disposition=status");
 }
 
 TEST_CASE("what was lent out, came back and was lent out again is told in order, and costs a line for what came back") {

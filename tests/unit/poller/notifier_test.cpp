@@ -25,7 +25,7 @@ struct Telling : World {
 
   Telling() {
     std::signal(SIGPIPE, SIG_IGN);  // as the daemon does: a program may end without having read
-    config.person.notify = {"/bin/sh", "-c",
+    config.approver.command = {"/bin/sh", "-c",
                             "test -e " + broken.string() +
                                 " && { echo no bell >&2; exit 3; }; { echo \"$INBOX_POLLER_TEAM\"; cat; } >> " +
                                 told.string()};
@@ -95,7 +95,7 @@ TEST_CASE("a person is told of an ask with all that pending shows, and of its en
   CHECK(heard[1].at("event") == "decided");
   CHECK(heard[1].at("state") == "approved");
   CHECK(heard[1].at("decided_by") == "ann");
-  CHECK(world.log_count("person.notified") == 2);
+  CHECK(world.log_count("approver.notified") == 2);
 }
 
 TEST_CASE("nothing is told twice, wherever a restart comes in between, and nothing is left out") {
@@ -137,12 +137,12 @@ TEST_CASE("a program that fails is tried three times, with pauses, and its failu
   world.opens();
   for (int i = 0; i < 3; ++i) {
     world.errands();
-    CHECK(world.log_count("person.notify_failed") == (i == 2 ? 1 : 0));
+    CHECK(world.log_count("approver.notify_failed") == (i == 2 ? 1 : 0));
     world.errands();  // too early
     world.clock.advance(1min);
   }
   world.errands();
-  CHECK(world.log_count("person.notify_failed") == 1);
+  CHECK(world.log_count("approver.notify_failed") == 1);
   CHECK_THAT(world.log(), Contains("ended with exit code 3: no bell"));
   fs::remove(world.broken);
   world.approves();
@@ -171,8 +171,8 @@ TEST_CASE("a program that works again in time is told of everything, in order") 
 
 TEST_CASE("a program that hangs is ended, and counts as one that failed") {
   Telling world;
-  world.config.person.notify = {"/bin/sleep", "600"};
-  world.config.person.notify_timeout = 50ms;
+  world.config.approver.command = {"/bin/sleep", "600"};
+  world.config.approver.command_timeout = 50ms;
   world.restart();
   world.opens();
   for (int i = 0; i < 3; ++i) {
@@ -180,21 +180,21 @@ TEST_CASE("a program that hangs is ended, and counts as one that failed") {
     world.poll();
     world.clock.advance(1min);
   }
-  CHECK(world.log_count("person.notify_failed") == 1);
+  CHECK(world.log_count("approver.notify_failed") == 1);
   CHECK_THAT(world.log(), Contains("took longer than 50 ms and was ended"));
 }
 
 TEST_CASE("whoever leaves does not wait for the program, and tells again after the next start") {
   Telling world;
-  const auto bell = world.config.person.notify;
-  world.config.person.notify = {"/bin/sleep", "600"};
+  const auto bell = world.config.approver.command;
+  world.config.approver.command = {"/bin/sleep", "600"};
   world.restart();
   world.opens();
   world.leaving = true;
   world.errands();
-  CHECK(world.log_count("person.notify_failed") == 0);
+  CHECK(world.log_count("approver.notify_failed") == 0);
   world.leaving = false;
-  world.config.person.notify = bell;
+  world.config.approver.command = bell;
   world.restart();
   world.poll();
   world.errands();
@@ -203,20 +203,20 @@ TEST_CASE("whoever leaves does not wait for the program, and tells again after t
 
 TEST_CASE("a program that is not there changes nothing but the log") {
   Telling world;
-  world.config.person.notify = {"/nonexistent/bell"};
+  world.config.approver.command = {"/nonexistent/bell"};
   world.restart();
   world.opens();
   for (int i = 0; i < 3; ++i) {
     world.errands();
     world.clock.advance(1min);
   }
-  CHECK(world.log_count("person.notify_failed") == 1);
+  CHECK(world.log_count("approver.notify_failed") == 1);
   CHECK(world.team->asks().open().size() == 1);
 }
 
 TEST_CASE("with ask = lead no person is told, but always of the lead's own prompts") {
   Telling world;
-  world.config.permissions.ask = config::Answerer::lead;
+  world.config.permissions.approver = config::Answerer::lead;
   world.restart();
   world.opens();
   handlers::Ask request;
@@ -239,7 +239,7 @@ TEST_CASE("with ask = lead no person is told, but always of the lead's own promp
 TEST_CASE("a program that a reload takes away is run no more") {
   Telling world;
   world.opens();
-  world.config.person.notify.clear();
+  world.config.approver.command.clear();
   world.team->reconfigure(world.config);
   world.errands();
   CHECK(world.events().empty());

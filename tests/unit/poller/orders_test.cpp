@@ -185,28 +185,28 @@ TEST_CASE("a mode counts as adopted when the roster shows it, and as not adopted
   CHECK(world.states() == std::vector<std::string>{"w1 acceptEdits adopted", "w2 acceptEdits sent"});
   CHECK(world.orders->not_adopted().empty());
 
-  world.clock.advance(world.config.modes.adopt_within);
+  world.clock.advance(world.config.modes.apply_timeout);
   for (int i = 0; i < 3; ++i) world.tick();
   CHECK(world.states().back() == "w2 acceptEdits not_adopted");
   REQUIRE(world.orders->not_adopted().size() == 1);
   CHECK(world.orders->not_adopted()[0].member == "w2");
-  CHECK(world.logged("order.not_adopted") == 1);
+  CHECK(world.logged("setting.not_applied") == 1);
 
   world.member("w2").mode = "acceptEdits";  // late, but true
   world.tick();
   CHECK(world.states().back() == "w2 acceptEdits adopted");
   CHECK(world.orders->not_adopted().empty());
-  CHECK(world.logged("order.adopted") == 2);
+  CHECK(world.logged("setting.applied") == 2);
 }
 
 TEST_CASE("a mode that was not adopted is said once, also when the daemon starts anew") {
   World world({"w1"});
   REQUIRE(world.orders->set_mode({"w1"}, PermissionMode::plan, "mona"));
-  world.clock.advance(world.config.modes.adopt_within);
+  world.clock.advance(world.config.modes.apply_timeout);
   world.tick();
   world.restart();
   world.tick();
-  CHECK(world.logged("order.not_adopted") == 1);
+  CHECK(world.logged("setting.not_applied") == 1);
   CHECK(world.orders->not_adopted().size() == 1);
   world.remove("w1");
   world.tick();
@@ -393,7 +393,7 @@ TEST_CASE("an order can be traced by the key of its message") {
   const auto row = world.ledger->outbox().due("t", far, 1)->at(0);
   const auto history = *world.ledger->history().of_message(row.key);
   REQUIRE(history.size() == 1);
-  CHECK(history[0].event == "order.sent");
+  CHECK(history[0].event == "setting.sent");
   CHECK(world.orders->rows().at(0).key == row.key);
 }
 

@@ -154,7 +154,7 @@ TEST_CASE("An engine that is away, forgets or asks for a password is told in wor
   const Error unfit = open(forgets.address("t"), seconds(20)).error();
   CHECK(unfit.code == "exchange.unfit");
   CHECK(unfit.message.find("appendonly") != std::string::npos);
-  auto meant = open(forgets.address("t", "?i_understand=redis-not-durable"), seconds(20));
+  auto meant = open(forgets.address("t", "?accept_risks=redis-not-durable"), seconds(20));
   REQUIRE(meant.ok());
   CHECK((*meant)->worries().size() >= 1);
   forgets.kill();

@@ -58,7 +58,7 @@ struct RedisTeamSetting : RedisSetting {
     if (!roster) return roster.error().code;
     std::string found;
     for (const auto& one : roster->members) found += one.name + ' ';
-    for (const auto& one : roster->unserved) found += '!' + one.name + ' ';
+    for (const auto& one : roster->unreachable) found += '!' + one.name + ' ';
     return found;
   }
 };

@@ -179,7 +179,7 @@ struct Story : MailboxSetting {
   }
 
   void restart() {
-    shutdowns = std::make_unique<Shutdowns>(*context, port, port, machine, machine);
+    shutdowns = std::make_unique<Shutdowns>(*context, port, port, &port, machine, machine);
     REQUIRE(shutdowns->restore());
     outbox = std::make_unique<Outbox>(*context, port, commits);
     REQUIRE(outbox->restore());
@@ -303,7 +303,7 @@ TEST_CASE("a worker that answers in prose is reminded once, and its approval the
   CHECK(story.sent() == 1);
   story.pass(20s);
   CHECK(story.sent() == 2);
-  CHECK(story.now().nudged_ms > 0);
+  CHECK(story.now().reminded_ms > 0);
   story.answer(ShutdownEvent::worker_approves);
   story.machine.end(201);
   story.pass(2s);
@@ -865,7 +865,7 @@ TEST_CASE("a worker that would not obey is not asked, whatever is configured, an
   for (const auto& after : {std::optional<config::Duration>(), std::optional<config::Duration>(1s)}) {
     const auto asked = story.ask("w1", after);
     REQUIRE_FALSE(asked);
-    CHECK(asked.error().code == "worker.verifies");
+    CHECK(asked.error().code == "worker.verifies_lead");
     CHECK_THAT(asked.error().message, Contains("shutdown w1 --force, which ends its pane %7 and its process 201"));
   }
   CHECK(story.shutdowns->open().empty());
@@ -913,7 +913,7 @@ TEST_CASE("what is not on record is not ended by force, and keeps its place whil
   story.machine.end(201);
   story.clock.advance(1s);
   story.context->roster.lead_process = schema::LeadProcess{0x7ffffff0, {}, 0};
-  CHECK(story.ask().error().code == "worker.verifies");  // presumed: nobody can tell any more
+  CHECK(story.ask().error().code == "worker.verifies_lead");  // presumed: nobody can tell any more
   REQUIRE(story.force());
   story.pass(5s);
   story.check_cleaned(none);

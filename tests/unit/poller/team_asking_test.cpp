@@ -20,7 +20,7 @@ struct Asking : World {
 
   explicit Asking(bool restart_each_tick, Answerer route = Answerer::lead)
       : World([route](config::TeamConfig& team_config) {
-          team_config.permissions.ask = team_config.sandbox.ask = team_config.plans.ask = team_config.shutdown.ask =
+          team_config.permissions.approver = team_config.sandbox.approver = team_config.plans.approver = team_config.shutdown.approver =
               route;
           team_config.source = "/etc/t.toml";
         }),
@@ -173,7 +173,7 @@ TEST_CASE("an ask that is open when the lead is asked from now on is put before 
   Asking world(false, Answerer::person);
   world.opens();
   CHECK(world.receive().empty());
-  world.config.permissions.ask = Answerer::lead;
+  world.config.permissions.approver = Answerer::lead;
   world.team->reconfigure(world.config);
   world.poll();
   CHECK(world.only_message().type == "permission_ask");
@@ -183,7 +183,7 @@ TEST_CASE("an ask that is open when the lead is asked from now on is put before 
 
 TEST_CASE("what another lead left open is put before ours when we lead, with the deadline that holds then") {
   Asking world(false);
-  world.config.team.role = config::Role::front;
+  world.config.team.role = config::Role::interceptor;
   world.restart();
   world.opens();
   CHECK(world.receive().empty());

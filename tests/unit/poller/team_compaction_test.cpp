@@ -106,11 +106,11 @@ TEST_CASE("our own removal is no sign of another consumer, and a real one is sti
     world.pass(hours(2));
     REQUIRE(world.texts().size() == 10);
   }
-  CHECK_FALSE(world.logged("inbox.foreign_consumer"));
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
+  CHECK_FALSE(world.logged("inbox.competing_consumer"));
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
   world.write_lead({});
   world.poll();
-  CHECK(world.logged("inbox.foreign_consumer"));
+  CHECK(world.logged("inbox.competing_consumer"));
 }
 
 TEST_CASE("an older copy of the file that a peer puts back is no sign of another consumer, and nothing comes twice") {
@@ -124,7 +124,7 @@ TEST_CASE("an older copy of the file that a peer puts back is no sign of another
     world.poll();
     world.poll();
   }
-  CHECK_FALSE(world.logged("inbox.foreign_consumer"));
+  CHECK_FALSE(world.logged("inbox.competing_consumer"));
   CHECK(world.receive().empty());
   CHECK(world.ledger->messages().latest({"t", "", "", 0}, 100)->size() == 40);
 }
@@ -143,7 +143,7 @@ TEST_CASE("only a leader that is alone compacts, and only when that is wanted") 
     return slurp(world.inboxes() / "team-lead.json") == before;
   };
   CHECK_FALSE(stays([](config::TeamConfig&) {}));
-  CHECK(stays([](config::TeamConfig& config) { config.team.role = config::Role::front; }));
+  CHECK(stays([](config::TeamConfig& config) { config.team.role = config::Role::interceptor; }));
   CHECK(stays([](config::TeamConfig& config) { config.team.role = config::Role::observer; }));
   CHECK(stays([](config::TeamConfig& config) { config.compaction.enabled = false; }));
   CHECK(stays([](config::TeamConfig& config) { config.compaction.entries = 40; }));
@@ -157,7 +157,7 @@ TEST_CASE("a leader that has seen a sign of another consumer leaves the file alo
   flipped.replace(flipped.find("\"read\": false"), 13, "\"read\": true");
   world.say(flipped);
   world.poll();
-  REQUIRE(world.logged("inbox.foreign_consumer"));
+  REQUIRE(world.logged("inbox.competing_consumer"));
   world.pass(minutes(9));
   CHECK(world.texts().size() == 41);
   world.pass(minutes(2));

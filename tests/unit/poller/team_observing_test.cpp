@@ -96,16 +96,16 @@ TEST_CASE("our own answer is no foreign one, and its consumption is seen with bo
   world.poll();
   world.poll();
   CHECK_FALSE(world.logged("answer.foreign"));
-  CHECK_FALSE(world.logged("effect.consumed"));
+  CHECK_FALSE(world.logged("reply.read"));
   SECTION("one that marks") {
     auto bytes = test::slurp(world.inboxes() / "w1.json");
     test::spill(world.inboxes() / "w1.json", bytes.replace(bytes.rfind("false"), 5, "true"));
   }
   SECTION("one that deletes") { test::replace(world.inboxes() / "w1.json", "[]"); }
   world.poll();
-  CHECK(world.logged("effect.consumed"));
+  CHECK(world.logged("reply.read"));
   world.poll();
-  CHECK(times(world.log(), "\"effect.consumed\"") == 1);
+  CHECK(times(world.log(), "\"reply.read\"") == 1);
 }
 
 TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks is written again with the same bytes") {
@@ -123,20 +123,20 @@ TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks i
   world.poll();
   REQUIRE(world.inbox("w1").size() == 2);
   CHECK(world.inbox("w1").at(1) == reply);
-  CHECK(world.logged("effect.rewritten"));
+  CHECK(world.logged("reply.rewritten"));
 }
 
 TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
   World world;
   world.write("team_lead", {World::entry("w1", "hello?", 1)});
   world.poll();
-  CHECK_FALSE(world.logged("inbox.phantom"));
+  CHECK_FALSE(world.logged("inbox.orphaned"));
   world.clock.advance(std::chrono::seconds(6));
   world.poll();
   world.poll();
-  CHECK(times(world.log(), "\"inbox.phantom\"") == 1);
-  REQUIRE(world.team->worker_boxes().phantoms().contains("team_lead"));
-  CHECK(world.team->worker_boxes().phantoms().at("team_lead").unread == 1);
+  CHECK(times(world.log(), "\"inbox.orphaned\"") == 1);
+  REQUIRE(world.team->worker_boxes().orphaned_inboxes().contains("team_lead"));
+  CHECK(world.team->worker_boxes().orphaned_inboxes().at("team_lead").unread == 1);
 }
 
 TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused") {
@@ -149,7 +149,7 @@ TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused")
   CHECK(received[0].text == "hello?");
   CHECK(world.inbox("lead").at(0).at("read").as_bool());
   CHECK(world.inbox("w1").empty());
-  CHECK(world.logged("message.refused"));
+  CHECK(world.logged("message.rejected"));
 }
 
 TEST_CASE("mail that stood in a box before a reload made it an alias of the lead is taken") {

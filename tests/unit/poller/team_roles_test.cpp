@@ -19,8 +19,8 @@ std::function<void(config::TeamConfig&)> as(config::Role role) {
   return [role](config::TeamConfig& config) { config.team.role = role; };
 }
 
-std::function<void(config::TeamConfig&)> leader(config::ForeignConsumer what) {
-  return [what](config::TeamConfig& config) { config.team.foreign_consumer = what; };
+std::function<void(config::TeamConfig&)> leader(config::OnCompetingConsumer what) {
+  return [what](config::TeamConfig& config) { config.team.on_competing_consumer = what; };
 }
 
 /// An entry as it stands after its reader marked it.
@@ -40,8 +40,8 @@ std::string answer(const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a front answers what a rule decides, marks exactly that, and leaves every other byte alone") {
-  FileWorld world(as(config::Role::front));
+TEST_CASE("an interceptor answers what a rule decides, marks exactly that, and leaves every other byte alone") {
+  FileWorld world(as(config::Role::interceptor));
   world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2),
                     World::entry("w1", World::ask("perm-2", "make install"), 3), World::entry("w2", idle("w2"), 4)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
@@ -61,8 +61,8 @@ TEST_CASE("a front answers what a rule decides, marks exactly that, and leaves e
   CHECK(world.team->asks().open()[0].deadline_ms == 0);
 }
 
-TEST_CASE("a front that was restarted before it could mark marks what it answered, and nothing else") {
-  World world(as(config::Role::front));
+TEST_CASE("an interceptor that was restarted before it could mark marks what it answered, and nothing else") {
+  World world(as(config::Role::interceptor));
   const auto chat = World::entry("w1", "good morning", 1);
   const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
   world.write_lead({chat, ask});
@@ -76,7 +76,7 @@ TEST_CASE("a front that was restarted before it could mark marks what it answere
 }
 
 TEST_CASE("an ask that the lead takes between our answer and our mark is told as such, and only such a one") {
-  FileWorld world(as(config::Role::front));
+  FileWorld world(as(config::Role::interceptor));
   world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
   world.hold("team-lead");
   world.poll();
@@ -85,20 +85,20 @@ TEST_CASE("an ask that the lead takes between our answer and our mark is told as
   world.hold("team-lead", false);
   world.poll();
   const auto log = world.log();
-  const auto lost = log.find("request.lost_race");
+  const auto lost = log.find("request.answered_by_lead");
   REQUIRE(lost != std::string::npos);
-  CHECK(log.find("request.lost_race", lost + 1) == std::string::npos);
+  CHECK(log.find("request.answered_by_lead", lost + 1) == std::string::npos);
   CHECK(world.logged("message.consumed"));
 }
 
 TEST_CASE("an ask that the lead had read before us is the lead's, and the lost race is no error") {
-  World world(as(config::Role::front));
+  World world(as(config::Role::interceptor));
   world.write_lead({});
   world.poll();
   world.write_lead({read(World::entry("w1", World::ask("perm-1", "git status"), 1))});
   world.poll();
   CHECK(world.inbox("w1").empty());
-  CHECK(world.logged("request.lost_race"));
+  CHECK(world.logged("request.answered_by_lead"));
 }
 
 TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose answer it was") {
@@ -165,7 +165,7 @@ TEST_CASE("a worker whose turn ended waits for no permission any more, whoever a
 }
 
 TEST_CASE("a leader stops at the second sign of another consumer, and goes on when told so") {
-  FileWorld world(leader(config::ForeignConsumer::stop));
+  FileWorld world(leader(config::OnCompetingConsumer::stop));
   world.write_lead({});
   world.poll();
   const auto first = read(World::entry("w1", "one", 1));
@@ -173,11 +173,11 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   const auto third = World::entry("w1", "three", 3);
   world.write_lead({first});
   world.poll();
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
   world.write_lead({first, second});
   world.poll();
-  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
-  CHECK(to_string(world.team->context().standing.stance) == "stopped");
+  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+  CHECK(to_string(world.team->context().standing.stance) == "paused");
   CHECK_FALSE(world.team->context().standing.reason.empty());
 
   world.write_lead({first, second, third});
@@ -220,14 +220,14 @@ TEST_CASE("beside a lead that lives a leader takes nothing from its first poll o
   claim(world, process(::getpid()));
   world.poll();
   world.poll();
-  CHECK(standing(world) == "stopped");
+  CHECK(standing(world) == "paused");
   CHECK(world.team->context().standing.reason.find("process " + std::to_string(::getpid())) != std::string::npos);
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK(world.inbox("w1").empty());
   const auto log = world.log();
-  const auto first = log.find("inbox.foreign_consumer");
+  const auto first = log.find("inbox.competing_consumer");
   REQUIRE(first != std::string::npos);
-  CHECK(log.find("inbox.foreign_consumer", first + 1) == std::string::npos);
+  CHECK(log.find("inbox.competing_consumer", first + 1) == std::string::npos);
 }
 
 TEST_CASE("a person's word to lead beside a lead holds for that claim, over restarts, and for no other") {
@@ -237,7 +237,7 @@ TEST_CASE("a person's word to lead beside a lead holds for that claim, over rest
   world.poll();
   world.restart();
   world.poll();
-  REQUIRE(standing(world) == "stopped");
+  REQUIRE(standing(world) == "paused");
   REQUIRE(world.team->resume());
   world.poll();
   CHECK(standing(world) == "leader");
@@ -247,7 +247,7 @@ TEST_CASE("a person's word to lead beside a lead holds for that claim, over rest
   CHECK(standing(world) == "leader");
   claim(world, process(::getpid(), far_future + 1));
   world.poll();
-  CHECK(standing(world) == "stopped");
+  CHECK(standing(world) == "paused");
 }
 
 TEST_CASE("resume where nothing was stopped accepts no lead") {
@@ -262,17 +262,17 @@ TEST_CASE("resume where nothing was stopped accepts no lead") {
 
 TEST_CASE("a lead that comes to live later stops a leader as well, or makes it observe, or is only told of") {
   for (const auto& [what, expected] :
-       {std::pair(config::ForeignConsumer::stop, "stopped"), std::pair(config::ForeignConsumer::observe, "observer"),
-        std::pair(config::ForeignConsumer::ignore, "leader")}) {
+       {std::pair(config::OnCompetingConsumer::stop, "paused"), std::pair(config::OnCompetingConsumer::observe, "observer"),
+        std::pair(config::OnCompetingConsumer::ignore, "leader")}) {
     World world(leader(what));
     claim(world, process(nobody));
     world.poll();
     CHECK(standing(world) == "leader");
-    CHECK_FALSE(world.logged("inbox.foreign_consumer"));
+    CHECK_FALSE(world.logged("inbox.competing_consumer"));
     claim(world, process(::getpid()));
     world.poll();
     CHECK(standing(world) == expected);
-    CHECK(world.logged("inbox.foreign_consumer"));
+    CHECK(world.logged("inbox.competing_consumer"));
   }
 }
 
@@ -317,13 +317,13 @@ TEST_CASE("beside a client that made the team and lives a leader takes nothing, 
   world.write_lead({World::entry("w1", "good morning", 1)});
   live_session(world, "idle", far_future);
   world.poll();
-  CHECK(standing(world) == "stopped");
+  CHECK(standing(world) == "paused");
   for (const auto* word : {"client 2.1.220", "has the lead's session", "inbox-poller resume"})
     CHECK(world.team->context().standing.reason.find(word) != std::string::npos);
   CHECK(world.receive().empty());
   world.restart();
   world.poll();
-  REQUIRE(standing(world) == "stopped");
+  REQUIRE(standing(world) == "paused");
   REQUIRE(world.team->resume());
   world.poll();
   CHECK(standing(world) == "leader");
@@ -352,7 +352,7 @@ TEST_CASE("a client that came to its session later, and a headless one, stop nob
 }
 
 TEST_CASE("two signs far apart are no other consumer") {
-  World world(leader(config::ForeignConsumer::stop));
+  World world(leader(config::OnCompetingConsumer::stop));
   std::vector<std::string> entries;
   world.write_lead(entries);
   world.poll();
@@ -362,24 +362,24 @@ TEST_CASE("two signs far apart are no other consumer") {
     world.poll();
     world.clock.advance(std::chrono::minutes(11));
   }
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
+  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
-  FileWorld world(leader(config::ForeignConsumer::stop));
+  FileWorld world(leader(config::OnCompetingConsumer::stop));
   for (int round = 0; round < 2; ++round) {
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
     CHECK(world.all_read());
-    CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
+    CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
     world.write_lead({});
     world.poll();
   }
-  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::stopped);
+  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::paused);
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
-  FileWorld world(leader(config::ForeignConsumer::observe));
+  FileWorld world(leader(config::OnCompetingConsumer::observe));
   world.write_lead({});
   world.poll();
   const auto first = read(World::entry("w1", "one", 1));
@@ -408,7 +408,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
 }
 
 TEST_CASE("a leader that shall ignore it only says so") {
-  FileWorld world(leader(config::ForeignConsumer::ignore));
+  FileWorld world(leader(config::OnCompetingConsumer::ignore));
   world.write_lead({});
   world.poll();
   std::vector<std::string> entries;
@@ -418,7 +418,7 @@ TEST_CASE("a leader that shall ignore it only says so") {
     world.poll();
   }
   CHECK(to_string(world.team->context().standing.stance) == "leader");
-  CHECK(world.logged("inbox.foreign_consumer"));
+  CHECK(world.logged("inbox.competing_consumer"));
 }
 
 }  // namespace inbox_poller::team_roles_test

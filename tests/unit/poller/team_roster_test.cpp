@@ -46,7 +46,7 @@ TEST_CASE("a team is served on while its roster is empty, and the file is mended
   CHECK(slurp(world.roster()) == kRoster);
   CHECK(world.team->roster_report().state == "ok");
   CHECK(world.count("roster.unreadable") == 1);
-  CHECK(world.count("roster.mended") == 1);
+  CHECK(world.count("roster.restored") == 1);
   CHECK(world.count("roster.changed") == 3);  // nobody left or joined but at the start
 }
 
@@ -69,12 +69,12 @@ TEST_CASE("the next process heeds a lead that lives also where the roster is emp
   led.insert(led.find("\"members\""), "\"leadProcess\": {\"pid\": " + std::to_string(::getpid()) + "}, ");
   spill(world.roster(), led);
   world.poll_for(std::chrono::seconds(2));
-  REQUIRE(to_string(world.team->context().standing.stance) == "stopped");
+  REQUIRE(to_string(world.team->context().standing.stance) == "paused");
   spill(world.roster(), "");
   world.restart();
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll_for(std::chrono::seconds(5));
-  CHECK(to_string(world.team->context().standing.stance) == "stopped");
+  CHECK(to_string(world.team->context().standing.stance) == "paused");
   CHECK_FALSE(world.all_read());
   CHECK(world.inbox("w1").empty());
   CHECK(slurp(world.roster()).empty());
@@ -95,12 +95,12 @@ TEST_CASE("a roster that changed is kept within a second, and the newest one is 
 }
 
 TEST_CASE("beside another lead an empty roster is served from and left as it is") {
-  Lost world(GENERATE(config::Role::front, config::Role::observer));
+  Lost world(GENERATE(config::Role::interceptor, config::Role::observer));
   world.restart();
   world.poll_for(std::chrono::seconds(5));
   CHECK(world.team->context().roster.find("w1") != nullptr);
   CHECK(slurp(world.roster()).empty());
-  CHECK(world.count("roster.mended") == 0);
+  CHECK(world.count("roster.restored") == 0);
 }
 
 TEST_CASE("a team that has gone is forgotten: what comes later under its name is another one") {
@@ -157,7 +157,7 @@ TEST_CASE("a worker that took its approval and says nothing is reminded once") {
   CHECK(world.reminders() == 0);
   world.pass(std::chrono::seconds(10));
   CHECK(world.reminders() == 1);
-  CHECK(world.logged("request.nudged"));
+  CHECK(world.logged("request.reminded"));
   world.write("w1", {});
   if (GENERATE(false, true)) world.restart();
   world.pass(std::chrono::seconds(700));
@@ -183,7 +183,7 @@ TEST_CASE("a worker that goes on after its approval, or has not taken it, is not
   SECTION("it has not read the approval") {}
   world.pass(std::chrono::seconds(300));
   CHECK(world.reminders() == 0);
-  CHECK_FALSE(world.logged("request.nudged"));
+  CHECK_FALSE(world.logged("request.reminded"));
 }
 
 TEST_CASE("who waited longer for the answer began a turn with it, and is not reminded") {
@@ -203,7 +203,7 @@ TEST_CASE("who waited longer for the answer began a turn with it, and is not rem
     world.clock.advance(std::chrono::seconds(5));
     world.poll();
   }
-  CHECK_FALSE(world.logged("request.nudged"));
+  CHECK_FALSE(world.logged("request.reminded"));
 }
 
 }  // namespace inbox_poller::team_roster_test

@@ -283,7 +283,7 @@ TEST_CASE("a file that stays damaged is copied aside once, untouched, and what s
   FileWorld world;
   const std::string torn = "[\n  " + World::entry("w1", "whole", 1) + ",\n  {\"from\": \"w1\", \"te";
   test::spill(world.inboxes() / "team-lead.json", torn);
-  for (std::uint32_t i = 0; i < world.config.limits.torn_polls + 3; ++i) {
+  for (std::uint32_t i = 0; i < world.config.limits.quarantine_after_polls + 3; ++i) {
     world.clock.advance(std::chrono::seconds(3));
     world.poll();
   }
@@ -301,7 +301,7 @@ TEST_CASE("a file that stays damaged is copied aside once, untouched, and what s
 }
 
 TEST_CASE("ever new damage fills no disk, and what stands whole before it still comes in") {
-  FileWorld world([](config::TeamConfig& config) { config.limits.torn_polls = 1; });
+  FileWorld world([](config::TeamConfig& config) { config.limits.quarantine_after_polls = 1; });
   for (int i = 0; i < 40; ++i) {
     const std::string text = "whole " + std::to_string(i);
     test::spill(world.inboxes() / "team-lead.json",
@@ -498,7 +498,7 @@ TEST_CASE("a team at rest still finds what changes, and what only time brings") 
   SECTION("an inbox that is nobody's") {
     w.write("ghost", {});
     polls(25);
-    CHECK(w.logged("inbox.phantom"));
+    CHECK(w.logged("inbox.orphaned"));
   }
   SECTION("the deadline of an ask") {
     w.clock.advance(w.config.permissions.timeout);

@@ -35,7 +35,7 @@ std::string idle() {
 
 struct Signed : World {
   explicit Signed(config::Answerer route = config::Answerer::person)
-      : World([route](config::TeamConfig& team_config) { team_config.permissions.ask = route; }) {
+      : World([route](config::TeamConfig& team_config) { team_config.permissions.approver = route; }) {
     sign(*this);
   }
   void asks() {
@@ -66,7 +66,7 @@ TEST_CASE("asks that cannot be answered from here wait without a deadline and ar
     }
     CHECK_THAT(open.front().reason, Contains("the rules say allow"));
     CHECK(times(world, "request.unanswered") == 2);
-    CHECK(times(world, "worker.verifies") == 1);
+    CHECK(times(world, "worker.verifies_lead") == 1);
     CHECK_FALSE(world.logged("request.decided"));
   }
 }
@@ -78,11 +78,11 @@ TEST_CASE("nothing is told of asks that no commit recorded, and all of it once o
   const char* hinder = "CREATE TRIGGER late BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'no'); END";
   REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
   world.asks();
-  CHECK_FALSE(world.logged("worker.verifies"));
+  CHECK_FALSE(world.logged("worker.verifies_lead"));
   const char* undo = "DROP TRIGGER late";
   REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
   world.poll();
-  CHECK(times(world, "worker.verifies") == 1);
+  CHECK(times(world, "worker.verifies_lead") == 1);
   REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
   world.pass(30min);
   CHECK_FALSE(world.logged("request.unanswered"));
@@ -101,7 +101,7 @@ TEST_CASE("no person's answer is taken for it, and the end of its turn closes it
     answer.by = "ann";
     const auto outcome = world.team->asks().answer(world.team->asks().open().front(), answer, true);
     REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
-    CHECK(std::get<Asks::Refusal>(outcome).code == "worker.verifies");
+    CHECK(std::get<Asks::Refusal>(outcome).code == "worker.verifies_lead");
   }
   CHECK(world.team->context().rules.of_session().empty());
   world.write_lead({World::entry("w1", idle(), 3)});
@@ -130,7 +130,7 @@ TEST_CASE("where nothing shows a lead that signs, a rule's answer is written as 
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
-  CHECK_FALSE(world.logged("worker.verifies"));
+  CHECK_FALSE(world.logged("worker.verifies_lead"));
 }
 
 TEST_CASE("the asks of a worker that was ended are withdrawn, those of another one or of a later one are not") {
@@ -162,7 +162,7 @@ TEST_CASE("asks whose answers count again get a deadline of ours, but not while 
   world.clock.advance(31s);
   auto& asks = world.team->asks();
   auto& stance = world.team->context().standing.stance;
-  stance = handlers::EffectiveRole::stopped;
+  stance = handlers::EffectiveRole::paused;
   asks.run_due();
   for (const auto& request : asks.open()) CHECK(request.deadline_ms == 0);
   stance = handlers::EffectiveRole::leader;
@@ -170,7 +170,7 @@ TEST_CASE("asks whose answers count again get a deadline of ours, but not while 
   REQUIRE(asks.open().size() == 2);
   for (const auto& request : asks.open()) CHECK(request.deadline_ms != 0);
   world.clock.advance(1h);
-  stance = handlers::EffectiveRole::stopped;
+  stance = handlers::EffectiveRole::paused;
   asks.run_due();
   CHECK(asks.open().size() == 2);
   stance = handlers::EffectiveRole::leader;
@@ -192,14 +192,14 @@ TEST_CASE("an answer that is still to be written is not, once its worker would r
   CHECK(world.inbox("w1").empty());
   CHECK(row_now().state == EffectState::dead);
   CHECK_THAT(row_now().last_problem, Contains("w1 takes answers from its own lead only"));
-  CHECK(times(world, "effect.dead") == 1);
+  CHECK(times(world, "reply.failed") == 1);
   REQUIRE(world.team->send("w1", "hello", ""));
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
 }
 
 TEST_CASE("in front of a lead, a repeated ask whose asker would refuse our answer is left to that lead") {
-  World world([](config::TeamConfig& team_config) { team_config.team.role = config::Role::front; });
+  World world([](config::TeamConfig& team_config) { team_config.team.role = config::Role::interceptor; });
   const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
   world.write_lead({first});
   world.poll();

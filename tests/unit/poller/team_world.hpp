@@ -14,7 +14,7 @@
 
 #include "poller/team/team.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
-#include "poller/systems/transport.hpp"
+#include "poller/systems/mailbox_system.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/memory_mailbox.hpp"
@@ -173,7 +173,7 @@ struct World {
   std::vector<Offered> receive() { return *team->delivery().offer(by_hand()); }
   static Take by_hand() {
     Take take;
-    take.sink = "recv";
+    take.method = "recv";
     take.max = 100;
     take.by_hand = true;
     return take;

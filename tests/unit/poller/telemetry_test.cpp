@@ -45,12 +45,12 @@ TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
   {
     auto telemetry = Telemetry::open(settings(file, config::LogFormat::json));
     REQUIRE(telemetry);
-    (*telemetry)->emit(Event::message_refused, {{"team", "t"}, {"reason", text}, {"latency_ms", "3"}});
+    (*telemetry)->emit(Event::message_rejected, {{"team", "t"}, {"reason", text}, {"latency_ms", "3"}});
   }
   const auto lines = lines_of(file);
   REQUIRE(lines.size() == 1);
   const auto line = boost::json::parse(lines[0]).as_object();
-  CHECK(line.at("event").as_string() == "message.refused");
+  CHECK(line.at("event").as_string() == "message.rejected");
   CHECK(line.at("level").as_string() == "warn");
   CHECK(line.at("latency_ms").as_int64() == 3);
   CHECK(lines[0].size() < 3000);
@@ -77,9 +77,9 @@ TEST_CASE("events of one transaction are a line each, as if they had come one by
   const test::ScratchDir folder;
   const std::vector<std::pair<Event, Fields>> events{
       {Event::message_accepted, {{"team", "t"}, {"from", "ann"}, {"reason", "a \"b\"\n\x1b[2J\\ \u00e4 \xff"}}},
-      {Event::message_refused, {{"team", "t"}, {"reason", "password=hunter2 and more"}, {"count", "2"}}},
+      {Event::message_rejected, {{"team", "t"}, {"reason", "password=hunter2 and more"}, {"count", "2"}}},
       {Event::delivery_offered, {{"team", "t"}, {"message_key", std::string(32, 'a')}, {"attempts", "1"}}},
-      {Event::message_bad, {{"team", "t"}, {"reason", std::string(5000, 'x')}}}};
+      {Event::message_malformed, {{"team", "t"}, {"reason", std::string(5000, 'x')}}}};
   for (const auto format : {config::LogFormat::json, config::LogFormat::text}) {
     const auto alone = folder.path() / "alone";
     const auto together = folder.path() / "together";

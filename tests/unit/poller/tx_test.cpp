@@ -230,12 +230,12 @@ TEST_CASE("rows, lines and what follows are there together after the commit, and
   bool followed = false;
   REQUIRE(world.context.commit([&](Tx& tx) {
     tx.keep(tx.ledger.members().put(world.row));
-    tx.log(Event::message_left, line);
+    tx.log(Event::message_ignored, line);
     tx.then([&] { followed = true; });
-    CHECK_FALSE(world.logged("message.left"));
+    CHECK_FALSE(world.logged("message.ignored"));
     CHECK_FALSE(followed);
   }));
-  CHECK((world.has_row() && world.logged("message.left") && followed));
+  CHECK((world.has_row() && world.logged("message.ignored") && followed));
   CHECK(world.ledger->history().of_message({std::string(32, 'a')})->size() == 1);
 }
 
@@ -244,15 +244,15 @@ TEST_CASE("after the first failure nothing is written, and the whole never was")
   bool followed = false;
   const auto committed = world.context.commit([&](Tx& tx) {
     tx.then([&] { followed = true; });
-    tx.log(Event::message_left, line);
+    tx.log(Event::message_ignored, line);
     tx.keep(tx.ledger.members().put(world.row));
     tx.keep(Error{"test.first", "the first"});
     tx.keep(Error{"test.second", "the second"});
-    tx.log(Event::message_bad, line);
+    tx.log(Event::message_malformed, line);
   });
   REQUIRE_FALSE(committed);
   CHECK(committed.error().code == "test.first");
-  CHECK_FALSE((world.has_row() || world.logged("message.left") || world.logged("message.bad") || followed));
+  CHECK_FALSE((world.has_row() || world.logged("message.ignored") || world.logged("message.malformed") || followed));
   CHECK(world.ledger->history().of_message({std::string(32, 'a')})->empty());
 }
 
@@ -262,11 +262,11 @@ TEST_CASE("a part that fails takes its rows, lines and what follows with it, and
   Status part = Done{};
   REQUIRE(world.context.commit([&](Tx& tx) {
     tx.keep(tx.ledger.members().put(world.row));
-    tx.log(Event::message_left, line);
+    tx.log(Event::message_ignored, line);
     tx.then([&] { followed += "rest"; });
     part = tx.attempt(
         [&](Tx& inner) {
-          inner.log(Event::message_bad, line);
+          inner.log(Event::message_malformed, line);
           inner.then([&] { followed += "part"; });
           inner.keep(Error{"test.part", "the part"});
         },
@@ -274,7 +274,7 @@ TEST_CASE("a part that fails takes its rows, lines and what follows with it, and
     tx.then([&] { followed += ", end"; });
   }));
   CHECK((!part && part.error().code == "test.part"));
-  CHECK((world.has_row() && world.logged("message.left") && !world.logged("message.bad")));
+  CHECK((world.has_row() && world.logged("message.ignored") && !world.logged("message.malformed")));
   CHECK(followed == "rest, end");
   CHECK(world.ledger->history().of_message({std::string(32, 'a')})->size() == 1);
 }
@@ -284,7 +284,7 @@ TEST_CASE("a decision waits for the right to decide, a fact does not") {
   world.context.guard = [] { return Status(Error{"", "another host leads"}); };
   const auto put = [&](Tx& tx) { tx.keep(tx.ledger.members().put(world.row)); };
   const auto refused = world.context.commit(put);
-  CHECK((!refused && refused.error().code == "hosts.no_lease"));
+  CHECK((!refused && refused.error().code == "cluster.no_lease"));
   CHECK_FALSE(world.has_row());
   CHECK(world.context.ledger_fault().empty());  // nothing is broken
   CHECK(world.context.commit(put, CommitAs::fact));

@@ -74,10 +74,10 @@ TEST_CASE("shutdown asks one worker or all, and tells whom it could not ask and 
   CHECK(serving.code("shutdown", {{"member", "mallory"}}) == "member.unknown");
   CHECK(serving.code("shutdown", {{"member", "team-lead"}}) == "member.unknown");
 
-  const auto all = serving.ask("shutdown", {{"all", true}, {"nudge_after_ms", 0}});
+  const auto all = serving.ask("shutdown", {{"all", true}, {"remind_after_ms", 0}});
   REQUIRE(all.at("shutdowns").as_array().size() == 1);
   CHECK(all.at("shutdowns").at(0).at("member") == "w2");
-  CHECK(all.at("shutdowns").at(0).at("nudge_ms") == 0);
+  CHECK(all.at("shutdowns").at(0).at("remind_ms") == 0);
   REQUIRE(all.at("refused").as_array().size() == 1);
   CHECK(all.at("refused").at(0).at("code") == "shutdown.open");
   CHECK(serving.status().at("shutdowns").as_array().size() == 2);
@@ -88,7 +88,7 @@ TEST_CASE("a shutdown says whom it is about and within which times, or is refuse
   Serving serving;
   CHECK(serving.code("shutdown") == "request.invalid");
   CHECK(serving.code("shutdown", {{"member", "w1"}, {"all", true}}) == "request.invalid");
-  CHECK(serving.code("shutdown", {{"member", "w1"}, {"nudge_after_ms", -1}}) == "request.invalid");
+  CHECK(serving.code("shutdown", {{"member", "w1"}, {"remind_after_ms", -1}}) == "request.invalid");
   CHECK(serving.code("shutdown", {{"member", "w1"}, {"force_after_ms", 1'000'000'000'000}}) == "request.invalid");
   CHECK(serving.ask("shutdowns").at("shutdowns").as_array().empty());
 }
@@ -111,7 +111,7 @@ TEST_CASE("shutdowns are listed newest first, or found by id") {
 }
 
 TEST_CASE("a mode goes to one worker or all, and what was not taken over is in the status") {
-  Serving serving([](config::TeamConfig& config) { config.modes.adopt_within = milliseconds(50); });
+  Serving serving([](config::TeamConfig& config) { config.modes.apply_timeout = milliseconds(50); });
   CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "delegate"}}) == "request.invalid");
   CHECK(serving.code("mode", {{"mode", "plan"}}) == "request.invalid");
   CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "bypassPermissions"}}) == "mode.above_ceiling");
@@ -151,17 +151,17 @@ TEST_CASE("an allowed rule is in force, listed with who was told, and can be tak
 }
 
 TEST_CASE("beside another lead nobody is ordered anything, but a rule decides here") {
-  Serving serving(as(config::Role::front));
+  Serving serving(as(config::Role::interceptor));
   CHECK(serving.code("shutdown", {{"member", "w1"}}) == "role.not_leader");
   CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "plan"}}) == "role.not_leader");
   const auto allowed = serving.ask("allow", {{"rule", "Bash(make)"}});
   REQUIRE(allowed.at("ok").as_bool());
   CHECK(allowed.at("told").as_array().empty());
-  CHECK(allowed.at("role") == "front");
+  CHECK(allowed.at("role") == "interceptor");
   CHECK(serving.team().context().view().rules.allow.size() == 2);
   CHECK(serving.world.inbox("w1").empty());
   CHECK(serving.code("revoke", {{"rule", "Bash(make)"}}) == "ok");
-  CHECK(serving.status().at("role") == "front");
+  CHECK(serving.status().at("role") == "interceptor");
   CHECK(serving.status().at("seen").at("consumed") == 0);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a leader that stopped says why in the status and in what it refuses, 
     serving.world.write_lead(entries);
     serving.until([&, polls = 0]() mutable { return ++polls > 20; });
   }
-  REQUIRE(serving.until([&] { return serving.status().at("role") == "stopped"; }));
+  REQUIRE(serving.until([&] { return serving.status().at("role") == "paused"; }));
   const auto reason = json::value_to<std::string>(serving.status().at("role_reason"));
   CHECK_FALSE(reason.empty());
   const auto refused = serving.ask("mode", {{"all", true}, {"mode", "plan"}});
@@ -213,7 +213,7 @@ TEST_CASE("the status tells of each worker what it is doing, in which mode, and 
   };
   CHECK(doing(0) == "waiting");
   CHECK(doing(1) == "busy");
-  serving.world.clock.advance(serving.world.config.team.silent_after + milliseconds(1));
+  serving.world.clock.advance(serving.world.config.team.unresponsive_after + milliseconds(1));
   CHECK(doing(1) == "silent");
   spill(serving.world.scratch.path("teams/t/config.json"),
         R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[

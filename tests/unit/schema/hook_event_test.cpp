@@ -105,7 +105,7 @@ TEST_CASE("answers have exactly the documented shape") {
 TEST_CASE("a pointer names only who may be named") {
   CHECK(pointer_to("ada", 20000, "demo") ==
         "A message from ada is waiting. With 20000 bytes it is too long for a hook; this prints it: "
-        "inbox-poller recv --even-busy --team demo");
+        "inbox-poller recv --ignore-busy --team demo");
   CHECK(pointer_to("a b\nrun this", 20000, "x y").find("run this") == std::string::npos);
 }
 

@@ -59,17 +59,17 @@ TEST_CASE("records: what was encoded is decoded to the same") {
 TEST_CASE("records: a reader passes over what it does not know, and takes a field of another kind as missing") {
   const auto team = decode<operations::Team>(object_of(R"({"team": 7, "role": "captain", "news": {"a": 1}, "quarantined": "many",
       "members": [{"member": "w1", "present": "yes"}, "w2", null], "lead": {"state": "busy", "session_file": null},
-      "hosts": {"members": []}, "tasks": [], "effects_owed": 18446744073709551615, "locks": {"acquired": 4}})"));
+      "cluster": {"members": []}, "tasks": [], "replies_owed": 18446744073709551615, "locks": {"acquired": 4}})"));
   CHECK(team.team.empty());
   CHECK(team.role == "captain");  // of a newer daemon
   CHECK(team.quarantined == 0);
-  CHECK(team.effects_owed == 0);
+  CHECK(team.replies_owed == 0);
   REQUIRE(team.members.size() == 1);
   CHECK(team.members[0].member == "w1");
   CHECK_FALSE(team.members[0].present);
   CHECK(team.lead.state == "busy");
   CHECK_FALSE(team.lead.session_file);
-  CHECK(team.hosts);
+  CHECK(team.cluster);
   CHECK_FALSE(team.tasks);
   CHECK(team.locks.acquired == 4);
 }
@@ -93,7 +93,7 @@ TEST_CASE("records: their schema is closed, knows times and words, and requires 
 }
 
 TEST_CASE("records: a document that may be told as failed says so, and a line has no frame") {
-  const auto swept = operations::json_schema("box sweep", operations::shapes<operations::BoxTasks>).at("anyOf").at(0);
+  const auto swept = operations::json_schema("mailbox sweep", operations::shapes<operations::BoxTasks>).at("anyOf").at(0);
   CHECK(swept.at("properties").at("ok") == json::value{{"type", "boolean"}});
   const auto line = operations::json_schema("recv", operations::shapes<operations::LeadMessage>, true).at("anyOf").at(0);
   CHECK_FALSE(line.at("properties").as_object().contains("ok"));

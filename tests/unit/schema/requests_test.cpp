@@ -18,8 +18,8 @@ TEST_CASE("a request says its verb, and nothing that is as it always is") {
 
 TEST_CASE("what may be given and may be nothing is said where it was given") {
   requests::Shutdown request;
-  request.nudge_after_ms = 0;  // never
-  CHECK(requests::on_wire(request) == json::object{{"verb", "shutdown"}, {"nudge_after_ms", 0}});
+  request.remind_after_ms = 0;  // never
+  CHECK(requests::on_wire(request) == json::object{{"verb", "shutdown"}, {"remind_after_ms", 0}});
   CHECK(requests::on_wire(requests::Ack{.keys = requests::Strings()}) == json::object{{"verb", "ack"}, {"keys", json::array()}});
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("a member without a name is left out, the others stay") {
   REQUIRE(roster);
   CHECK(roster->members.size() == 1);
   CHECK(roster->find("ok") != nullptr);
-  CHECK(roster->unserved.empty());
+  CHECK(roster->unreachable.empty());
 }
 
 TEST_CASE("a name that clients do not take as it is has the inbox that they make of it") {
@@ -150,37 +150,37 @@ TEST_CASE("a name that clients do not take as it is has the inbox that they make
   REQUIRE(roster);
   CHECK(roster->members.size() == 4);
   CHECK(roster->find("foo.bar") != nullptr);
-  CHECK(roster->unserved.empty());
+  CHECK(roster->unreachable.empty());
 }
 
 TEST_CASE("whose inbox would be another's, or whose name nobody can read or write, is told with the reason") {
-  const auto unserved = [](const std::string& members) {
+  const auto unreachable = [](const std::string& members) {
     const auto roster = decode_roster(R"({"leadAgentId":"boss@t","members":[)" + members + "]}");
     REQUIRE(roster);
     std::string told;
-    for (const auto& [name, reason] : roster->unserved) {
+    for (const auto& [name, reason] : roster->unreachable) {
       CHECK(roster->find(name) == nullptr);
       told += name + ": " + reason + "\n";
     }
     return told;
   };
-  CHECK(unserved(R"({"name":"foo.bar"},{"name":"foo-bar"})") ==
+  CHECK(unreachable(R"({"name":"foo.bar"},{"name":"foo-bar"})") ==
         "foo.bar: its inbox would be foo-bar.json, as that of foo-bar\n");
-  CHECK(unserved(R"({"name":"a.b"},{"name":"a b"},{"name":"c"})") ==
+  CHECK(unreachable(R"({"name":"a.b"},{"name":"a b"},{"name":"c"})") ==
         "a.b: its inbox would be a-b.json, as that of a b\na b: its inbox would be a-b.json, as that of a.b\n");
-  CHECK(unserved(R"({"name":"Foo.Bar"},{"name":"foo-bar"})") ==
+  CHECK(unreachable(R"({"name":"Foo.Bar"},{"name":"foo-bar"})") ==
         "Foo.Bar: its inbox would be Foo-Bar.json, as that of foo-bar\n");
-  CHECK(unserved(R"({"name":"b.oss"},{"name":"b\u006fss"})").empty());
-  CHECK(unserved(R"({"name":"a@b"})") == "a@b: its name holds '@', behind which clients write the team\n");
-  CHECK(unserved(R"({"name":"a\u202eb"},{"name":"a\nb"},{"name":"a\u00a0b"})").find("a character that nobody sees") !=
+  CHECK(unreachable(R"({"name":"b.oss"},{"name":"b\u006fss"})").empty());
+  CHECK(unreachable(R"({"name":"a@b"})") == "a@b: its name holds '@', behind which clients write the team\n");
+  CHECK(unreachable(R"({"name":"a\u202eb"},{"name":"a\nb"},{"name":"a\u00a0b"})").find("a character that nobody sees") !=
         std::string::npos);
-  CHECK(unserved("{\"name\":\"" + std::string(201, 'x') + "\"}").find("too long for a file") != std::string::npos);
-  CHECK(unserved(R"({"name":"Foo"},{"name":"foo"})").empty());  // clients write two files; so do we
+  CHECK(unreachable("{\"name\":\"" + std::string(201, 'x') + "\"}").find("too long for a file") != std::string::npos);
+  CHECK(unreachable(R"({"name":"Foo"},{"name":"foo"})").empty());  // clients write two files; so do we
 
   auto roster = *decode_roster(R"({"members":[{"name":"the.boss"},{"name":"x"}]})");
   roster.part_inboxes({"the-boss"});
-  REQUIRE(roster.unserved.size() == 1);
-  CHECK(roster.unserved[0] == Unserved{"the.boss", "its inbox would be the-boss.json, as that of the-boss"});
+  REQUIRE(roster.unreachable.size() == 1);
+  CHECK(roster.unreachable[0] == Unreachable{"the.boss", "its inbox would be the-boss.json, as that of the-boss"});
 }
 
 TEST_CASE("a joining time that cannot be true is the nearest that can") {

@@ -1,4 +1,4 @@
-// The keys of [team] that depend on the mailbox system (team.transport), and what that system cannot carry.
+// The keys of [team] that depend on the mailbox system (team.backend), and what that system cannot carry.
 #include "config/load_section.hpp"
 #include "schema/ids.hpp"
 
@@ -26,16 +26,16 @@ void read_folder(Section& team, TeamSettings& to) {
 
 void read_engine(Section& team, const std::string& written, TeamSettings& to) {
   if (to.is_glob())
-    return team.reject("name", "stands for many teams, but team.engine names one; give it a name of its own");
+    return team.reject("name", "stands for many teams, but team.redis_url names one; give it a name of its own");
   if (written.empty())
-    return team.reject("engine", "is missing; write the address of the Redis, such as "
+    return team.reject("redis_url", "is missing; write the address of the Redis, such as "
                                  "\"redis+unix:///run/redis/redis.sock\" or \"rediss://HOST:6379?ca=FILE\"");
   auto address = parse_engine_address(written);
-  if (!address) return team.reject("engine", "is no address of a Redis: " + address.error().message);
+  if (!address) return team.reject("redis_url", "is no address of a Redis: " + address.error().message);
   to.engine = *std::move(address);
   if (to.engine.team.empty()) to.engine.team = to.name;
   if (!schema::is_valid_name(to.engine.team))
-    team.reject("engine", "does not say what the team is called there, and \"" + to.name +
+    team.reject("redis_url", "does not say what the team is called there, and \"" + to.name +
                               "\" (team.name) can be no name there: write it behind a #, as in " + to.engine.shown());
 }
 
@@ -46,36 +46,36 @@ Result<std::string> sender_name(const std::string& text) {
   return Error{"config.name", toml_text(text) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
 }
 
-void load_transport(Section& team, std::string_view home, TeamSettings& to) {
+void load_backend(Section& team, std::string_view home, TeamSettings& to) {
   std::string engine;
   team.path("folder", to.folder, home);
-  team.text("engine", engine);
+  team.text("redis_url", engine);
   read_members(team, to);
-  const bool has_folder = to.transport == Transport::jsonl || to.transport == Transport::maildir;
+  const bool has_folder = to.backend == Backend::jsonl || to.backend == Backend::maildir;
   if (!has_folder && team.is_written("folder"))
-    team.reject("folder", "is for transport = \"jsonl\" or \"maildir\" only");
-  if (to.transport != Transport::redis && team.is_written("engine"))
-    team.reject("engine", "is for transport = \"redis\" only; the engine between the hosts of a team stands in [hosts]");
-  if (to.transport == Transport::claude && team.is_written("members"))
-    team.reject("members", "is for transport = \"jsonl\", \"maildir\" or \"redis\" only");
+    team.reject("folder", "is for backend = \"jsonl\" or \"maildir\" only");
+  if (to.backend != Backend::redis && team.is_written("redis_url"))
+    team.reject("redis_url", "is for backend = \"redis\" only; the engine between the hosts of a team stands in [cluster]");
+  if (to.backend == Backend::claude_code && team.is_written("members"))
+    team.reject("members", "is for backend = \"jsonl\", \"maildir\" or \"redis\" only");
   if (has_folder) read_folder(team, to);
-  if (to.transport == Transport::redis) read_engine(team, engine, to);
+  if (to.backend == Backend::redis) read_engine(team, engine, to);
   if (to.facts().asks) return;
   const std::string kind = "a " + std::string(to.facts().noun);
   if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
     team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " nobody leads by himself");
-  if (to.role == Role::front)
-    team.reject("role", "is \"front\", but " + kind + " has no asks that a rule could answer; use \"observer\"");
+  if (to.role == Role::interceptor)
+    team.reject("role", "is \"interceptor\", but " + kind + " has no asks that a rule could answer; use \"observer\"");
 }
 
 void tell_what_is_not_carried(const toml::table& document, Complaints& complaints, std::vector<std::string>& warnings,
                               LoadedTeam& out) {
-  const Transport transport = out.config.team.transport;
-  if (transport == Transport::claude) return;
+  const Backend backend = out.config.team.backend;
+  if (backend == Backend::claude_code) return;
   const auto section = [&](const char* name) { return Section(document, name, complaints, out.settings); };
-  const bool letters = !facts_of(transport).asks;
-  const std::string kind = letters ? "a " + std::string(facts_of(transport).noun) + " (team.transport) knows" : "JSONL teams (team.transport) know";
-  const std::string here = " has no effect with team.transport = \"" + std::string(schema::name_of(transport)) + "\": ";
+  const bool letters = !facts_of(backend).asks;
+  const std::string kind = letters ? "a " + std::string(facts_of(backend).noun) + " (team.backend) knows" : "JSONL teams (team.backend) know";
+  const std::string here = " has no effect with team.backend = \"" + std::string(schema::name_of(backend)) + "\": ";
   const auto warn = [&](const std::string& what, const std::string& why) {
     warnings.push_back(complaints.file + ": " + what + here + why);
   };
@@ -90,8 +90,8 @@ void tell_what_is_not_carried(const toml::table& document, Complaints& complaint
   if (!letters && section("shutdown").is_written("force_after"))
     warn("shutdown.force_after", "its workers live inside another process, and nothing of theirs can be ended");
   if (!section("compaction").keys().empty())
-    warn("[compaction]", transport == Transport::jsonl     ? "an inbox is empty when it has been read"
-                         : transport == Transport::maildir ? "what was taken stays in cur/"
+    warn("[compaction]", backend == Backend::jsonl     ? "an inbox is empty when it has been read"
+                         : backend == Backend::maildir ? "what was taken stays in cur/"
                                                            : "what was taken leaves the stream after a week");
 }
 

@@ -1,4 +1,4 @@
-#include "poller/systems/transport.hpp"
+#include "poller/systems/mailbox_system.hpp"
 
 #include <unistd.h>
 
@@ -114,7 +114,7 @@ class Maildir final : public MailboxSystem {
     settings.lead = config.team.lead;
     if (!config.team.takes_anybody()) settings.members = config.team.members;
     settings.writes = config.team.role != config::Role::observer;
-    settings.torn_looks = config.limits.torn_polls;
+    settings.torn_looks = config.limits.quarantine_after_polls;
     settings.poll_interval = config.team.poll_interval;
     auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
     poller::TaskSettings tasks;
@@ -160,11 +160,11 @@ const MailboxSystem& system_of(const config::TeamConfig& config) {
   static const Jsonl jsonl;
   static const Maildir maildir;
   static const Redis redis;
-  switch (config.team.transport) {
-    case config::Transport::jsonl: return jsonl;
-    case config::Transport::maildir: return maildir;
-    case config::Transport::redis: return redis;
-    case config::Transport::claude: break;
+  switch (config.team.backend) {
+    case config::Backend::jsonl: return jsonl;
+    case config::Backend::maildir: return maildir;
+    case config::Backend::redis: return redis;
+    case config::Backend::claude_code: break;
   }
   return arrays;
 }
