@@ -5,6 +5,7 @@
 
 #include "config/text.hpp"
 #include "config/units.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -58,6 +59,41 @@ std::string shown(const std::vector<std::string>& texts) {
   std::string list;
   for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + toml_text(text);
   return "[" + list + "]";
+}
+
+// Keys of versions before the first release. Remove with 0.2.
+constexpr std::pair<std::string_view, std::string_view> renamed[] = {
+    {"team.transport", "team.backend"},
+    {"team.engine", "team.redis_url"},
+    {"team.foreign_consumer", "team.on_competing_consumer"},
+    {"team.silent_after", "team.unresponsive_after"},
+    {"team.i_understand", "team.accept_risks"},
+    {"permissions.ask_rules", "permissions.ask"},
+    {"sandbox.ask_rules", "sandbox.ask"},
+    {"plans.ask", "plans.approver"},
+    {"plans.loop_limit", "plans.max_resubmissions"},
+    {"modes.adopt_within", "modes.apply_timeout"},
+    {"shutdown.ask", "shutdown.approver"},
+    {"shutdown.nudge_after", "shutdown.remind_after"},
+    {"delivery.via", "delivery.methods"},
+    {"delivery.busy_limit", "delivery.busy_timeout"},
+    {"delivery.presumed_busy", "delivery.assume_busy_for"},
+    {"delivery.max_wait", "delivery.max_delay"},
+    {"delivery.urgent_max_wait", "delivery.urgent_max_delay"},
+    {"delivery.senders", "delivery.allowed_senders"},
+    {"person", "approver"},
+    {"tasks.on_done", "tasks.done_command"},
+    {"tasks.on_done_timeout", "tasks.done_timeout"},
+    {"hosts", "cluster"},
+    {"limits.torn_polls", "limits.quarantine_after_polls"},
+};
+
+/// Names the present key of a renamed one, or the nearest known key, before the known keys.
+std::string what_instead(const std::string& name, std::string_view key, const std::vector<std::string_view>& known) {
+  for (const auto& [before, now] : renamed)
+    if (name == before) return "its name is " + std::string(now) + " now";
+  const std::string meant = schema::nearest(key, {known.begin(), known.end()});
+  return (meant.empty() ? "" : "did you mean \"" + meant + "\"? ") + ("known are " + quoted_list(known));
 }
 
 }  // namespace
@@ -239,8 +275,8 @@ void Section::finish(const std::vector<std::string_view>& subsections) {
   for (const auto& [key, node] : *table_) {
     if (std::ranges::find(known_, key.str()) != known_.end()) continue;
     const auto place = key.source().begin ? key.source().begin : node.source().begin;
-    complaints_.at(place,
-                   full_name(key.str()) + " is not a " + std::string(kind) + "; known are " + quoted_list(known_));
+    const std::string name = full_name(key.str());
+    complaints_.at(place, name + " is not a " + std::string(kind) + "; " + what_instead(name, key.str(), known_));
   }
 }
 

@@ -370,7 +370,7 @@ TEST_CASE("status names the role and everything that is not as usual") {
       {"orphaned_inboxes", json::array{json::object{{"inbox", "team_lead"}, {"entries", 3}, {"unread", 2}}}},
       {"seen", {{"consumed", 7}, {"waiting", 1}, {"oldest_waiting_ms", now - 3'500}, {"longest_ms", 61'000}}}};
   const std::string text = shown({"status"}, {{"teams", json::array{team}}});
-  CHECK(has(text, "role      stopped: somebody else consumes it\n"));
+  CHECK(has(text, "role      paused: somebody else consumes it\n"));
   CHECK(has(text, "ledger    its last commit failed, nothing is accepted until one works: no room to write\n"));
   CHECK(has(text, "shutdown  ann is requested: waits for the worker's answer; reminded 5s ago\n"));
   CHECK(has(text, "bob has not adopted plan, sent 1m 30s ago; newest clients ignore it"));

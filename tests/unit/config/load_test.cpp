@@ -404,8 +404,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a-*\"\ntasks = \"/tasks\"",
        "3:9: team.tasks is one team's folder, but team.name stands for many; leave it out, or name the team"},
       {"[team]\nname = \"a\"\non_competing_consumer = \"fight\"",
-       "3:20: team.on_competing_consumer is \"fight\"; it must be \"stop\", \"observe\" or \"ignore\""},
-      {"[team]\nname = \"a\"\nunresponsive_after = \"0s\"", "3:16: team.unresponsive_after is 0ms; it must be from 1s to 7d"},
+       "3:25: team.on_competing_consumer is \"fight\"; it must be \"stop\", \"observe\" or \"ignore\""},
+      {"[team]\nname = \"a\"\nunresponsive_after = \"0s\"", "3:22: team.unresponsive_after is 0ms; it must be from 1s to 7d"},
       {"[team]\nname = \"a\"\n[modes]\non_join = \"auto\"",
        "4:11: modes.on_join is \"auto\", wider than modes.ceiling (\"acceptEdits\")"},
       {"[team]\nname = \"a\"\n[modes]\nceiling = \"plan\"\n[modes.members]\nmason = \"default\"",
@@ -419,7 +419,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[modes]\nmembers = \"plan\"",
        "4:11: modes.members is a text; write it as a section, [modes.members]"},
       {"[team]\nname = \"a\"\n[modes]\non_joining = \"plan\"",
-       "4:1: modes.on_joining is not a setting; known are \"ceiling\", \"on_join\", \"apply_timeout\" or \"members\""},
+       "4:1: modes.on_joining is not a setting; did you mean \"on_join\"? known are \"ceiling\", \"on_join\", \"apply_timeout\" or \"members\""},
       {"[team]\nname = \"a\"\n[modes]\nceiling = \"auto\"",
        "4:11: modes.ceiling is dangerous: workers may be put into modes in which they do more than edit files unasked; "
        "if that is meant, write \"wide-modes\" into the list team.accept_risks"},
@@ -434,7 +434,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\nbackend = \"nats\"", "3:13: team.backend is \"nats\"; it must be \"claude-code\", \"jsonl\", \"maildir\" or \"redis\""},
+      {"[team]\nname = \"a\"\nbackend = \"nats\"", "3:11: team.backend is \"nats\"; it must be \"claude-code\", \"jsonl\", \"maildir\" or \"redis\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -443,18 +443,20 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\npoll_interval = \"10ms\"",
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
-       "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"backend\", "
-       "\"folder\", \"engine\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"on_competing_consumer\", \"unresponsive_after\" or "
+       "3:1: team.poll_intervall is not a setting; did you mean \"poll_interval\"? known are \"name\", \"root\", \"lead\", \"role\", \"backend\", "
+       "\"folder\", \"redis_url\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"on_competing_consumer\", \"unresponsive_after\" or "
        "\"accept_risks\""},
       {"[team]\nname = \"a\"\n[permision]\n",
-       "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
+       "3:2: permision is not a section; did you mean \"permissions\"? known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
+       "\"shutdown\", \"delivery\", \"approver\", \"tasks\", \"lead\", \"compaction\", \"cluster\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"approver\", \"tasks\", \"lead\", \"compaction\", \"cluster\" or \"limits\""},
+      {"[team]\nname = \"a\"\ntransport = \"jsonl\"", "3:1: team.transport is not a setting; its name is team.backend now"},
+      {"[team]\nname = \"a\"\n[hosts]\nid = \"x\"", "3:2: hosts is not a section; its name is cluster now"},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"approver\", \"tasks\", \"lead\", \"compaction\", \"cluster\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
@@ -496,9 +498,9 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"bypass-ceiling\" or \"wide-modes\""},
       {"[team]\nname = \"a\"\n[plans]\ndecision = \"deny\"",
        "4:12: plans.decision is \"deny\"; it must be \"ask\" or \"approve\""},
-      {"[team]\nname = \"a\"\n[plans]\nmax_resubmissions = 0", "4:14: plans.max_resubmissions is 0; it must be from 1 to 1000"},
+      {"[team]\nname = \"a\"\n[plans]\nmax_resubmissions = 0", "4:21: plans.max_resubmissions is 0; it must be from 1 to 1000"},
       {"[team]\nname = \"a\"\n[plans]\nmax_resubmissions = 1.5",
-       "4:14: plans.max_resubmissions is a number with a fraction; write a whole number without quotes"},
+       "4:21: plans.max_resubmissions is a number with a fraction; write a whole number without quotes"},
       {"[team]\nname = \"a\"\n[sandbox]\ndeny = [\"https://x.com\"]",
        "4:9: sandbox.deny: \"https://x.com\" is not a host pattern: it is a URL; write a host, \"*.example.com\" for "
        "what is "
@@ -508,25 +510,25 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "no PATH "
        "is used"},
       {"[team]\nname = \"a\"\n[delivery]\nallowed_senders = [\"a/b\"]",
-       "4:12: delivery.allowed_senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
+       "4:20: delivery.allowed_senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\n[permissions]\napprover = \"nobody\"",
        "4:12: permissions.approver is \"nobody\"; it must be \"person\", \"lead\" or \"both\""},
       {"[team]\nname = \"a\"\n[shutdown]\napprover = [\"lead\"]",
        "4:12: shutdown.approver is a list; write \"person\", \"lead\" or \"both\""},
       {"[team]\nname = \"a\"\n[delivery]\nmethods = []",
-       "4:7: delivery.methods names no way to the lead; leave it out, or name some of \"mcp\", \"stdin\", \"hook\", "
+       "4:11: delivery.methods names no way to the lead; leave it out, or name some of \"mcp\", \"stdin\", \"hook\", "
        "\"channel\", \"socket\", \"exec\", \"file\" or \"tmux\""},
       {"[team]\nname = \"a\"\n[delivery]\nmethods = [\"hook\", \"mail\"]",
-       "4:7: delivery.methods names \"mail\"; known are \"mcp\", \"stdin\", \"hook\", \"channel\", \"socket\", "
+       "4:11: delivery.methods names \"mail\"; known are \"mcp\", \"stdin\", \"hook\", \"channel\", \"socket\", "
        "\"exec\", \"file\" or \"tmux\""},
       {"[team]\nname = \"a\"\n[delivery]\nmethods = [\"hook\", \"socket\", \"hook\"]",
-       "4:7: delivery.methods names \"hook\" twice"},
+       "4:11: delivery.methods names \"hook\" twice"},
       {"[team]\nname = \"a\"\n[delivery]\nmethods = \"hook\"",
-       "4:7: delivery.methods is a text; write a list of texts, such as [\"…\", \"…\"]"},
+       "4:11: delivery.methods is a text; write a list of texts, such as [\"…\", \"…\"]"},
       {"[team]\nname = \"a\"\n[delivery]\nassume_busy_for = \"0s\"",
-       "4:17: delivery.assume_busy_for is 0ms; it must be from 1s to 1h"},
+       "4:19: delivery.assume_busy_for is 0ms; it must be from 1s to 1h"},
       {"[team]\nname = \"a\"\n[delivery]\nmax_delay = \"0s\"",
-       "4:12: delivery.max_delay is 0ms; it must be from 1s to 7d"},
+       "4:13: delivery.max_delay is 0ms; it must be from 1s to 7d"},
       {"[team]\nname = \"a\"\n[delivery]\nexpire_after = \"59s\"",
        "4:16: delivery.expire_after is 59s; it must be from 1min to 365d"},
       {"[team]\nname = \"a\"\n[delivery]\nurgent = [\"a b\"]",
@@ -546,7 +548,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[delivery]\ntmux = \"%3\"",
        "4:8: delivery.tmux is a text; write it as a section, [delivery.tmux]"},
       {"[team]\nname = \"a\"\n[approver]\ncommand = [\"notify-send\"]",
-       "4:10: approver.command begins with \"notify-send\"; its first entry must be a program's absolute path, for no "
+       "4:11: approver.command begins with \"notify-send\"; its first entry must be a program's absolute path, for no "
        "shell "
        "and no PATH is used"},
       {"[team]\nname = \"a\"\n[lead]\npermissions = \"yes\"",
