@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 3> schemes{"redis+unix:///", "redis://", 
 
 Result<std::string> host_name(const std::string& text) {
   if (schema::is_valid_name(text)) return text;
-  return Error{"config.name", toml_text(text) + " is not a host's name: letters, digits, '_' and '-', at most 64"};
+  return Error{"config.name", toml_text(text) + " is not a node's name: letters, digits, '_' and '-', at most 64"};
 }
 
 Result<std::string> member_name(const std::string& text) {
@@ -43,12 +43,12 @@ struct HostsReader {
     section.text("redis_url", to.engine);
     const bool known = std::ranges::any_of(schemes, [&](std::string_view scheme) { return to.engine.starts_with(scheme); });
     if (to.engine.empty())
-      section.reject("redis_url", "is missing; write the address of the engine between the hosts, such as "
+      section.reject("redis_url", "is missing; write the address of the Redis between the nodes, such as "
                                "\"redis+unix:///run/redis/redis.sock\" or \"rediss://engine:6379\"");
     else if (to.engine.find('@') != std::string::npos)  // not repeated: it may contain a password
       section.reject("redis_url", "has a user or a password in it; write the password into the file that cluster.secret names");
     else if (!known)
-      section.reject("redis_url", "is no address of an engine: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
+      section.reject("redis_url", "is no address of a Redis: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
   }
 
   void read_members() {
@@ -58,10 +58,10 @@ struct HostsReader {
       std::vector<std::string> names;
       members.list(key, names, member_name);
       if (!schema::is_valid_name(host))
-        members.reject(key, "is no name of a host: letters, digits, '_' and '-', at most 64");
+        members.reject(key, "is no name of a node: letters, digits, '_' and '-', at most 64");
       for (const auto& one : names) {
         const bool is_lead = one == (team.lead.empty() ? "team-lead" : team.lead);
-        if (is_lead) members.reject(key, "names the lead, " + toml_text(one) + ": it is on whichever host leads (cluster.leaders)");
+        if (is_lead) members.reject(key, "names the lead, " + toml_text(one) + ": it is on whichever node leads (cluster.leaders)");
         const auto [place, is_new] = places.emplace(one, host);
         if (!is_new) members.reject(key, "names " + toml_text(one) + ", who lives on " + toml_text(place->second) + " already");
       }
@@ -72,12 +72,12 @@ struct HostsReader {
 
   void check_roles() {
     const bool leads = has(to.leads, to.host);
-    if (to.leads.empty()) section.reject("leaders", "is missing; name the hosts that may lead, such as [\"h1\"]");
+    if (to.leads.empty()) section.reject("leaders", "is missing; name the nodes that may lead, such as [\"h1\"]");
     if (team.role == Role::leader && !to.leads.empty() && !leads)
-      section.reject("leaders", "does not name this host, " + toml_text(to.host) +
+      section.reject("leaders", "does not name this node, " + toml_text(to.host) +
                                   "; name it, or write team.role = \"follower\"");
     if (team.role == Role::follower && leads)
-      section.reject("leaders", "names this host, " + toml_text(to.host) +
+      section.reject("leaders", "names this node, " + toml_text(to.host) +
                                   ", which is a follower (team.role); leave it out, or write team.role = \"leader\"");
     if (team.role != Role::leader && team.role != Role::follower)
       section.reject("redis_url", "is for team.role = \"leader\" and \"follower\" only");
@@ -88,8 +88,8 @@ struct HostsReader {
 
   void read(std::string_view home) {
     read_engine();
-    name("id", to.id, "a name for the team in the engine, the same on all of its hosts");
-    name("node", to.host, "this machine's name among the hosts");
+    name("id", to.id, "a name for the team in the Redis, the same on all of its nodes");
+    name("node", to.host, "this machine's name among the nodes");
     section.path("secret", to.secret, home);
     section.path("ca", to.ca, home);
     section.list("leaders", to.leads, host_name);
@@ -108,7 +108,7 @@ void load_hosts(const toml::table& document, std::string_view home, Complaints& 
   const bool is_there = !section.keys().empty();
   if (is_there) return HostsReader{section, members, out.config.team, out.config.hosts}.read(home);
   if (out.config.team.role == Role::follower)
-    section.reject("redis_url", "is missing: a follower (team.role) carries the mail of this host to the one that leads");
+    section.reject("redis_url", "is missing: a follower (team.role) carries the mail of this node to the one that leads");
 }
 
 }  // namespace inbox_poller::config

@@ -4,7 +4,7 @@ namespace inbox_poller::config {
 namespace {
 
 constexpr std::string_view working_rules[] = {
-    // looking
+    // read-only
     "Bash(git status *)", "Bash(git diff *)", "Bash(git log *)", "Bash(git show *)", "Bash(git branch --show-current)",
     "Bash(git rev-parse *)", "Bash(ls *)", "Bash(pwd)", "Bash(which *)", "Bash(echo *)", "Read(/**)",
     // working
@@ -17,13 +17,13 @@ constexpr std::string_view working_rules[] = {
     "Bash(cargo build *)", "Bash(cargo check *)", "Bash(cargo test *)", "Bash(cargo clippy *)", "Bash(cargo fmt *)",
     "Bash(go build *)", "Bash(go test *)", "Bash(go vet *)"};
 
-constexpr std::size_t looking_count = 11;
+constexpr std::size_t read_only_count = 11;
 
 }  // namespace
 
 std::span<const std::string_view> preset_rules(std::string_view preset) {
   const std::span<const std::string_view> all(working_rules);
-  if (preset == "read-only") return all.first(looking_count);
+  if (preset == "read-only") return all.first(read_only_count);
   return preset == "working" ? all : std::span<const std::string_view>();
 }
 

@@ -42,7 +42,7 @@ RULES = [
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
     # The table of facts, the loader, and who opens or examines boxes; what a person reads may name the system.
     ("decisions ask for facts of a mailbox system", r"handlers/.*|poller/(context|effects|delivery|team|run|control|hosts)/.*",
-     r"\bTransport::", None, "if (team.backend == config::Backend::jsonl) return;"),
+     r"\bBackend::", None, "if (team.backend == config::Backend::jsonl) return;"),
     # docs/adr/0061: what is asked for by name is asked for by its record.
     ("a verb is named by its request", r"poller/.*", r'"verb"|\.name = "(?:%s)"|\bverb == "' % VERBS, None,
      'boost::json::object request{{"verb", "status"}};'),

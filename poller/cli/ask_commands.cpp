@@ -102,7 +102,7 @@ std::string led_elsewhere(Context& context) {
   if (!status) return text;
   for (const auto& team : status->teams)
     if (team.role == "follower" || team.role == "standby")
-      text += " here; asks of team " + printable(team.team) + " wait on the host that leads (" +
+      text += " here; asks of team " + printable(team.team) + " wait on the node that leads (" +
               printable(team.role_reason) + ')';
   return text;
 }

@@ -81,17 +81,17 @@ ExitCode acl(Context& context, const AclOptions& options) {
 
 // clang-format off
 constexpr Argument hosts_acl_takes[] = {
-    takes<&AclOptions::leaders>("--leader HOST", "A host that may lead; several when there are standbys").required(),
-    takes<&AclOptions::followers>("--follower HOST", "A host that never leads"),
+    takes<&AclOptions::leaders>("--leader NODE", "A node that may lead; several when there are standbys").required(),
+    takes<&AclOptions::followers>("--follower NODE", "A node that never leads"),
     takes<&AclOptions::secrets>("--secrets DIR", "The folder of the passwords; made when it is missing").required(),
 };
 
 constexpr Command hosts_acl_rows[] = {
     {.name = "nodes acl", .group = Group::look, .summary = "Print the users of the Redis between them, and make their passwords",
-     .help = "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each host, which\n"
+     .help = "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each node, which\n"
              "writes as itself and reads what is for it, and one for you, admin. Their passwords are made in a folder\n"
              "that only you can read, one file a user; the list has their hashes only. A file that is there is used\n"
-             "again, so hosts can be added. Bring each host its own file, and nothing else.",
+             "again, so nodes can be added. Bring each node its own file, and nothing else.",
      .examples = "inbox-poller nodes acl --team demo --leader h1 --follower h2 --secrets ~/redis-secrets > users.acl",
      .arguments = hosts_acl_takes, .work = runs<acl>, .prints = operations::shapes<operations::HostsAcl>},
 };

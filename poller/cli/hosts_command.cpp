@@ -10,7 +10,7 @@ namespace {
 
 /// Names the node of a stream: "@h2" belongs to node h2, "lead" to the present leader.
 std::string place_of(const std::string& stream) {
-  return stream.starts_with('@') ? "host " + stream.substr(1) : stream == "lead" ? "the host that leads" : "host " + stream;
+  return stream.starts_with('@') ? "node " + stream.substr(1) : stream == "lead" ? "the node that leads" : "node " + stream;
 }
 
 std::string waits(const operations::HostMail& mail) {
@@ -26,7 +26,7 @@ ExitCode hosts(Context& context) {
     std::string text;
     for (const auto& team : answer.teams)
       if (team.cluster) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);
-    return text.empty() ? std::string("no team here has [cluster]: each is on one host\n") : text;
+    return text.empty() ? std::string("no team here has [cluster]: each is on one node\n") : text;
   });
 }
 
@@ -39,9 +39,9 @@ bool is_led(const operations::Cluster& cluster) {
 
 std::string leader_text(const operations::Cluster& cluster) {
   const auto leader = printable(cluster.leader);
-  if (!is_led(cluster)) return leader.empty() ? "no host leads now: asks wait" : "this host led, and does not now: asks wait";
+  if (!is_led(cluster)) return leader.empty() ? "no node leads now: asks wait" : "this node led, and does not now: asks wait";
   const auto epoch = ", epoch " + std::to_string(cluster.epoch);
-  return leader == printable(cluster.node) ? "this host, " + leader + epoch : "host " + leader + epoch;
+  return leader == printable(cluster.node) ? "this node, " + leader + epoch : "node " + leader + epoch;
 }
 
 std::string mail_text(const operations::HostMail& mail) {
@@ -55,13 +55,13 @@ std::string letter_sentence(const operations::Letter& letter) {
   if (state == "refused") return "was not taken: " + printable(letter.problem);
   if (letter.way == "in") {
     const auto from = "came from " + place_of(printable(letter.host));
-    if (letter.attempts != 0) return from + ", which sends it to the host that leads now";
+    if (letter.attempts != 0) return from + ", which sends it to the node that leads now";
     if (state == "waiting") return from + " and is to be put into the inbox of " + inbox + since;
     return from + (state == "there" ? " and is here, not settled yet" + since : " and was read");
   }
   const auto place = place_of(printable(letter.host));
   if (state == "waiting") return "is here, and waits to go to " + place + since;
-  if (state == "put") return "is with the engine, on its way to " + place + since;
+  if (state == "put") return "is with the Redis, on its way to " + place + since;
   return state == "there" ? "is on " + place + ", for " + inbox + ", not read yet" + since : "was read on " + place;
 }
 
@@ -98,7 +98,7 @@ std::vector<Row> host_rows(const Console& console, const operations::Cluster& cl
 
 std::string hosts_text(const Console& console, const operations::Team& team) {
   const operations::Cluster& cluster = *team.cluster;
-  std::string text = console.bold("team " + printable(team.team)) + ", on host " + printable(cluster.node) + '\n';
+  std::string text = console.bold("team " + printable(team.team)) + ", on node " + printable(cluster.node) + '\n';
   const std::string trip = round_trip_text(cluster);
   std::vector<Row> rows{{"engine", printable(cluster.redis_url) + (trip.empty() ? "" : ", " + trip)}};
   for (Row& row : host_rows(console, cluster)) rows.push_back(std::move(row));
@@ -117,8 +117,8 @@ namespace {
 
 // clang-format off
 constexpr Command hosts_rows[] = {
-    {.name = "nodes", .group = Group::look, .summary = "Show the hosts of a team: who leads, who was heard of, where mail waits",
-     .help = "The hosts of each team that has [cluster]: which one leads, when each was last heard of, who lives there,\n"
+    {.name = "nodes", .group = Group::look, .summary = "Show the nodes of a team: who leads, who was heard of, where mail waits",
+     .help = "The nodes of each team that has [cluster]: which one leads, when each was last heard of, who lives there,\n"
              "and where mail waits and for how long. Where one message is now: inbox-poller trace ID.",
      .examples = "inbox-poller nodes\n"
                  "inbox-poller nodes --json | jq -r '.teams[].cluster.leader'",

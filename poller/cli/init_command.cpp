@@ -308,7 +308,7 @@ ExitCode init(Context& context, const InitOptions& options) {
 constexpr Argument init_takes[] = {
     takes<&InitOptions::role>("--role WORD", "leader, interceptor or observer").one_of("leader, interceptor, observer"),
     takes<&InitOptions::allow>("--allow WORD", "nothing; read-only: git status, diff, log, ls, reading; or working: edits, tests, commits")
-        .one_of("nothing, looking, working"),
+        .one_of("nothing, read-only, working"),
     takes<&InitOptions::way>("--method WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
     takes_each<&InitOptions::shared, box_root>(),
     takes<&InitOptions::shared, &BoxPlace::actor>("--actor NAME", "With --root: whose mail is delivered (default: COLLAB_ACTOR)"),

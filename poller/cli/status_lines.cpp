@@ -49,9 +49,9 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
   if (team.role == "paused") trouble.emplace_back("paused");
   if (team.cluster) {
     const auto& cluster = *team.cluster;
-    if (!cluster.trouble.empty()) trouble.emplace_back("engine between hosts");
-    if (!is_led(cluster)) trouble.emplace_back("no host leads");
-    if (!cluster.full.empty()) trouble.emplace_back("mail for other hosts is full");
+    if (!cluster.trouble.empty()) trouble.emplace_back("Redis between nodes");
+    if (!is_led(cluster)) trouble.emplace_back("no node leads");
+    if (!cluster.full.empty()) trouble.emplace_back("mail for other nodes is full");
   }
   if (team.ledger_fault) trouble.emplace_back("ledger fails");
   if (const long long late = team.polls.late_ms; late > now_ms() - late_for_ms) trouble.emplace_back("polled late");

@@ -139,7 +139,7 @@ HostMailRow ClusterMailbox::row_of(const std::string& inbox, const schema::Messa
 
 std::vector<WriteReceipt> ClusterMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   if (!is_elsewhere(inbox)) return local_.post(inbox, messages);
-  const std::string where = "for host " + std::string(handlers::host_of(state_.settings, state_.context.owner_of(inbox)));
+  const std::string where = "for node " + std::string(handlers::host_of(state_.settings, state_.context.owner_of(inbox)));
   std::vector<WriteReceipt> results;
   const auto queue = [&](Tx& tx) -> Status {
     for (const schema::Message& message : messages) {

@@ -60,19 +60,19 @@ Status ClusterMember::restore() {
 
 handlers::Membership ClusterMember::standing() const {
   if (state_.context.config.team.role == config::Role::follower) {
-    const auto who = state_.leader.empty() ? std::string("no host leads now") : "host " + state_.leader + " leads";
+    const auto who = state_.leader.empty() ? std::string("no node leads now") : "node " + state_.leader + " leads";
     return {handlers::EffectiveRole::follower, state_.trouble.empty() ? who : state_.trouble};
   }
   if (state_.leading()) return {handlers::EffectiveRole::leader, {}};
   if (!state_.trouble.empty()) return {handlers::EffectiveRole::standby, state_.trouble};
   return {handlers::EffectiveRole::standby, state_.leader.empty() || state_.leader == state_.settings.host
-                                         ? std::string("no host leads now")
-                                         : "host " + state_.leader + " leads"};
+                                         ? std::string("no node leads now")
+                                         : "node " + state_.leader + " leads"};
 }
 
 Status ClusterMember::may_decide() const {
   if (state_.leading() || standing().stance == handlers::EffectiveRole::follower) return Done{};
-  return Error{"cluster.no_lease", "this host does not lead the team now, so it decides nothing"};
+  return Error{"cluster.no_lease", "this node does not lead the team now, so it decides nothing"};
 }
 
 bool ClusterMember::wants_to_lead() const {
@@ -196,7 +196,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
                                      {"new", "nobody"},
                                      {"reason", wants_to_lead() ? "the lease could not be renewed in time: nothing is "
                                                                   "decided here any more"
-                                                                : "this host does not lead any more"}});
+                                                                : "this node does not lead any more"}});
       state_.leader.clear();
       exchange_->wake();
       poke_();

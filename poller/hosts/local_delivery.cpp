@@ -104,9 +104,9 @@ Result<std::vector<Ack>> LocalDelivery::accept(const std::string& box, const std
                            {{"team", context.name},
                             {"inbox", box},
                             {"count", std::to_string(state_.settings.queued)},
-                            {"reason", "cluster.queued: so much waits for other hosts that further mail stays in its inbox"}});
+                            {"reason", "cluster.queued: so much waits for other nodes that further mail stays in its inbox"}});
   state_.full = full ? "cluster.queued (" + std::to_string(state_.settings.queued) +
-                           ") letters wait for other hosts: further mail stays in its inbox"
+                           ") letters wait for other nodes: further mail stays in its inbox"
                      : "";
   return disposals;
 }
@@ -122,7 +122,7 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
   row.created_ms = context.clock.wall_ms();
   auto decoded = local_.decode(one.bytes);
   if (decoded && one.bytes.size() > longest_letter)
-    decoded = Error{"limit.letter", "it is larger than what goes between hosts, " +
+    decoded = Error{"limit.letter", "it is larger than what goes between nodes, " +
                                         std::to_string(longest_letter >> 20) + " MiB"};
   if (!decoded) {  // rejected; the row keeps its bytes
     row.state = HostMailState::refused;

@@ -222,7 +222,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
         continue;
       }
       // Frames put after this one name a predecessor that never arrives. The receiver skips them; they are put again.
-      const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
+      const auto why = "node " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
       TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
       tx.log(Event::replication_rejected, {{"team", team},
                                      {"inbox", row.inbox},
@@ -280,7 +280,7 @@ Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
     tx.log(Event::replication_rejected, {{"team", state_.context.name},
                                    {"node", letter.host},
-                                   {"reason", "a letter of host " + letter.host + " has no key"}});
+                                   {"reason", "a letter of node " + letter.host + " has no key"}});
     return Done{};
   }
   return letter.to.empty() ? take_receipt(letter, tx) : keep(letter, tx);
@@ -320,7 +320,7 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& let
                                       state_.leading()))
     return Refusal(std::move(why));
   if (!row.lead && context.roster.find(letter.to) == nullptr)
-    return Refusal(handlers::Refused{"host.nobody", "\"" + row.inbox + "\" is nobody of this host's roster"});
+    return Refusal(handlers::Refused{"host.nobody", "\"" + row.inbox + "\" is nobody of this node's roster"});
   if (!row.final || row.lead) return Refusal();
   TRY(auto before, context.ledger.host_mail().answer_to(context.name, row.inbox, row.request_id));
   if (before && before->entry == row.entry) return Refusal();

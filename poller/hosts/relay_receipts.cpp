@@ -89,7 +89,7 @@ Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     if (pair == nullptr || pair->size() != 2) continue;
     const auto key = text_in((*pair)[0]);
     word.state = HostMailState::refused;
-    word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
+    word.problem = "node " + letter.host + " refused it: " + text_in((*pair)[1]);
     TRY(const auto ours, table.like(key, 8));
     const bool is_news = std::ranges::any_of(ours, [&](const HostMailRow& row) {
       return row.team == team && row.way == HostWay::out && row.key.value == key && row.state != HostMailState::refused &&

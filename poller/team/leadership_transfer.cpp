@@ -36,8 +36,8 @@ LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& hosts,
     if (found == open.end()) return Done{};
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
-    answer.by = "host " + host;
-    answer.reason = "host " + host + " led the team then, and answered it";
+    answer.by = "node " + host;
+    answer.reason = "node " + host + " led the team then, and answered it";
     const auto outcome = asks_.answer(**found, answer, false);
     const auto* refused = std::get_if<Asks::Refusal>(&outcome);
     return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});

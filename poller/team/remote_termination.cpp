@@ -63,7 +63,7 @@ asio::awaitable<void> RemoteTermination::record_before_filing() {
   const auto rows = context_.ledger.host_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
   if (!rows) co_return;
   for (const auto& row : *rows) {
-    Shutdowns::Ordered ordered{row.request_id, row.inbox, "host " + row.host, {}};
+    Shutdowns::Ordered ordered{row.request_id, row.inbox, "node " + row.host, {}};
     co_await shutdowns_.follow(std::move(ordered));
   }
 }

@@ -29,9 +29,9 @@ constexpr std::chrono::seconds family_every{1};
 /// Records the report of the worker's host about its end.
 void told_by(const Shutdowns::Elsewhere& there, ShutdownEvent event, Shutdown& shutdown) {
   if (event == ShutdownEvent::time_passes && shutdown.state == ShutdownState::timed_out && !there.ended)
-    shutdown.detail = "host " + there.host + ", where it lives, did not tell that it ended";
+    shutdown.detail = "node " + there.host + ", where it lives, did not tell that it ended";
   const bool over = event == ShutdownEvent::time_passes || event == ShutdownEvent::traces_removed;
-  if (over && !there.detail.empty()) shutdown.detail += (shutdown.detail.empty() ? "host " : "; host ") + there.host + ": " + there.detail;
+  if (over && !there.detail.empty()) shutdown.detail += (shutdown.detail.empty() ? "node " : "; node ") + there.host + ": " + there.detail;
   if (event == ShutdownEvent::process_ends) shutdown.tasks = there.tasks;
 }
 

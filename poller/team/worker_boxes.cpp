@@ -155,7 +155,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
     const auto carried = context_.ledger.host_mail().answer_to(context_.name, open->asker, id);
     const bool by_host = carried && *carried;
     finding.is_expected = by_host;
-    finding.by = by_host ? "host " + (*carried)->host : context_.lead;
+    finding.by = by_host ? "node " + (*carried)->host : context_.lead;
     finding.reason = std::string(*allowed ? "approved" : "denied") +
                      (by_host ? " by the host that led then" : " in the lead's name by somebody else");
     finding.fields.emplace_back("decision", *allowed ? "approved" : "denied");

@@ -41,14 +41,14 @@ class Sessions(FlowTest):
         wait_for("the last is there as well, at the lead or with us", lambda: sum(map(self.lead_saw, SAID)) + self.in_ours() == len(SAID), SECONDS)
         pid = self.lead_pid(self.lead)
         self.assertIn("process %d" % pid, status["role_reason"])
-        self.assertIn("end process %d" % pid, self.doctor()["daemon.stopped"]["mend"])
+        self.assertIn("end process %d" % pid, self.doctor()["daemon.paused"]["mend"])
         os.kill(pid, signal.SIGKILL)
         self.assertIn("has ended since", wait_for("its end is seen", lambda: self.ended(), SECONDS))
         self.daemon.cli("resume")
         wait_for("we lead", lambda: self.status()["role"] == "leader", SECONDS)
 
     def ended(self):
-        what = self.doctor()["daemon.stopped"]["what"]
+        what = self.doctor()["daemon.paused"]["what"]
         return what if "has ended since" in what else None
 
     def ada_rests(self):

@@ -142,7 +142,7 @@ class Led(FlowTest):
     @since((2, 1, 329), "it adopts the mode: test_a_mode_is_adopted_and_goes_for_the_next_call")
     def test_a_mode_that_a_newer_worker_does_not_adopt_is_reported(self):
         self.told_a_mode()
-        wait_for("it is reported", lambda: self.daemon.log("setting.not_applied", **{"from": "ada", "new": "acceptEdits"}), SECONDS)
+        wait_for("it is reported", lambda: self.daemon.log("setting.not_applied", member="ada", value="acceptEdits"), SECONDS)
         self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
         made = self.writes()
         ask = wait_for("it asks as before", lambda: self.asks("permission") or self.could_not_ask(), SECONDS)[0]

@@ -17,8 +17,8 @@ def asking(team, ask, timeout="10min", shutdown="", notify=None):
     """A team file in which every kind of ask goes to `ask`."""
     toml = team_toml(team, timeout=timeout)
     for section in SECTIONS:
-        toml = toml.replace("[%s]\n" % section, '[%s]\nask = "%s"\n' % (section, ask))
-    toml += '\n[shutdown]\nask = "%s"\ntimeout = "%s"\ngrace = "1s"\n%s' % (ask, timeout, shutdown)
+        toml = toml.replace("[%s]\n" % section, '[%s]\napprover = "%s"\n' % (section, ask))
+    toml += '\n[shutdown]\napprover = "%s"\ntimeout = "%s"\ngrace = "1s"\n%s' % (ask, timeout, shutdown)
     if notify:
         toml += "\n[approver]\ncommand = %s\n" % json.dumps(notify)
     return toml

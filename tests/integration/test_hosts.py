@@ -92,7 +92,7 @@ class AcrossHosts(HostsTest):
                 ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
                 shown = wait_for("it is open", lambda: h1.daemon.ask("pending")["asks"])[0]
                 self.assertEqual((shown["request_id"], shown["member"]), (ask, name))
-                self.assertIn("asks of team demo wait on the host that leads (host h1 leads)", h2.daemon.cli("pending").stdout)
+                self.assertIn("asks of team demo wait on the node that leads (node h1 leads)", h2.daemon.cli("pending").stdout)
                 for id in (ask, shown["message_key"][:8]):
                     self.assertIn("is answered there", h2.daemon.cli("approve", id, expect=1).stderr)
                 self.assertIn("not led from this host", h2.daemon.cli("send", name, "hello", expect=1).stderr)
@@ -110,16 +110,16 @@ class AcrossHosts(HostsTest):
         self.assertEqual(got, ["to the lead %d" % i for i in range(20)])
         # Of what waits for a host that is away it is told where it is, and since when.
         shown = h1.daemon.cli("nodes").stdout
-        self.assertIn("this host, h1", shown)
-        self.assertIn("for host h4: ", shown)
+        self.assertIn("this node, h1", shown)
+        self.assertIn("for node h4: ", shown)
         self.assertIn("w3, w4", shown)
-        self.assertIn("host h1 leads", h2.status()["role_reason"])
-        self.assertIn("this host, h1", self.doctor(h1)["cluster.leader"])
+        self.assertIn("node h1 leads", h2.status()["role_reason"])
+        self.assertIn("this node, h1", self.doctor(h1)["cluster.leader"])
         h4 = self.host("h4")
         wait_for("w9 has all", lambda: len(h4.texts("w9")) == 20)
         self.assertEqual(h4.texts("w9"), ["to w3 %d" % i for i in range(20)])
         key = h4.daemon.log("replication.received", inbox="w9")[0]["message_key"]
-        self.assertIn("came from host h1", h4.daemon.cli("trace", key).stdout)
+        self.assertIn("came from node h1", h4.daemon.cli("trace", key).stdout)
         wait_for("h1 knows", lambda: "is on host h4" in h1.daemon.cli("trace", key).stdout)
         self.history(h1, h2, h4, key)
         for host in (h1, h2, h4):
@@ -128,7 +128,7 @@ class AcrossHosts(HostsTest):
         self.assertRegex(h1.daemon.cli("metrics").stdout, r'(?m)^inbox_poller_cluster_round_trip_seconds\{team="demo"\} \S*[1-9]')
         self.engine.kill()
         wait_for("doctor says that the engine is gone", lambda: "cluster.redis_url" in self.doctor(h1))
-        self.assertIn("waits in this host's ledger", self.doctor(h1)["cluster.redis_url"])
+        self.assertIn("waits in this node's ledger", self.doctor(h1)["cluster.redis_url"])
         self.engine.start()
         wait_for("doctor says that it works again", lambda: "cluster.redis_url" not in self.doctor(h1))
 
@@ -150,7 +150,7 @@ class AcrossHosts(HostsTest):
         times = [m["received_ms"] for m in told(h1)]
         self.assertEqual(times, sorted(times))
         self.assertEqual([(m["message_key"], m["text"]) for m in told(h1, key)], [(key, "to w3 0")])
-        self.assertIn("it is on host h4, for w9, not read yet, for ", h1.daemon.cli("history", key).stdout)
+        self.assertIn("it is on node h4, for w9, not read yet, for ", h1.daemon.cli("history", key).stdout)
         table = h1.daemon.cli("history").stdout
         self.assertRegex(table, r"w2 to w9 +chat +is on h4 \S+ ")
         self.assertRegex(table, r"w4@h2 +chat +delivered ")
@@ -308,7 +308,7 @@ class WhoLeads(HostsTest):
         answers = wait_for("the answer", lambda: h2.team.replies("w3", "perm-1"))
         self.assertEqual(len(answers), 1)
         self.assertIn('"success"', answers[0]["text"])
-        self.assertIn("host h4", h1.daemon.cli("status").stdout)
+        self.assertIn("node h4", h1.daemon.cli("status").stdout)
 
 
 if __name__ == "__main__":

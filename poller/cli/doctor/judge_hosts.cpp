@@ -20,11 +20,11 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
     if (const std::string trouble = printable(cluster.trouble); !trouble.empty())
       findings.push_back({Severity::error, "cluster.redis_url",
                           trouble + ", for " + span_text(now - cluster.trouble_since_ms) +
-                              ": mail for other hosts waits in this host's ledger",
-                          engine, "see to it; docs/how-to/several-machines.md, \"If the engine is gone\""});
+                              ": mail for other nodes waits in this node's ledger",
+                          engine, "see to it; docs/how-to/several-machines.md, \"If the Redis is gone\""});
     if (cluster.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "cluster.slow",
-                          round_trip_text(cluster) + ": letters and answers to other hosts wait for it", engine,
+                          round_trip_text(cluster) + ": letters and answers to other nodes wait for it", engine,
                           "look at its disk and at the way to it: `redis-cli --latency`"});
     if (const std::string full = printable(cluster.full); !full.empty())
       findings.push_back({Severity::error, "cluster.full", full, engine, look});
@@ -32,16 +32,16 @@ Findings judge_hosts(const TeamPlace& team, const operations::Status& status, Ep
       findings.push_back({Severity::warning, "cluster.settings", printable(worry), engine, "its settings: docs/how-to/redis.md"});
     const bool led = is_led(cluster), was_led = !cluster.leader.empty();
     findings.push_back({led ? Severity::ok : Severity::error, "cluster.leader", (led ? "led by " : "") + leader_text(cluster), engine,
-                        !was_led ? "start the daemon on a host that `leads` under [cluster] names" : ""});
+                        !was_led ? "start the daemon on a node that `leads` under [cluster] names" : ""});
     for (const auto& node : cluster.nodes) {
       const EpochMs heard = node.heard_ms;
       if (now - heard > silent_ms)
         findings.push_back({Severity::warning, "cluster.silent",
-                            "host " + printable(node.node) + " was heard " + span_text(now - heard) + " ago", engine,
+                            "node " + printable(node.node) + " was heard " + span_text(now - heard) + " ago", engine,
                             "look at its daemon there: inbox-poller doctor"});
       if (const std::string version = printable(node.version); !version.empty() && version != status.version.bytes)
         findings.push_back({Severity::note, "cluster.version",
-                            "host " + printable(node.node) + " runs version " + version, engine,
+                            "node " + printable(node.node) + " runs version " + version, engine,
                             "install the same there"});
     }
     for (const auto& mail : cluster.mail)

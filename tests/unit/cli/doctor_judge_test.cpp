@@ -304,7 +304,7 @@ TEST_CASE("a team on several hosts") {
   CHECK(found[1].check == "cluster.silent");
   CHECK(found[2].check == "cluster.version");
   CHECK(found[3].check == "cluster.mail_waits");
-  CHECK_THAT(found[3].what, Contains("for host h2: 3 waiting"));
+  CHECK_THAT(found[3].what, Contains("for node h2: 3 waiting"));
 }
 
 TEST_CASE("ledger, disk, leftovers and configuration") {

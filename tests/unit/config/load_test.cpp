@@ -998,11 +998,11 @@ h2 = ["w3", "w4"]
     return all;
   };
   CHECK(with("rediss://engine.lan:6379", "").find("cluster.redis_url is missing") != std::string::npos);
-  CHECK(with("rediss://engine.lan:6379", "http://x").find("is no address of an engine") != std::string::npos);
+  CHECK(with("rediss://engine.lan:6379", "http://x").find("is no address of a Redis") != std::string::npos);
   const auto leaky = with("rediss://engine.lan:6379", "redis://ann:tiger@x");
   CHECK(leaky.find("cluster.secret") != std::string::npos);
   CHECK(leaky.find("tiger") == std::string::npos);
-  CHECK(with("host = \"h1\"", "host = \"h9\"").find("does not name this host, \"h9\"") != std::string::npos);
+  CHECK(with("node = \"h1\"", "node = \"h9\"").find("does not name this node, \"h9\"") != std::string::npos);
   CHECK(with("\"w4\"", "\"team-lead\"").find("names the lead") != std::string::npos);
   CHECK(with("\"w4\"]", "\"w4\"]\nh3 = [\"w3\"]").find("lives on \"h2\" already") != std::string::npos);
   CHECK(with("name = \"farm\"", "name = \"farm-*\"").find("stands for many") != std::string::npos);

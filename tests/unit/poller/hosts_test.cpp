@@ -267,7 +267,7 @@ TEST_CASE("who answered first in the engine's view has answered: another leader'
   world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
   world.go_on();
   CHECK(world.h2.inbox("w3").empty());
-  CHECK(world.h1.log().find("host h4 had answered before") != std::string::npos);
+  CHECK(world.h1.log().find("node h4 had answered before") != std::string::npos);
 }
 
 TEST_CASE("a host that speaks for others, or decides, is refused, told, and heard no further") {
@@ -280,7 +280,7 @@ TEST_CASE("a host that speaks for others, or decides, is refused, told, and hear
   world.go_on();
   CHECK(world.h1.texts("w1") == std::vector<std::string>{"and I am w3"});
   CHECK(world.h1.log().find("host.not_its_member") != std::string::npos);
-  CHECK(world.h2.log().find("host h1 refused it") != std::string::npos);  // its sender is told
+  CHECK(world.h2.log().find("node h1 refused it") != std::string::npos);  // its sender is told
 }
 
 TEST_CASE("while the engine is away mail waits here, told in words, and goes in order when it is back") {
@@ -411,7 +411,7 @@ TEST_CASE("a host that tells it refused what it was never sent is not believed, 
   receipt.entry = R"({"refused":[[")" + waiting->front().key.value + R"(","no"]]})";
   forge(world, "h2", receipt);
   world.go_on(2);
-  CHECK(world.h1.log().find("host h2 refused it") == std::string::npos);
+  CHECK(world.h1.log().find("node h2 refused it") == std::string::npos);
 }
 
 TEST_CASE("whoever guesses what somebody elsewhere is about to write does not use up its key") {
@@ -561,7 +561,7 @@ TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own host f
   world.go_on(3);
   REQUIRE(world.h2.inbox("w3").size() == 1);
   REQUIRE(end_of(world.h2, id));  // before it could read it
-  CHECK(end_of(world.h2, id)->by == "host h1");
+  CHECK(end_of(world.h2, id)->by == "node h1");
   world.h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
   world.h2.step();
   world.h1.step();
