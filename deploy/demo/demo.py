@@ -343,7 +343,7 @@ class Demo:
         s = self.story
         s.chapter("A headless lead is connected: it gets its messages between its turns")
         write_private(self.daemon.configs[0], self.config.replace('timeout = "4s"            # nobody answers: denied',
-                                                     'timeout = "60s"\nask = "both"              # the lead and a person; the first answer counts'))
+                                                     'timeout = "60s"\napprover = "both"              # the lead and a person; the first answer counts'))
         self.command("reload")
         self.lead = LeadRun(self.daemon, self.folder / "lead", "--restart", "3")
         s.says("$", s.paint("1", "inbox-poller lead run --restart 3 -- CLIENT -p --input-format stream-json …   (a stand-in)"))

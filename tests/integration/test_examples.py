@@ -64,7 +64,7 @@ class Examples(ProcessTest):
         self.team = self.make_team(members=("alice", "ada", "bob", "carol"))
         self.team.add_task(12, subject="begin with the parser")
         toml = team_toml(self.team, more='ceiling = "acceptEdits"\n')  # of [plans]
-        self.make_daemon(toml.replace("[permissions]\n", '[permissions]\nask = "both"\n')).start()
+        self.make_daemon(toml.replace("[permissions]\n", '[permissions]\napprover = "both"\n')).start()
         self.env = dict(self.daemon.env)
         bin_folder, home = self.folder / "bin", pathlib.Path(self.env["HOME"])
         bin_folder.mkdir()

@@ -16,7 +16,7 @@ class LeadTest(ProcessTest):
     def start(self, more="[lead]\nmcp_tools = true\n", *arguments, **options):
         self.team = self.make_team()
         toml = team_toml(self.team, more=more, **options)
-        self.make_daemon(toml.replace("[permissions]", '[permissions]\nask = "both"', 1)).start()
+        self.make_daemon(toml.replace("[permissions]", '[permissions]\napprover = "both"', 1)).start()
         self.client = self.connect(*arguments)
 
     def connect(self, *arguments):

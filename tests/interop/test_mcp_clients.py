@@ -114,7 +114,7 @@ class McpClients(ProcessTest):
     def test_every_tool_that_decides_answers_as_its_schema_says_to_every_generation(self):
         team = self.make_team(members=("ada", *("w%d" % n for n in range(len(ERAS)))))
         toml = team_toml(team, more="[lead]\nmcp_tools = true\n")
-        self.make_daemon(toml.replace("[permissions]", '[permissions]\nask = "both"', 1)).start()
+        self.make_daemon(toml.replace("[permissions]", '[permissions]\napprover = "both"', 1)).start()
         self.env = self.daemon.env
         worker = self.start_worker(team, "ada")
         for n, (generation, revision) in enumerate(ERAS):
