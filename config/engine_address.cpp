@@ -13,7 +13,7 @@ constexpr std::string_view over_unix = "redis+unix://";
 constexpr std::string_view over_tcp = "redis://";
 constexpr std::string_view over_tls = "rediss://";
 
-Error wrong(std::string what) { return {"exchange.address", "the engine's address: " + std::move(what)}; }
+Error wrong(std::string what) { return {"exchange.address", "the address of the Redis: " + std::move(what)}; }
 
 bool is_one_word(std::string_view text) {
   for (const char c : text)

@@ -55,7 +55,7 @@ void load_backend(Section& team, std::string_view home, TeamSettings& to) {
   if (!has_folder && team.is_written("folder"))
     team.reject("folder", "is for backend = \"jsonl\" or \"maildir\" only");
   if (to.backend != Backend::redis && team.is_written("redis_url"))
-    team.reject("redis_url", "is for backend = \"redis\" only; the engine between the hosts of a team stands in [cluster]");
+    team.reject("redis_url", "is for backend = \"redis\" only; the Redis between the nodes of a team stands in [cluster]");
   if (to.backend == Backend::claude_code && team.is_written("members"))
     team.reject("members", "is for backend = \"jsonl\", \"maildir\" or \"redis\" only");
   if (has_folder) read_folder(team, to);

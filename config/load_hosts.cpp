@@ -44,7 +44,7 @@ struct HostsReader {
     const bool known = std::ranges::any_of(schemes, [&](std::string_view scheme) { return to.engine.starts_with(scheme); });
     if (to.engine.empty())
       section.reject("redis_url", "is missing; write the address of the Redis between the nodes, such as "
-                               "\"redis+unix:///run/redis/redis.sock\" or \"rediss://engine:6379\"");
+                               "\"redis+unix:///run/redis/redis.sock\" or \"rediss://redis:6379\"");
     else if (to.engine.find('@') != std::string::npos)  // not repeated: it may contain a password
       section.reject("redis_url", "has a user or a password in it; write the password into the file that cluster.secret names");
     else if (!known)

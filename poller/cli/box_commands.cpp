@@ -384,7 +384,7 @@ constexpr Command box_rows[] = {
              "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"
              "died) is given back after four minutes of watching.",
      .examples = "inbox-poller mailbox sweep\n"
-                 "inbox-poller mailmailbox sweep --timeout 10min",
+                 "inbox-poller mailbox sweep --timeout 10min",
      .arguments = box_sweep_takes, .work = runs<in_box<sweep>>, .prints = operations::shapes<operations::BoxTasks>},
     {.name = "mailbox copy", .group = Group::act, .summary = "Copy mail and tasks between a folder and a Redis",
      .help = "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"

@@ -145,7 +145,7 @@ constexpr Command doctor_rows[] = {
     {.name = "doctor", .group = Group::look, .summary = "Examine the whole installation, and say what mends it",
      .help = "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
              "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
-             "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n"
+             "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, what nobody reads, and other consumers.\n"
              "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
              "line names what was looked at.",
      .examples = "inbox-poller doctor\n"

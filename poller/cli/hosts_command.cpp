@@ -87,10 +87,10 @@ std::string round_trip_text(const operations::Cluster& cluster) {
 std::vector<Row> host_rows(const Console& console, const operations::Cluster& cluster) {
   std::vector<Row> rows{{"leader", leader_text(cluster)}};
   if (const auto trouble = printable(cluster.trouble); !trouble.empty())
-    rows.push_back({"engine", console.loud(trouble) + ", for " + span_text(now_ms() - cluster.trouble_since_ms)});
-  if (cluster.round_trip_us >= slow_us) rows.push_back({"engine", console.loud("slow: " + round_trip_text(cluster))});
+    rows.push_back({"redis", console.loud(trouble) + ", for " + span_text(now_ms() - cluster.trouble_since_ms)});
+  if (cluster.round_trip_us >= slow_us) rows.push_back({"redis", console.loud("slow: " + round_trip_text(cluster))});
   if (const auto full = printable(cluster.full); !full.empty()) rows.push_back({"mail", console.loud(full)});
-  for (const auto& worry : cluster.worries) rows.push_back({"engine", console.loud(printable(worry))});
+  for (const auto& worry : cluster.worries) rows.push_back({"redis", console.loud(printable(worry))});
   for (const auto& mail : cluster.mail)
     if (mail.waiting + mail.put != 0) rows.push_back({"mail", mail_text(mail)});
   return rows;
@@ -100,7 +100,7 @@ std::string hosts_text(const Console& console, const operations::Team& team) {
   const operations::Cluster& cluster = *team.cluster;
   std::string text = console.bold("team " + printable(team.team)) + ", on node " + printable(cluster.node) + '\n';
   const std::string trip = round_trip_text(cluster);
-  std::vector<Row> rows{{"engine", printable(cluster.redis_url) + (trip.empty() ? "" : ", " + trip)}};
+  std::vector<Row> rows{{"redis", printable(cluster.redis_url) + (trip.empty() ? "" : ", " + trip)}};
   for (Row& row : host_rows(console, cluster)) rows.push_back(std::move(row));
   text += console.table(rows, "  ");
   std::vector<Row> list{{"HOST", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};

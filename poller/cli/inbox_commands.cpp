@@ -426,7 +426,7 @@ constexpr Command inbox_rows[] = {
      .arguments = inbox_takes, .work = holds<InboxOptions>},
     {.name = "inbox list", .group = Group::act, .summary = "Show the inboxes of the team",
      .help = "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
-             "lead, a welcome sender's, or a phantom that nobody reads.",
+             "lead, a welcome sender's, or orphaned: nobody reads it.",
      .examples = "inbox-poller inbox list --team demo",
      .work = runs<list_inboxes>, .prints = operations::shapes<operations::InboxList>},
     {.name = "inbox show", .group = Group::act, .summary = "Show the entries of an inbox",

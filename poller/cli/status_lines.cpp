@@ -63,7 +63,7 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
   if (const std::string why = no_way(team); chat > 0 && !why.empty()) trouble.push_back(why);
   if (const auto unreachable = team.unreachable.size(); unreachable > 0)
     trouble.push_back(std::to_string(unreachable) + " cannot be answered");
-  if (!team.orphaned_inboxes.empty()) trouble.emplace_back("an inbox of nobody");
+  if (!team.orphaned_inboxes.empty()) trouble.emplace_back("orphaned inbox");
   if (!team.not_adopted.empty()) trouble.emplace_back("mode not adopted");
   if (const long long refused = team.quarantined; refused > 0) trouble.push_back(std::to_string(refused) + " refused");
   return trouble;

@@ -147,9 +147,9 @@ void add_oddities(const Console& console, const operations::Team& team, std::vec
   for (const auto& member : team.unreachable)
     rows.push_back({"nobody", console.loud(printable(member.member) + " is in the roster and cannot be answered") +
                                   ": " + printable(member.reason) + "; start it anew under another name"});
-  for (const auto& phantom : team.orphaned_inboxes)
-    rows.push_back({"phantom", console.loud(printable(phantom.inbox)) + " is an inbox of nobody with " +
-                                   std::to_string(phantom.entries) + " entries, " + std::to_string(phantom.unread) +
+  for (const auto& orphan : team.orphaned_inboxes)
+    rows.push_back({"orphaned", console.loud(printable(orphan.inbox)) + " is an orphaned inbox with " +
+                                   std::to_string(orphan.entries) + " entries, " + std::to_string(orphan.unread) +
                                    " unread; if it means the lead, name it in team.aliases"});
 }
 

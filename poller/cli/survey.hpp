@@ -43,11 +43,11 @@ enum class Whose {
   member,
   alias,    // another name of the lead (team.aliases)
   sender,   // outside of the roster, and allowed (delivery.allowed_senders)
-  nobody,   // a phantom, usually a misspelled name
+  nobody,   // orphaned, usually a misspelled name
   unknown,  // no readable roster exists
 };
 consteval auto words_of(Whose) {
-  return std::to_array<std::string_view>({"lead", "member", "alias", "sender", "phantom", "unknown"});
+  return std::to_array<std::string_view>({"lead", "member", "alias", "sender", "orphaned", "unknown"});
 }
 inline std::string_view to_string(Whose whose) { return schema::name_of(whose); }
 Whose whose_inbox(const std::string& inbox, const config::TeamConfig&, const std::string& lead,

@@ -117,8 +117,8 @@ void add_oddities(operations::Team& view, Team& team) {
   for (const auto& shutdown : team.shutdowns().open())
     view.shutdowns.push_back(shutdown_view(team.context().name, shutdown));
   for (const auto& row : team.orders().not_adopted()) view.not_adopted.push_back({row.member, row.subject, row.sent_ms});
-  for (const auto& [inbox, phantom] : team.worker_boxes().orphaned_inboxes())
-    view.orphaned_inboxes.push_back({inbox, number_of(phantom.entries), number_of(phantom.unread)});
+  for (const auto& [inbox, orphan] : team.worker_boxes().orphaned_inboxes())
+    view.orphaned_inboxes.push_back({inbox, number_of(orphan.entries), number_of(orphan.unread)});
   for (const auto& [name, reason] : team.context().roster.unreachable) view.unreachable.push_back({name, reason});
   if (team.tasks() != nullptr) view.tasks = tasks_view(*team.tasks());
   if (team.hosts() != nullptr) view.cluster = team.hosts()->told();

@@ -12,7 +12,7 @@ std::unique_ptr<ClusterMember> open_hosts(Runtime& services, TeamState& context,
   if (!context.config.hosts.is_set()) return nullptr;
   auto exchange = services.open_exchange
                       ? services.open_exchange(context.config)
-                      : Result<std::unique_ptr<Broker>>(Error{"exchange.missing", "this build knows no engine between hosts"});
+                      : Result<std::unique_ptr<Broker>>(Error{"exchange.missing", "this build has no Redis"});
   if (exchange)
     return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, *std::move(exchange), "");
   return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, nullptr, exchange.error().message);

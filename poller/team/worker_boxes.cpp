@@ -24,8 +24,8 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
     for (const auto& one : boxes) old_->insert(one.box);
   }
   aliases_.clear();
-  std::erase_if(phantoms_, [&](const auto& phantom) {
-    return whose(phantom.first, context_.owner_of(phantom.first)) != handlers::BoxOf::nobody || !exists(phantom.first);
+  std::erase_if(orphaned_, [&](const auto& orphan) {
+    return whose(orphan.first, context_.owner_of(orphan.first)) != handlers::BoxOf::nobody || !exists(orphan.first);
   });
   std::erase_if(seen_, [&](const auto& box) {
     if (exists(box)) return false;
@@ -42,16 +42,16 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
       continue;
     }
     if (context_.has_left(owner)) outbox_.abandon(box);
-    if (is_of == handlers::BoxOf::nobody) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
+    if (is_of == handlers::BoxOf::nobody) orphaned_.try_emplace(box, OrphanedInbox{0, 0, context_.clock.steady(), false});
     if (has_changed) changed.push_back(box);
   }
-  for (auto& [inbox, phantom] : phantoms_) {
-    if (phantom.told || context_.clock.steady() - phantom.since < handlers::nobodys_grace) continue;
-    phantom.told = true;
+  for (auto& [inbox, orphan] : orphaned_) {
+    if (orphan.told || context_.clock.steady() - orphan.since < handlers::nobodys_grace) continue;
+    orphan.told = true;
     context_.telemetry.emit(Event::inbox_orphaned,
                             {{"team", context_.name},
                              {"inbox", inbox},
-                             {"count", std::to_string(phantom.unread)},
+                             {"count", std::to_string(orphan.unread)},
                              {"reason",
                               "nobody in the team has this name, so nobody reads it; if the lead is meant, name it in "
                               "team.aliases"}});
@@ -62,9 +62,9 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
 bool WorkerBoxes::take(const std::string& box, const Batch& batch) {
   if (batch.state == BoxState::missing) outbox_.look(box, false);
   if (batch.state != BoxState::open) return false;
-  if (const auto phantom = phantoms_.find(box); phantom != phantoms_.end()) {
-    phantom->second.entries = batch.size.entries;
-    phantom->second.unread = batch.size.unread;
+  if (const auto orphan = orphaned_.find(box); orphan != orphaned_.end()) {
+    orphan->second.entries = batch.size.entries;
+    orphan->second.unread = batch.size.unread;
     return false;
   }
   outbox_.look(box, true);
@@ -169,9 +169,9 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
   findings.push_back(std::move(finding));
 }
 
-std::map<std::string, Phantom> WorkerBoxes::orphaned_inboxes() const {
-  auto told = phantoms_;
-  std::erase_if(told, [](const auto& phantom) { return !phantom.second.told; });
+std::map<std::string, OrphanedInbox> WorkerBoxes::orphaned_inboxes() const {
+  auto told = orphaned_;
+  std::erase_if(told, [](const auto& orphan) { return !orphan.second.told; });
   return told;
 }
 

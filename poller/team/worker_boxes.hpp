@@ -18,7 +18,7 @@
 namespace inbox_poller::poller {
 
 /// An orphaned inbox: no known member owns it. Most often a name was misspelled.
-struct Phantom {
+struct OrphanedInbox {
   std::size_t entries = 0;
   std::size_t unread = 0;
   SteadyTime since;
@@ -37,7 +37,7 @@ class WorkerBoxes {
   bool take(const std::string& box, const Batch&);
 
   /// Orphaned inboxes by name, if they lasted long enough to be reported.
-  [[nodiscard]] std::map<std::string, Phantom> orphaned_inboxes() const;
+  [[nodiscard]] std::map<std::string, OrphanedInbox> orphaned_inboxes() const;
   /// Existing inboxes of team.aliases, which are the lead's under another name.
   [[nodiscard]] const std::vector<std::string>& aliases() const { return aliases_; }
 
@@ -64,7 +64,7 @@ class WorkerBoxes {
   Outbox& outbox_;
   std::set<std::string> seen_;                // inboxes that were read
   std::optional<std::set<std::string>> old_;  // inboxes from before our first scan, until they were read
-  std::map<std::string, Phantom> phantoms_;
+  std::map<std::string, OrphanedInbox> orphaned_;
   std::vector<std::string> aliases_;
 };
 

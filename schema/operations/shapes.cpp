@@ -16,7 +16,7 @@ namespace inbox_poller::operations {
   X(Waited) X(Changed) X(Rule) X(GivenRule) X(ToldRule) X(Rules) X(TriedPart) X(Trial) X(Suggestion) X(Suggestions) \
   X(Allowed) X(Revoked) X(Judgement) X(Shutdown) X(Shutdowns) X(RefusedMember) X(ShutdownsBegun) X(Inbox) X(Roster) \
   X(Member) X(AskCounts) X(ChatCounts) X(Way) X(Delivery) X(Locks) X(DecisionCount) X(SpreadStep) X(Spread) \
-  X(Counted) X(Polls) X(NotAdopted) X(Phantom) X(Unreachable) X(TaskCounts) X(Seen) X(Team) X(Configuration) X(Status) \
+  X(Counted) X(Polls) X(NotAdopted) X(OrphanedInbox) X(Unreachable) X(TaskCounts) X(Seen) X(Team) X(Configuration) X(Status) \
   X(Order) X(Effect) X(Happened) X(TracedAsk) X(TracedShutdown) X(Trace) X(ShortStatus) X(Metrics) X(Finding) \
   X(DoctorSection) X(Doctor) X(QuickDoctor) X(Setting) X(CheckedMember) X(CheckedTeam) X(CheckedConfig) \
   X(InboxLock) X(ListedInbox) X(InboxList) X(AboutInbox) X(InboxEntry) X(InboxEntries) X(InboxSent) X(InboxChanged) \

@@ -115,11 +115,11 @@ struct NotAdopted {
 BOOST_DESCRIBE_STRUCT(NotAdopted, (), (member, mode, sent_ms))
 
 /// An inbox of nobody.
-struct Phantom {
+struct OrphanedInbox {
   Text inbox;
   long long entries = 0, unread = 0;
 };
-BOOST_DESCRIBE_STRUCT(Phantom, (), (inbox, entries, unread))
+BOOST_DESCRIBE_STRUCT(OrphanedInbox, (), (inbox, entries, unread))
 
 /// A member that cannot be answered.
 struct Unreachable {
@@ -161,7 +161,7 @@ struct Team {
   Text role_reason;
   std::vector<Shutdown> shutdowns;  // the open ones
   std::vector<NotAdopted> not_adopted;
-  std::vector<Phantom> orphaned_inboxes;
+  std::vector<OrphanedInbox> orphaned_inboxes;
   std::vector<Unreachable> unreachable;
   std::optional<TaskCounts> tasks;  // where its mailbox system has a queue
   std::optional<Cluster> cluster;       // where it has several

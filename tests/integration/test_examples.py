@@ -14,7 +14,7 @@ from test_json import commands
 
 # What stays until somebody ends it, or wants a terminal, a browser, a client, another host or a Redis that this machine has at that path:
 # a test of its own runs each.
-NOT_HERE = (r"inbox-poller ((top|web|run)\b|lead run --[rp]|mcp --)", r"--watch", r"recv --follow", r"hook wait", r"mailmailbox sweep --timeout", r"mailbox copy",
+NOT_HERE = (r"inbox-poller ((top|web|run)\b|lead run --[rp]|mcp --)", r"--watch", r"recv --follow", r"hook wait", r"mailbox sweep --timeout", r"mailbox copy",
             r"--reply-to", r"inbox-poller wait ", r"shutdown .*--wait", r"^set -g", r"^#", r"inbox-poller init", r"\bman inbox-poller", r"/var/lib/node_exporter")
 # The exit code where it is not 0, and why: what only a person could name or say.
 CODES = {

@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds redis_patience{2000};
 constexpr const char* most_boxes = "500";
 
 std::string mend_of(const Error& error, const config::TeamConfig& config) {
-  if (error.code == "exchange.down") return "start it, or check engine under [team] in " + printable(config.source);
-  if (error.code == "exchange.denied") return "user= and secret= in engine under [team] in " + printable(config.source) + ", and its users: docs/how-to/redis.md";
+  if (error.code == "exchange.down") return "start it, or check redis_url under [team] in " + printable(config.source);
+  if (error.code == "exchange.denied") return "user= and secret= in redis_url under [team] in " + printable(config.source) + ", and its users: docs/how-to/redis.md";
   if (error.code == "exchange.unfit") return "its settings: docs/how-to/redis.md";
   return "";
 }

@@ -374,7 +374,7 @@ TEST_CASE("status names the role and everything that is not as usual") {
   CHECK(has(text, "ledger    its last commit failed, nothing is accepted until one works: no room to write\n"));
   CHECK(has(text, "shutdown  ann is requested: waits for the worker's answer; reminded 5s ago\n"));
   CHECK(has(text, "bob has not adopted plan, sent 1m 30s ago; newest clients ignore it"));
-  CHECK(has(text, "team_lead is an inbox of nobody with 3 entries, 2 unread; if it means the lead"));
+  CHECK(has(text, "team_lead is an orphaned inbox with 3 entries, 2 unread; if it means the lead"));
   CHECK(has(text, "7 taken by the lead (the slowest after 1m 1s), 1 waiting (the oldest for 3s)\n"));
 }
 

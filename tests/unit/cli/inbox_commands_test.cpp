@@ -61,7 +61,7 @@ TEST_CASE("a configuration that is there says which teams there are, and a bad o
   test::spill(file, "[team]\nname = \"demo\"\nroot = \"" + team.root() + "\"\naliases = [\"alicia\"]\n");
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   CHECK(team.ask({"inbox", "list"}).at("inboxes").at(0).at("whose") == "alias");
-  CHECK(team.ask({"inbox", "list", "--root", team.root()}).at("inboxes").at(0).at("whose") == "phantom");
+  CHECK(team.ask({"inbox", "list", "--root", team.root()}).at("inboxes").at(0).at("whose") == "orphaned");
 
   test::spill(file, "[team]\nname = 7\n");
   const Outcome bad = team.run({"inbox", "list"});
@@ -83,7 +83,7 @@ TEST_CASE("list tells whose each inbox is, how full it is and whether it is lock
   const auto& inboxes = answer.at("inboxes").as_array();
   REQUIRE(inboxes.size() == 4);
   const auto& alcie = inboxes[0].as_object();
-  CHECK(alcie.at("whose") == "phantom");
+  CHECK(alcie.at("whose") == "orphaned");
   CHECK(alcie.at("lock").at("is_folder") == false);
   CHECK(alcie.at("oldest_unread_ms") == 1770477646348);
   const auto& alice = inboxes[1].as_object();
@@ -101,7 +101,7 @@ TEST_CASE("list tells whose each inbox is, how full it is and whether it is lock
 
   const Outcome table = team.run({"inbox", "list"});
   CHECK(table.code == 0);
-  CHECK(has(table.out, "alcie      phantom"));
+  CHECK(has(table.out, "alcie      orphaned"));
   CHECK(has(table.out, "blocked by something else"));
 
   fs::remove(team.folder() + "/config.json");

@@ -65,7 +65,7 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
   CHECK(first_trouble("inbox", {{"state", "missing"}}).empty());  // nobody has written yet
   CHECK(first_trouble("quarantined", 3) == "3 refused");
   CHECK(first_trouble("unreachable", json::array{json::object{}, json::object{}}) == "2 cannot be answered");
-  CHECK(first_trouble("orphaned_inboxes", json::array{json::object{}}) == "an inbox of nobody");
+  CHECK(first_trouble("orphaned_inboxes", json::array{json::object{}}) == "orphaned inbox");
   CHECK(first_trouble("not_adopted", json::array{json::object{}}) == "mode not adopted");
 
   json::object team = quiet("demo");

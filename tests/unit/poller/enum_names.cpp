@@ -91,7 +91,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<schema::ClientMode>() == "interactive headless unknown");
   CHECK(all<schema::ScreenKind>() == "empty_prompt draft running dialog menu transcript unknown");
   CHECK(all<poller::cli::Severity>() == "ok note warning error");
-  CHECK(all<poller::cli::Whose>() == "lead member alias sender phantom unknown");
+  CHECK(all<poller::cli::Whose>() == "lead member alias sender orphaned unknown");
 }
 
 }  // namespace inbox_poller::enum_names_test
