@@ -88,7 +88,7 @@ TOLD = {
     "inbox send alice 'please": "inboxes/alice.json as", "inbox show team-lead": "permission_request", "inbox unread": "nothing is unread",
     "mark-read alice --key": "marked read", "inbox clear alice": "removed", "doctor": "daemon: version",
     "doctor --quick": "demo: 1 refused", "doctor --team": "", "decisions --since": "perm-16", "rules": "Bash(git status:*)",
-    "rules --try ./src": "no allow rule covers it", "rules --suggest": "1 decisions", "rules --json": "", "nodes": "each is on one host",
+    "rules --try ./src": "no allow rule covers it", "rules --suggest": "1 decisions", "rules --json": "", "nodes": "no team here has [",
     "nodes --json": "null", "mailbox send bob 'please": "please review branch x", "mailbox send bob '{": '"branch": "x"',
     "poller mailbox send bob -": "the last commit", "mailbox send ada": "in_reply_to", "mailbox try-recv": "yes", "mailbox post": "open",
     "mailbox abandon": "there is no compiler here", "trace 0f3a": "from alice", "quarantine": "permission_request",
