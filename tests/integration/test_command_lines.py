@@ -1,8 +1,8 @@
-"""Every command line of README.md and docs runs: the four ways of README.md whole, the other blocks as they stand, and of what the text
-names by the way, each command and each option is one of ours.
+"""The four ways of README.md run whole, and in all documents each command and each option that is named is one of ours.
 
 `claude` and `my-lead` are stand-ins found first in PATH. What builds, tests or measures the project is only looked for, since it runs
-these tests; recipes of docs/how-to/deliver-to-your-lead.md have a test of their own (test_leads_doc.py).
+these tests. All other lines of README.md, docs/how-to and docs/reference are typed by test_documents_run.py, the recipes of
+docs/how-to/deliver-to-your-lead.md once more by test_leads_doc.py.
 """
 
 import os
@@ -16,7 +16,8 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, alone, wait_for, write_private
+from daemon import LIMIT_S, alone, wait_for
+from typed import without_comment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUPPORT = ROOT / "tests" / "support"
@@ -43,16 +44,14 @@ def blocks(path):
         yield (found[1], found[2]), lines
 
 
-def plain(line):
-    """Without the comment behind it."""
-    return re.sub(r"\s+#.*$", "", line)
-
-
 class World(ProcessTest):
     """A person's HOME with a team and clients, and a bash in it."""
 
     def setUp(self):
         super().setUp()
+        self.furnish()
+
+    def furnish(self):
         self.env = dict(alone(self.folder), LC_ALL="C.UTF-8")
         self.env.pop("TMUX", None)
         home = self.folder / "home"
@@ -88,7 +87,7 @@ class World(ProcessTest):
     def lines(self, lines, codes=()):
         """Runs them in order; what each said, by its line."""
         said = {}
-        for line in map(plain, lines):
+        for line in map(without_comment, lines):
             if line.endswith("&"):
                 self.behind(line[:-1].strip())
             else:
@@ -139,70 +138,13 @@ class Ways(World):
         self.assertEqual(tested, {of[1] for of, _ in blocks(ROOT / "README.md") if of[0] == "way"})
 
 
-class Blocks(World):
-    """What the other blocks say, in a world in which it can be done."""
-
-    def begin(self):
-        files = self.folder / "home" / "config" / "inbox-poller"
-        (files / "teams.d").mkdir(parents=True, mode=0o700)
-        os.chmod(files, 0o700)
-        log = self.folder / "home" / ".local" / "state" / "inbox-poller" / "log.jsonl"
-        log.parent.mkdir(parents=True, mode=0o700)
-        write_private(files / "daemon.toml", '[log]\nfile = "%s"\nformat = "json"\n' % log)
-        write_private(files / "teams.d" / "my-team.toml", '[team]\nname = "my-team"\n[permissions]\nallow = ["Bash(git status *)"]\n')
-        self.team.add_task(12, subject="Port the parser")
-        self.behind("inbox-poller run")
-        self.worker = self.start_worker(self.team, "builder", on_shutdown="approve")
-        self.decided = self.worker.ask("permission", tool="Bash", input={"command": "git status"})
-        self.answer(self.worker, self.decided)
-        self.team.say("ada", "hello")
-
-    def run_block(self, path, lines):
-        """As it stands, but that nobody is there to say yes, and that what waits for keys has no terminal."""
-        script = []
-        for line in map(plain, lines):
-            if re.match(r"inbox-poller (hook|mcp) install", line):
-                line += " --yes"
-            if line == "inbox-poller run &":
-                continue  # it runs
-            if line in ("inbox-poller top", "inbox-poller pending --watch"):
-                self.assertIn("terminal", self.sh(line, (2,)))
-                continue
-            script.append(line)
-        return self.sh("set -e\n" + "\n".join(script))
-
-    def test_every_block_of_the_documents(self):
-        self.begin()
-        ran = 0
-        for path in DOCUMENTS:
-            for of, lines in blocks(path):
-                first = lines[0].split()[0]
-                if of[0] in ("way", "recipe") or "lead run" in lines[0]:
-                    continue
-                if path.name == "README.md":
-                    self.readme(lines)
-                elif re.match(r"(inbox-poller|mkdir|LOG=)", first):
-                    with self.subTest(document=path.name, block=lines[0]):
-                        said = self.run_block(path, lines)
-                        if first.startswith("LOG="):
-                            self.assertIn("git status", said)
-                else:
-                    continue
-                ran += 1
-        self.assertGreater(ran, 5)
-        wait_for("builder is gone", lambda: "builder" not in self.sh("inbox-poller status --team my-team"))
-
-    def readme(self, lines):
-        for line in map(plain, lines):
-            if line.startswith("./deploy/"):
-                continue
-            if line != "inbox-poller run":  # it runs
-                self.sh(line + " --team other --yes" if line == "inbox-poller init" else line, (0, 1, 4))
+class Mentions(unittest.TestCase):
+    """What is only looked for: what builds and tests the project, and each command and each option that is named."""
 
     def test_what_builds_and_tests_the_project_is_there(self):
         for path in DOCUMENTS:
             for of, lines in blocks(path):
-                for line in map(plain, lines):
+                for line in map(without_comment, lines):
                     words = line.replace("./", "").split()
                     if words[0].startswith("deploy/"):
                         program = ROOT / words[0]
@@ -214,10 +156,6 @@ class Blocks(World):
                             self.assertTrue(not word.startswith("--") or '"%s"' % word in known or word + " " in known, line)
                     if words[0] == "python3":
                         self.assertTrue((ROOT / next(word for word in words[1:] if not word.startswith("-"))).is_file(), line)
-
-
-class Mentions(unittest.TestCase):
-    """What stands in a sentence or a table: each command and each option of it exists."""
 
     def test_every_command_and_option_that_is_named_is_one_of_ours(self):
         program = os.environ["INBOX_POLLER"]
@@ -238,7 +176,7 @@ class Mentions(unittest.TestCase):
             named = [line for _, lines in blocks(path) for line in lines]
             named += re.findall(r"`(inbox-poller [^`]*)`", re.sub(r"```.*?```", "", text, flags=re.S).replace("\n", " "))
             for line in named:
-                for part in re.findall(r"(?:^|[;|&] *(?:exec )?)inbox-poller ([^;|&]*)", plain(line)):
+                for part in re.findall(r"(?:^|[;|&] *(?:exec )?)inbox-poller ([^;|&]*)", without_comment(line)):
                     words = re.sub(r" -- .*", "", part).split()
                     here = ()
                     while words and words[0] in offered(*here, ""):

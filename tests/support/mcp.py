@@ -11,6 +11,10 @@ from daemon import LIMIT_S, Missing
 PROTOCOL = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 MODERN = {PROTOCOL: "2026-07-28", CAPABILITIES: {}}
+# What a client says that only wants to know the tools.
+TOOLS_ASKED = "".join(json.dumps(dict(jsonrpc="2.0", **message)) + "\n" for message in (
+    {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+    {"method": "notifications/initialized"}, {"id": 2, "method": "tools/list"}))
 
 
 class McpClient:

@@ -300,4 +300,5 @@ def messages_in(content):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     Lead(sys.argv[1:]).run()
