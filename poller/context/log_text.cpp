@@ -70,9 +70,18 @@ void add_subject(std::vector<LogPart>& line, const Fields& fields) {
   if (about != nullptr) line.push_back({from != nullptr ? ": " : " ", shown_safely(*about), Worth::subject});
 }
 
+/// Fields whose value needs no name in the line: the event says what it is.
+constexpr std::string_view outcomes[] = {"new", "state", "disposition", "action", "value", "signal", "confirmed"};
+
+const std::string* outcome_in(const Fields& fields) {
+  for (const std::string_view name : outcomes)
+    if (const auto* const value = find_field(fields, name)) return value;
+  return nullptr;
+}
+
 LogPart change_of(const Fields& fields) {
   const auto* const was = find_field(fields, "old");
-  const auto* const is = find_field(fields, "new");
+  const auto* const is = outcome_in(fields);
   const bool is_new = was == nullptr || *was == "received";  // every state starts as "received"
   return {"  ", (is_new ? "" : shown_safely(*was) + " -> ") + (is == nullptr ? "nothing" : shown_safely(*is))};
 }
@@ -81,8 +90,9 @@ LogPart change_of(const Fields& fields) {
 bool is_told_apart(const Fields& fields, std::string_view name) {
   if (name == "type") return find_field(fields, "subject") != nullptr;
   if (name == "by") return find_field(fields, "rule") != nullptr && *find_field(fields, "by") == "rule";
-  return name == "team" || name == "from" || name == "member" || name == "subject" || name == "old" || name == "new" || name == "reason" ||
-         name == "request_id" || name == "task_id" || name == "message_key";
+  return name == "team" || name == "from" || name == "member" || name == "subject" || name == "old" || name == "reason" ||
+         name == "request_id" || name == "task_id" || name == "message_key" ||
+         std::ranges::find(outcomes, name) != std::end(outcomes);
 }
 
 LogPart part_of(std::string_view name, const std::string& value) {
@@ -174,7 +184,7 @@ std::string log_text(Event event, const Fields& fields, EpochMs at_ms, bool colo
   add_subject(line, fields);
   const std::size_t name_at = line.size();
   line.push_back({"  ", std::string(event_name(event)), Worth::never_cut});
-  if (find_field(fields, "old") != nullptr || find_field(fields, "new") != nullptr) line.push_back(change_of(fields));
+  if (find_field(fields, "old") != nullptr || outcome_in(fields) != nullptr) line.push_back(change_of(fields));
   for (const auto& [name, value] : fields)
     if (!value.empty() && !is_told_apart(fields, name)) line.push_back(part_of(name, value));
   const bool has_rule = find_field(fields, "rule") != nullptr && !is_bad;  // the rule gives the reason

@@ -193,7 +193,7 @@ class AcrossHosts(HostsTest):
         """What is said of the hosts, by check."""
         told = host.daemon.cli("doctor", "--json", "--daemon-config", host.daemon.daemon_file, "--config", host.daemon.configs[0], expect=None)
         sections = json.loads(told.stdout)["sections"]
-        return {f["check"]: f["what"] for s in sections for f in s["findings"] if f["check"].startswith("hosts.")}
+        return {f["check"]: f["what"] for s in sections for f in s["findings"] if f["check"].startswith("cluster.")}
 
     def test_nothing_is_lost_or_doubled_over_kills_of_everybody_and_an_engine_that_forgets(self):
         h1, h2 = self.two()

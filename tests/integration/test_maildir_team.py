@@ -111,7 +111,7 @@ class Team(ProcessTest):
         self.assertEqual(len(self.team.files("tasks/open")), 1)
         name, claimed = self.bob.claim(60)
         self.assertTrue(self.bob.complete(name, {"branch": "x"}))
-        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", request_id=task["id"]))
+        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", task_id=task["id"]))
         failing.unlink()
         wait_for("it is told", lambda: self.daemon.log("task.reported", task_id=task["id"]))
         self.daemon.stop()

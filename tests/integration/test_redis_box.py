@@ -24,9 +24,9 @@ class RedisBoxes(ProcessTest):
         self.stops.append(self.engine.stop)
         self.root = self.engine.address()
 
-    def run_box(self, *arguments, root=None, actor="ada", group="box", **options):
+    def run_box(self, *arguments, root=None, actor="ada", group="mailbox", **options):
         words = [os.environ["INBOX_POLLER"], group, *arguments, "--root", str(root or self.root)]
-        words += ["--actor", actor] if group == "box" else []
+        words += ["--actor", actor] if group == "mailbox" else []
         return subprocess.run(words, env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S, **options)
 
     def box(self, *arguments, expect=0, **options):
@@ -40,7 +40,7 @@ class RedisBoxes(ProcessTest):
         """What two agents do, and all that they are told."""
         told, ids = [], {}
 
-        def step(actor, *arguments, keep=None, group="box", stdin=None):
+        def step(actor, *arguments, keep=None, group="mailbox", stdin=None):
             words = [ids.get(a[1:], a) if a.startswith("$") else a for a in arguments]
             done = self.run_box(*words, root=root, actor=actor, group=group, input=stdin)
             if keep:

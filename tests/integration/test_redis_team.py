@@ -123,7 +123,7 @@ class Team(ProcessTest):
         wait_for("the figures", lambda: self.daemon.ask("status")["teams"][0]["tasks"] == {"open": 1, "claimed": 0, "done": 0, "dead": 0})
         self.box("bob", "claim", "--lease", "10min")
         self.box("bob", "complete", task, '{"branch": "x"}')
-        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", request_id=task))
+        wait_for("the program fails", lambda: self.daemon.log("task.report_failed", task_id=task))
         failing.unlink()
         wait_for("it is told", lambda: self.daemon.log("task.reported", task_id=task))
         self.daemon.stop()

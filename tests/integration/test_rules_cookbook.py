@@ -43,7 +43,7 @@ class Cookbook(ProcessTest):
 
     def verdict(self, n, call, is_host):
         tool = re.fullmatch(TOOLS, call)
-        more = ["--tool", tool[1]] if tool else ["--host"] if is_host else []
+        more = ["--tool", tool[1]] if tool else ["--domain"] if is_host else []
         line = ["rules", "--team", "row%d" % n, "--worker", "builder", "--try", tool[2] if tool else call, *more]
         done = self.daemon.cli(*line, expect=None)
         return next((said for said in done.stdout.splitlines() if re.match("allowed|asked|denied", said)), done.stdout + done.stderr)

@@ -35,7 +35,7 @@ class Web(ProcessTest):
     # --- who is let in ---
 
     def test_a_name_that_is_not_ours_is_answered_nothing(self):
-        page = self.page("--host", "Box.example.com")
+        page = self.page("--server-name", "Box.example.com")
         page.enter()
         for host in ("evil.test", "evil.test:%d" % page.port, "127.0.0.1", "127.0.0.1:1", "localhost.evil.test:%d" % page.port, "", None):
             for method, path in (("GET", "/"), ("GET", "/metrics"), ("GET", "/api/decisions"), ("POST", "/api/answer")):
