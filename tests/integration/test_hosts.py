@@ -120,7 +120,7 @@ class AcrossHosts(HostsTest):
         self.assertEqual(h4.texts("w9"), ["to w3 %d" % i for i in range(20)])
         key = h4.daemon.log("replication.received", inbox="w9")[0]["message_key"]
         self.assertIn("came from node h1", h4.daemon.cli("trace", key).stdout)
-        wait_for("h1 knows", lambda: "is on host h4" in h1.daemon.cli("trace", key).stdout)
+        wait_for("h1 knows", lambda: "is on node h4" in h1.daemon.cli("trace", key).stdout)
         self.history(h1, h2, h4, key)
         for host in (h1, h2, h4):
             wait_for("a round trip was measured", lambda: host.status()["cluster"]["round_trip_us"] > 0)

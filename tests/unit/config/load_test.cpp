@@ -452,7 +452,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
        "\"shutdown\", \"delivery\", \"approver\", \"tasks\", \"lead\", \"compaction\", \"cluster\" or \"limits\""},
-      {"[team]\nname = \"a\"\nbackend = \"jsonl\"", "3:1: team.transport is not a setting; its name is team.backend now"},
+      {"[team]\nname = \"a\"\ntransport = \"jsonl\"", "3:1: team.transport is not a setting; its name is team.backend now"},
       {"[team]\nname = \"a\"\n[hosts]\nid = \"x\"", "3:2: hosts is not a section; its name is cluster now"},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "

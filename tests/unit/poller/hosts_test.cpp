@@ -309,7 +309,7 @@ TEST_CASE("what is too large to go between hosts is set aside with its bytes, an
   world.h2.add("team-lead", World::entry("w3", "small", 2));
   world.go_on();
   CHECK(told(world.h1) == std::vector<std::string>{"small"});
-  CHECK(world.h2.log().find("larger than what goes between hosts") != std::string::npos);
+  CHECK(world.h2.log().find("larger than what goes between nodes") != std::string::npos);
   CHECK(world.h2.all_read());
   const auto kept = world.h2.ledger->host_mail().waiting("t", "lead", true, 9);
   REQUIRE(kept);
