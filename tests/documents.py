@@ -150,9 +150,26 @@ def unlisted(folder):
             for path in sorted(folder.glob("[0-9]*.md")) if "(%s)" % path.name not in named]
 
 
+def holes(folder):
+    """Numbers between the first and the last record that no record has."""
+    numbers = [int(path.name[:4]) for path in folder.glob("[0-9]*.md")]
+    return ["%s: no record has the number %d" % (folder.name, n) for n in range(1, max(numbers, default=0)) if n not in numbers]
+
+
+def unmeasured(readme, performance):
+    """The README's figure where the newest run of the bench has another one: the median of its first row."""
+    said = re.search(r"(\d+\.\d) ms after it was written", " ".join(readme.split()))
+    run = re.search(r"<!-- bench: begin -->.*?\n\| written -> handed over[^|]*\|[^|]*\| ([\d.]+) / ", performance, re.S)
+    if said and run and said[1] != "%.1f" % float(run[1]):
+        return ["README.md: says %s ms, and docs/dev/performance.md has measured %s ms" % (said[1], run[1])]
+    return []
+
+
 def check(root):
-    problems = unlisted(root / "docs" / "adr")
-    readme = root / "README.md"
+    problems = unlisted(root / "docs" / "adr") + holes(root / "docs" / "adr")
+    readme, performance = root / "README.md", root / "docs" / "dev" / "performance.md"
+    if readme.is_file() and performance.is_file():
+        problems += unmeasured(readme.read_text("utf-8"), performance.read_text("utf-8"))
     if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
         problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
@@ -208,7 +225,12 @@ def self_test():
         (pathlib.Path(folder) / "0001-x.md").write_text("# 1. X\n", "utf-8")
         failed += [] if unlisted(pathlib.Path(folder)) else ["not found: a record that no index names"]
         (pathlib.Path(folder) / "README.md").write_text("[1](0001-x.md)\n", "utf-8")
-        failed += unlisted(pathlib.Path(folder))
+        failed += unlisted(pathlib.Path(folder)) + holes(pathlib.Path(folder))
+        (pathlib.Path(folder) / "0003-z.md").write_text("# 3. Z\n", "utf-8")
+        failed += [] if holes(pathlib.Path(folder)) else ["not found: a number that no record has"]
+    row = "<!-- bench: begin -->\n\n| written -> handed over, p50 / p99 | x | 0.97 / 1.98 ms |\n"
+    failed += unmeasured("it is 1.0 ms after\nit was written", row)
+    failed += [] if unmeasured("it is 1.1 ms after it was written", row) else ["not found: a figure that nobody measured"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "docs").mkdir()
