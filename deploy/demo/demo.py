@@ -443,7 +443,7 @@ class Demo:
         program = self.folder / "merge"
         program.write_text("#!/bin/sh\ncat > %s/merged\n" % self.folder)
         program.chmod(0o700)
-        team = self.beside("maildir", MaildirTeam, more='[tasks]\non_done = ["%s"]\n' % program)
+        team = self.beside("maildir", MaildirTeam, more='[tasks]\ndone_command = ["%s"]\n' % program)
         ada, bob = team.stores["ada"], team.stores["bob"]
         ada.send("boss", "handoff", {"task": "review", "branch": "x"})
         s.shows(self.hears("the lead hears ada", "review"), prefix="      boss | ")
@@ -453,11 +453,11 @@ class Demo:
         task = ada.post("update the changelog")
         bob.claim(0.01)
         s.says("bob", "takes a task, and dies over it")
-        wait_for("it is given back", lambda: self.other.log("task.released", request_id=task["id"]), 20)
+        wait_for("it is given back", lambda: self.other.log("task.released", task_id=task["id"]), 20)
         name, claimed = ada.claim(60)
         self.expect(claimed["id"] == task["id"], "another task was claimed")
         ada.complete(name, {"branch": "changelog"})
-        wait_for("the program is told", lambda: self.other.log("task.reported", request_id=task["id"]), 20)
+        wait_for("the program is told", lambda: self.other.log("task.reported", task_id=task["id"]), 20)
         self.expect("changelog" in (self.folder / "merged").read_text("utf-8"), "the program read something else")
         s.seen("the daemon gave it back, ada finished it, and the program that merges was told once")
         self.expect(self.other.stop() == 0, "the daemon did not leave with 0")

@@ -172,7 +172,7 @@ class Oracle(unittest.TestCase):
         self.notices("I8")
 
     def test_i9_a_refusal_that_is_told_twice_or_never(self):
-        self.sql("DELETE FROM history WHERE event = 'message.refused'")
+        self.sql("DELETE FROM history WHERE event = 'message.rejected'")
         self.notices("I9")
 
     def test_i9_an_order_of_a_worker_that_was_obeyed(self):
