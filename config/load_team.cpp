@@ -86,7 +86,7 @@ struct TeamReader {
     load_hosts(document, environment.home, complaints, out);
     if (const auto& hosts = out.config.hosts; !hosts.host.empty() && out.config.team.role == Role::follower &&
                                               std::ranges::none_of(hosts.members, [&](const auto& one) { return one.first == hosts.host; }))
-      warn("[cluster.members] names nobody on this host, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
+      warn("[cluster.members] names nobody on this node, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
     read_limits();
     tell_what_is_not_carried(document, complaints, warnings, out);
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "approver", "tasks", "lead",
