@@ -141,6 +141,7 @@ class HookResult {
     const auto messages = delivery_.offer(take);
     if (!messages || messages->empty()) return {};
     auto offer = hook_offer(*team_, way, event_.session_id, *messages);
+    offer.prompt = event_.prompt;
     if (offer.text.size() > schema::longest_hook_text) {
       const auto& first = messages->front();
       delivery_.give_back(*messages, "too long for a hook");

@@ -36,8 +36,8 @@ std::string_view name_of(HookSign sign) {
   std::abort();
 }
 
-bool is_same_event(const HookOffer& offer, HookSign sign, SteadyTime now) {
-  const bool is_its = (offer.way == HookWay::prompt && sign == HookSign::prompt) ||
+bool is_same_event(const HookOffer& offer, HookSign sign, std::string_view prompt, SteadyTime now) {
+  const bool is_its = (offer.way == HookWay::prompt && sign == HookSign::prompt && offer.prompt == prompt) ||
                       (offer.way == HookWay::stop && sign == HookSign::stop);
   return is_its && now - offer.at < same_event_within;
 }
@@ -132,7 +132,7 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
     const bool is_its = open.offer.session == session;
     const auto transcript = said_of(open);
     if (transcript == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
-    if (is_its && (!sign || is_same_event(open.offer, *sign, now))) return std::nullopt;
+    if (is_its && (!sign || is_same_event(open.offer, *sign, prompt, now))) return std::nullopt;
     const auto proof = handlers::judge_proof(open.offer.way, is_its ? *sign : HookSign::end, transcript);
     if (proof == Proof::open) return std::nullopt;
     if (proof == Proof::proven)

@@ -19,6 +19,7 @@ namespace inbox_poller::poller {
 struct HookOffer {
   handlers::HookWay way = handlers::HookWay::prompt;
   std::string session;
+  std::string prompt;                     // submitted by the person, with HookWay::prompt
   std::string text;                       // as printed
   std::vector<Offered> messages;  // without their texts
   std::uint64_t place = 0;                // offset in the transcript at the time of the offer

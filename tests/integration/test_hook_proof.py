@@ -158,7 +158,7 @@ class Proving(ProofTest):
         client = Client(self)
         client.prompt(answers=False)
         client.escape()
-        self.daemon.polled(20)
+        self.daemon.polled()
         self.assertEqual((self.times(client, "one"), self.chat()["delivered"]), (0, 0))
         client.turn_of("another one")
         self.assertEqual(self.times(client, "one"), 1)

@@ -94,6 +94,18 @@ TEST_CASE("an event that is told twice is one, and a later one is another") {
   CHECK_FALSE(verdicts.front().proven);
 }
 
+TEST_CASE("another prompt is another event, however soon it comes") {
+  Session session;
+  session.answer();
+  session.offers.follow("s", session.path);
+  session.hand_out(HookWay::prompt);
+  session.given();
+  CHECK(session.offers.heard(HookSign::prompt, "s").empty());
+  const auto verdicts = session.offers.heard(HookSign::prompt, "s", "what a person typed after Escape");
+  REQUIRE(verdicts.size() == 1);
+  CHECK_FALSE(verdicts.front().proven);
+}
+
 TEST_CASE("a transcript that lacks it brings it back, but not before the client had the time to write") {
   Session session;
   session.answer();
