@@ -101,7 +101,7 @@ class Wait(ProcessTest):
         tracer = subprocess.Popen(["strace", "-qq", "-f", "-o", str(trace), "-p", str(self.daemon.process.pid)], stderr=subprocess.PIPE, text=True)
         self.stops.append(lambda: (tracer.poll() is None and tracer.kill(), tracer.communicate()))
         text = lambda: trace.read_text("utf-8", "replace") if trace.exists() else ""  # noqa: E731
-        of_a_poll = lambda: len(re.findall(r'newfstatat\([^,]+, "[^"]*/inboxes"', text()))  # noqa: E731
+        of_a_poll = lambda: len(re.findall(r'newfstatat\([^,]+, "[^"]*/config.json"', text()))  # noqa: E731
         wait_for("%d polls" % polls, lambda: tracer.poll() is not None or of_a_poll() >= polls, pause=0.1)
         if tracer.poll() is not None:
             self.skipTest("strace cannot attach: " + tracer.communicate()[1])

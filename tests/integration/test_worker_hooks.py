@@ -45,7 +45,7 @@ while time.monotonic() < until:
 
 class WorkerHooks(ProcessTest):
     def start(self, role="interceptor", client="2.1.330", default=None, tmux=None, signed=False):
-        self.team = self.make_team()
+        self.team = self.make_team("hooks-%d" % os.getpid() if signed else "demo")
         text = team_toml(self.team, team_more='role = "%s"\n%s' % (role, 'accept_risks = ["default-allow"]' if default == "allow" else ""))
         begin, end = text.index("[permissions]\n") + len("[permissions]\n"), text.index("timeout =")
         text = text[:begin] + RULES + ('default = "%s"\n' % default if default else "") + text[end:]

@@ -456,6 +456,8 @@ class Handle:
 
     def arguments(self, team, poll, on_shutdown, exit_after, stubborn, more=(), signed=False):
         """The command line; like the real one's it says who runs there, and whose answers it takes. `more`: switches of the command line below."""
+        # Processes are looked for on the whole machine: a signed "ada@demo" counts for every other test's ada.
+        assert not signed or team.name != "demo", "a signed worker's team has a name of its own"
         return [sys.executable, "-B", os.path.abspath(__file__), "--agent-id", "%s@%s" % (self.name, team.name),
                 "--root", str(team.root), "--team", team.name, "--name", self.name, "--era", self.era, "--log", self.log_path,
                 "--poll", str(poll), "--on-shutdown", on_shutdown, "--exit-after", str(exit_after),
