@@ -29,7 +29,7 @@ GROUPS = {
     "how-to": (["docs/how-to/*.md"], {"long": 1, "odd": 0.5, "pronouns": 5.3, "chains": 13, "you": 16}),
     "explanation": (["docs/*.md"], {"long": 1, "odd": 0.5, "pronouns": 4.9, "chains": 6, "you": 12}),
     "reference": (["docs/reference/*.md"], {"long": 1.5, "odd": 0.5, "pronouns": 4.5, "chains": 13, "you": 2}),
-    "development": (["docs/dev/*.md", "CONTRIBUTING.md", "CHANGELOG.md"], {"long": 5.5, "odd": 0.5, "pronouns": 6.2, "chains": 28, "you": 1}),
+    "development": (["docs/dev/*.md", "CONTRIBUTING.md", "CHANGELOG.md"], {"long": 2.3, "odd": 0.5, "pronouns": 5.4, "chains": 20.5, "you": 1}),
 }
 PAGE = {"long": 10, "odd": 3, "pronouns": 6.5, "chains": 30}  # of each document that is not for developers, so that no other one hides it
 FEW = 8  # sentences of a document that is too short for that
