@@ -417,6 +417,7 @@ int run_daemon(const RunOptions& options) {
     code = serve(config, loaded, options, **telemetry);
   } catch (const std::exception& failure) {
     (*telemetry)->emit(Event::daemon_fault, {{"reason", failure.what()}});
+    if (!config.log.file.empty()) complain(failure.what());  // for the person who started it
     return exit_fault;
   }
   (*telemetry)->emit(Event::daemon_stopped, {{"reason", code == exit_drained ? "drained" : "the ledger is gone"}});

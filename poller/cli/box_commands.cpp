@@ -95,9 +95,9 @@ ExitCode show_task(Context& context, const Result<json::object>& task) {
 /// Reports that nothing was found, with --json as the record `none`.
 template <class Record>
 ExitCode show_none(Context& context, const Record& none, const std::string& words) {
-  if (context.json) (void)context.print_record(none);
+  const ExitCode printed = context.json ? context.print_record(none) : ExitCode::done;
   if (!context.json) context.console.complain(words);
-  return ExitCode::not_found;
+  return printed == ExitCode::done ? ExitCode::not_found : printed;
 }
 
 // --- Mail

@@ -15,7 +15,9 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-Error system_error(std::string_view doing) { return {"io.write", std::string(doing) + ": " + std::strerror(errno)}; }
+Error system_error(const char* code, std::string_view doing) {
+  return {code, std::string(doing) + ": " + std::strerror(errno)};
+}
 
 bool wants_colour(int fd) {
   const char* refused = std::getenv("NO_COLOR");
@@ -35,7 +37,7 @@ Status write_all(int fd, std::string_view text) {
       pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
-      return system_error("writing the result");
+      return system_error("io.write", "writing the result");
     }
   }
   return Done{};
@@ -48,7 +50,7 @@ Status Console::write(std::string_view text) { return write_all(out_, text); }
 
 Status Console::sync() {
   if (::fsync(out_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return Done{};  // pipe, terminal
-  return system_error("bringing the result to the disk");
+  return system_error("io.write", "bringing the result to the disk");
 }
 
 void Console::complain(std::string_view text) { explain("inbox-poller: " + std::string(text) + '\n'); }
@@ -65,13 +67,13 @@ Result<Console::Beginning> Console::read_beginning(std::size_t most, std::chrono
     pollfd input{.fd = in_, .events = POLLIN, .revents = 0};
     const int ready = left > 0 ? ::poll(&input, 1, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) return system_error("waiting for the input");
+    if (ready < 0) return system_error("io.read", "waiting for the input");
     if (ready == 0) return Error{"input.open", "the input did not end in time"};
     char chunk[16384];
     const ssize_t count = ::read(in_, chunk, sizeof chunk);
     if (count == 0) return beginning;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error("reading the input");
+    if (count < 0) return system_error("io.read", "reading the input");
     const auto size = static_cast<std::size_t>(count);
     const std::size_t kept = std::min(size, most - beginning.text.size());
     beginning.text.append(chunk, kept);
@@ -86,7 +88,7 @@ Result<std::string> Console::read_all(std::size_t most) {
     const ssize_t count = ::read(in_, chunk, sizeof chunk);
     if (count == 0) return text;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error("reading the input");
+    if (count < 0) return system_error("io.read", "reading the input");
     text.append(chunk, static_cast<std::size_t>(count));
     if (text.size() > most)
       return Error{"request.too_long", "the input is longer than " + std::to_string(most) + " bytes"};

@@ -26,7 +26,7 @@ class Console {
   void complain(std::string_view text);
   /// Writes text unchanged to the error output. A failure is ignored.
   void explain(std::string_view text);
-  /// Reads the whole input. Errors: "request.too_long" (more than `most` bytes), "io.write".
+  /// Reads the whole input. Errors: "request.too_long" (more than `most` bytes), "io.read".
   [[nodiscard]] Result<std::string> read_all(std::size_t most);
 
   /// Reads one line, without its end, from a terminal that delivers line by line. Error "input.ended".
@@ -37,7 +37,7 @@ class Console {
     bool is_cut = false;
   };
   /// Reads the input to its end and keeps the first `most` bytes. The rest is read so that its writer is not blocked.
-  /// Errors: "input.open" when the input has not ended `within` this time, "io.write".
+  /// Errors: "input.open" when the input has not ended `within` this time, "io.read".
   [[nodiscard]] Result<Beginning> read_beginning(std::size_t most, std::chrono::milliseconds within);
   /// Does the same as explain(), but reports a failure.
   [[nodiscard]] Status write_error(std::string_view text);

@@ -50,7 +50,7 @@ bool has_our_hooks(FileSystem& files, const std::string& path) {
   const auto settings = read_settings(files, path);
   if (!settings || !settings->text) return false;
   const auto hooks = schema::hooks_in(*settings->text);
-  return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours.has_value(); });
+  return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours == schema::HookUser::lead; });
 }
 
 /// Sets the shared mail: from --root, COLLAB_ROOT, or a repository's usual folder. Error: one of the first two is bad.

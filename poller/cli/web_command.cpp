@@ -163,10 +163,10 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   if (const Status written = put_link(); !written) return context.fail(written.error());
   if (place.address != "127.0.0.1" && place.address != "::1" && place.address != "localhost")
     context.console.complain("the page is served beyond this machine, and without encryption");
+  const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
   const ExitCode printed = context.print(links(port, options.names, sessions.token()) +
                                          "each link lets one browser in; `inbox-poller web --link` gives the next\n");
   if (printed != ExitCode::done) return printed;
-  const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
   feed.start();
   server.start();
   loop.run();

@@ -26,8 +26,8 @@ Status LeadActivity::restore() {
   state_ = schema::parse<LeadState>(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
-    // At most the recorded limit (or the configured one, if longer) remains, whatever the clocks of then and now are.
-    const auto limit = std::max(context_.config.delivery.busy_timeout, milliseconds(row_.until_ms - row_.since_ms));
+    // At most the recorded limit remains, whatever the clocks of then and now are.
+    const auto limit = milliseconds(row_.until_ms - row_.since_ms);
     busy_until_ = context_.clock.steady() +
                   std::clamp<milliseconds>(left, milliseconds(0), std::min<milliseconds>(limit, longest_busy));
   }

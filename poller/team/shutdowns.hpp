@@ -61,8 +61,8 @@ class Shutdowns {
   /// Records the order with the worker's processes and pane, before anything is asked or ended. False when it cannot be
   /// recorded: too many are open, no member here has that name, or the ledger fails.
   boost::asio::awaitable<bool> follow(Ordered);
-  /// Ends a worker on the leader's word that it agreed, or that force is due. Returns the reason if the worker is not
-  /// ended.
+  /// Ends a worker on the leader's word that it agreed, or that force is due. The order comes again in each round: empty
+  /// also where the shutdown is unknown or further along. Returns the reason if force must not be used.
   std::optional<handlers::NotTaken> end_now(const std::string& request_id, bool forced);
 
   /// Continues a shutdown after the worker's answer was committed.

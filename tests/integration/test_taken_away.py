@@ -5,11 +5,12 @@ the log file are made again, folders of the team are found again, and what canno
 import json
 import pathlib
 import shutil
+import subprocess
 import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 
 
 class TakenAway(ProcessTest):
@@ -93,6 +94,15 @@ class TakenAway(ProcessTest):
         self.assertEqual(errors.read_text().count("the log file is gone"), 1)
         (self.folder / "logs").mkdir(mode=0o700)
         wait_for("there is a new log", lambda: self.log.exists() and self.log.stat().st_size)
+
+    def test_a_start_that_fails_is_told_in_the_log_and_to_whoever_started_it(self):
+        settings = self.begin()
+        settings.write_text(settings.read_text() + '[log]\nfile = "%s"\n' % self.log)
+        self.daemon.start()
+        done = subprocess.run(self.daemon.command(), env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, 1)
+        (told,) = [e["reason"] for e in map(json.loads, self.log.read_text().splitlines()) if e["event"] == "daemon.fault"]
+        self.assertEqual(done.stderr, "inbox-poller: %s\n" % told)
 
     def test_inboxes_that_are_replaced_are_served(self):
         self.begin()

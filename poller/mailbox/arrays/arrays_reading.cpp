@@ -438,7 +438,7 @@ asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string
   for (const auto& entry : document.entries())
     items.push_back({&entry.key, entry.bytes.size(), entry.read == ReadFlag::read});
   const auto leaving = co_await choose(items, document.bytes().size());
-  told.put = WriteStatus::gone;
+  if (!leaving) told.put = WriteStatus::busy;  // the policy did not decide, now
   if (!leaving) co_return Round::gave_up;
   if (leaving->empty()) co_return Round::nothing_to_gain;
   auto remove = [this, &inbox, &document, &leaving] { return inboxes_.remove(inbox, document, *leaving); };
