@@ -20,7 +20,7 @@ POLLER_FLOORS = ("ports", "mailbox", "broker", "systems", "ledger", "context", "
 
 PURE = r'<(boost/asio[/.].*|sqlite3\.h|spdlog/.*|filesystem|fstream|unistd\.h|fcntl\.h|sys/.*|thread|mutex|ctime|time\.h)>'
 
-VERBS = "|".join(re.findall(r' verb = "(\w+)"', (pathlib.Path(__file__).resolve().parent.parent / "schema/operations/requests.hpp").read_text("utf-8")))
+VERBS = "|".join(re.findall(r' verb = "(\w+)"', (pathlib.Path(__file__).resolve().parent.parent / "schema/operations/verb_arguments.hpp").read_text("utf-8")))
 
 # (name, files, forbidden pattern on a line without comments, except in files, a line that must be found)
 RULES = [

@@ -17,11 +17,11 @@ def comments():
     """What stands behind the fields: (record, field) -> comment, also of the fields that a record takes over;
     verb -> its request; record -> the one it takes fields over from."""
     found, requests, bases = {}, {}, {}
-    for path in sorted((ROOT / "schema" / "operations").glob("*.hpp"), key=lambda path: path.name == "requests.hpp"):
+    for path in sorted((ROOT / "schema" / "operations").glob("*.hpp"), key=lambda path: path.name == "verb_arguments.hpp"):
         for record, above, body in re.findall(r"^struct (\w+)(?: : (\w+))? \{\n(.*?)^\};", path.read_text("utf-8"), re.M | re.S):
             if above:
                 bases.setdefault(record, above)
-            room = "requests." if path.name == "requests.hpp" else ""
+            room = "arguments." if path.name == "verb_arguments.hpp" else ""
             found.update({(room + record, name): text for (of, name), text in list(found.items()) if of == room + above})
             for verb in re.findall(r' verb = "(\w+)"', body):
                 requests[verb] = room + record

@@ -74,9 +74,9 @@ std::string ask_text(const operations::OpenAsk& ask, const std::string& when) {
          "  asked " + when;
 }
 
-std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks) {
+std::vector<arguments::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks) {
   constexpr std::size_t most = 40'000;  // bytes, of the 64 KiB of a request
-  std::vector<requests::Strings> lists;
+  std::vector<arguments::Strings> lists;
   std::size_t size = most;
   for (const auto* ask : asks) {
     std::string id = ask->message_key.bytes;  // empty for the lead's own prompts

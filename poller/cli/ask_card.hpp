@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "poller/cli/printable.hpp"
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -24,7 +24,7 @@ std::string ask_content(const operations::Ask& ask, const operations::Text& fold
 /// The worker's own words are marked as such and have a margin.
 std::string ask_text(const operations::OpenAsk& ask, const std::string& when);
 /// Groups the ids of these requests into lists that each fit into one control request.
-std::vector<requests::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks);
+std::vector<arguments::Strings> ids_of(const std::vector<const operations::OpenAsk*>& asks);
 /// Returns the control requests that answer exactly these requests. `answer`: the decision, applied to each.
 template <class Verdict>
 std::vector<Verdict> answers_to(const std::vector<const operations::OpenAsk*>& asks, Verdict answer) {

@@ -98,7 +98,7 @@ std::function<bool(const operations::OpenAsk&)> chosen_by(const PendingOptions& 
 /// Names the teams whose requests wait on another node, the leader; empty when there are none.
 std::string led_elsewhere(Context& context) {
   std::string text;
-  const auto status = context.ask(requests::Status());
+  const auto status = context.ask(arguments::Status());
   if (!status) return text;
   for (const auto& team : status->teams)
     if (team.role == "follower" || team.role == "standby")
@@ -109,7 +109,7 @@ std::string led_elsewhere(Context& context) {
 
 ExitCode pending(Context& context, const PendingOptions& options) {
   if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
-  const Result<json::object> answer = context.ask_raw(requests::Pending());
+  const Result<json::object> answer = context.ask_raw(arguments::Pending());
   if (!answer) return context.fail(answer.error());
   const auto open = operations::decode<operations::Pending>(*answer);
   const auto& all = open.asks;
@@ -154,13 +154,13 @@ struct AnswerOptions {
   std::string reason;
 };
 
-void say(requests::Approve& answer, const AnswerOptions& options) {
+void say(arguments::Approve& answer, const AnswerOptions& options) {
   answer.always = options.always;
   answer.mode = options.mode;
   answer.input = options.input;
   answer.note = options.note;
 }
-void say(requests::Deny& answer, const AnswerOptions& options) { answer.reason = options.reason; }
+void say(arguments::Deny& answer, const AnswerOptions& options) { answer.reason = options.reason; }
 
 std::string answered(const operations::Outcome& taken) {
   std::string text = printable(taken.state) + ": " + ask_name(taken) + " of " + printable(taken.member) + " (" +
@@ -173,7 +173,7 @@ std::string answered(const operations::Outcome& taken) {
 template <class Verdict>
 Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& client, const Verdict& answer,
                                            const AnswerOptions& options) {
-  TRY(const auto meant, context.ask(client, requests::Which{.like = options.like, .kind = options.kind}));
+  TRY(const auto meant, context.ask(client, arguments::Which{.like = options.like, .kind = options.kind}));
   std::vector<const operations::OpenAsk*> asks;
   for (const auto& ask : meant.asks) asks.push_back(&ask);
   const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + printable(meant.rule) + "\n" +
@@ -269,7 +269,7 @@ constexpr Argument approve_takes[] = {
 constexpr Argument deny_takes[] = {takes<&AnswerOptions::reason>("--reason TEXT", "What the worker is told").required()};
 
 constexpr Command ask_rows[] = {
-    {.name = requests::Pending::verb, .group = Group::answer, .summary = "Show the asks that wait for a person, whole, and how to answer them",
+    {.name = arguments::Pending::verb, .group = Group::answer, .summary = "Show the asks that wait for a person, whole, and how to answer them",
      .help = "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
              "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
              "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
@@ -282,7 +282,7 @@ constexpr Command ask_rows[] = {
                  "inbox-poller pending --watch\n"
                  "inbox-poller pending --json | jq -r '.asks[].request_id'",
      .arguments = pending_takes, .work = runs<pending>, .prints = operations::shapes<operations::Pending>},
-    {.name = requests::Approve::verb, .group = Group::answer, .summary = "Allow what a worker asks for",
+    {.name = arguments::Approve::verb, .group = Group::answer, .summary = "Allow what a worker asks for",
      .help = "Answers asks with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
              "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
              "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
@@ -297,13 +297,13 @@ constexpr Command ask_rows[] = {
                  "inbox-poller approve perm-17 --by team-lead\n"
                  "inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
                  "inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'",
-     .shared = which_asks, .arguments = approve_takes, .work = runs<answer<requests::Approve>>, .prints = operations::shapes<operations::Outcomes>},
-    {.name = requests::Deny::verb, .group = Group::answer, .summary = "Refuse what a worker asks for",
+     .shared = which_asks, .arguments = approve_takes, .work = runs<answer<arguments::Approve>>, .prints = operations::shapes<operations::Outcomes>},
+    {.name = arguments::Deny::verb, .group = Group::answer, .summary = "Refuse what a worker asks for",
      .help = "Answers asks with no. The reason goes to the worker, which reads it as advice: say what to do instead.\n"
              "Several ids, beginnings of ids and --similar-to are as in `inbox-poller approve --help`.",
      .examples = "inbox-poller deny --similar-to perm-17 --reason 'not on a Friday'\n"
                  "inbox-poller deny perm-17 --reason 'do not push; open a pull request'",
-     .shared = which_asks, .arguments = deny_takes, .work = runs<answer<requests::Deny>>, .prints = operations::shapes<operations::Outcomes>},
+     .shared = which_asks, .arguments = deny_takes, .work = runs<answer<arguments::Deny>>, .prints = operations::shapes<operations::Outcomes>},
 };
 // clang-format on
 

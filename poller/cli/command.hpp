@@ -21,8 +21,8 @@
 #include "poller/control/client.hpp"
 #include "schema/error.hpp"
 #include "schema/operations/json_schema.hpp"
-#include "schema/operations/requests.hpp"
 #include "schema/operations/team.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -64,7 +64,7 @@ class Context {
   template <class Request>
   [[nodiscard]] Result<typename Request::Answer> ask(ControlClient& client, const Request& request,
                                                      ControlClient::Patience patience = usual_patience) const {
-    TRY(const auto answer, exchange(client, requests::on_wire(request), patience));
+    TRY(const auto answer, exchange(client, arguments::on_wire(request), patience));
     return operations::decode<typename Request::Answer>(answer);
   }
   /// Does the same as ask(), but returns the answer as received, for --json.
@@ -76,13 +76,13 @@ class Context {
   template <class Request>
   [[nodiscard]] Result<boost::json::object> ask_raw(ControlClient& client, const Request& request,
                                                     ControlClient::Patience patience = usual_patience) const {
-    return exchange(client, requests::on_wire(request), patience);
+    return exchange(client, arguments::on_wire(request), patience);
   }
 
   /// Sends a request and prints the answer as text, or as received with --json. `wait`: how long to wait for the team.
   template <class Request, class Words>
   ExitCode show(const Request& request, const Words& words, const TeamWait& wait = {}) const {
-    return show(requests::on_wire(request), wait, [&](const boost::json::object& answer) {
+    return show(arguments::on_wire(request), wait, [&](const boost::json::object& answer) {
       return words(operations::decode<typename Request::Answer>(answer));
     });
   }

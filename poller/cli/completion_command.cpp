@@ -54,7 +54,7 @@ Offers asks(const Context& context) {
   Offers offers;
   std::map<std::string, int> times;
   std::vector<std::string> askers;
-  for (const auto& ask : told<requests::Pending>(context).asks) {
+  for (const auto& ask : told<arguments::Pending>(context).asks) {
     offers.push_back({ask.request_id.bytes, ask.member.bytes + ": " + ask.subject.bytes});
     askers.push_back(ask.member.bytes);
     ++times[offers.back().word];
@@ -66,14 +66,13 @@ Offers asks(const Context& context) {
 
 Offers teams(const Context& context) {
   Offers offers;
-  for (const auto& team : told<requests::Status>(context).teams)
-    offers.push_back({team.team.bytes, team.role.bytes});
+  for (const auto& team : told<arguments::Status>(context).teams) offers.push_back({team.team.bytes, team.role.bytes});
   return offers;
 }
 
 Offers workers(const Context& context) {
   Offers offers;
-  for (const auto& team : told<requests::Status>(context).teams)
+  for (const auto& team : told<arguments::Status>(context).teams)
     for (const auto& worker : team.members) offers.push_back({worker.member.bytes, "in team " + team.team.bytes});
   return offers;
 }
@@ -82,7 +81,7 @@ Offers workers(const Context& context) {
 Offers messages(const Context& context) {
   constexpr std::size_t shown_key = 12;
   Offers offers;
-  for (const auto& message : told<requests::History>(context).messages) {
+  for (const auto& message : told<arguments::History>(context).messages) {
     const std::string text = message.subject.value_or(message.text).bytes;
     offers.push_back({message.message_key.bytes.substr(0, shown_key),
                       message.sender.bytes + ": " + shortened(text.substr(0, text.find('\n')), 60)});

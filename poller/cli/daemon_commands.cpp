@@ -162,7 +162,7 @@ ExitCode check_config(Context& context, const config::Sources& named) {
 }
 
 ExitCode reload(Context& context) {
-  return context.show(requests::Reload(), [&](const auto& answer) -> std::string {
+  return context.show(arguments::Reload(), [&](const auto& answer) -> std::string {
     std::string text;
     for (const auto& [names, words] :
          {std::pair{&answer.added, "now served: "}, std::pair{&answer.removed, "no longer served: "},
@@ -176,7 +176,7 @@ ExitCode reload(Context& context) {
 }
 
 ExitCode resume(Context& context) {
-  return context.show(requests::Resume(), [&](const auto& answer) -> std::string {
+  return context.show(arguments::Resume(), [&](const auto& answer) -> std::string {
     return "team " + printable(answer.team) + ": " + printable(answer.role) + '\n';
   });
 }
@@ -220,7 +220,8 @@ config::Sources sources_in(const operations::Configuration& told) {
 config::Sources meant_sources(const Context& context, const config::Sources& named) {
   if (!named.files.empty() || !named.dir.empty()) return named;
   Result<ControlClient> client = context.connect();
-  const Result<json::object> status = client ? client->call(requests::on_wire(requests::Status()), brief_patience) : client.error();  // of all teams
+  const Result<json::object> status =
+      client ? client->call(arguments::on_wire(arguments::Status()), brief_patience) : client.error();  // of all teams
   config::Sources sources = status ? sources_in(operations::decode<operations::Status>(*status).configuration) : named;
   if (!named.daemon_file.empty()) sources.daemon_file = named.daemon_file;
   return sources;
@@ -258,13 +259,13 @@ constexpr Command daemon_rows[] = {
      .examples = "inbox-poller check-config\n"
                  "inbox-poller check-config --config my-team.toml --json",
      .arguments = check_config_takes, .work = runs<check_config>, .prints = operations::shapes<operations::CheckedConfig>},
-    {.name = requests::Reload::verb, .group = Group::set_up, .summary = "Read the configuration again, without a break",
+    {.name = arguments::Reload::verb, .group = Group::set_up, .summary = "Read the configuration again, without a break",
      .help = "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
              "Teams whose root, backend or lead changed are let go and found again; what the daemon itself is\n"
              "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.",
      .examples = "inbox-poller check-config && inbox-poller reload",
      .work = runs<reload>, .prints = operations::shapes<operations::Reloaded>},
-    {.name = requests::Resume::verb, .group = Group::act, .summary = "Lead again after somebody else was found reading the lead's inbox",
+    {.name = arguments::Resume::verb, .group = Group::act, .summary = "Lead again after somebody else was found reading the lead's inbox",
      .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.on_competing_consumer).\n"
              "End the other one, or give it the team with role = \"interceptor\", then resume. `inbox-poller status` shows\n"
              "the role and why it is so.",

@@ -74,7 +74,7 @@ asio::awaitable<Result<json::object>> DaemonModel::exchange(json::object request
 }
 
 asio::awaitable<void> DaemonModel::hear() {
-  requests::Changes request;
+  arguments::Changes request;
   for (;;) {
     auto asking = ask(request);
     const auto told = co_await std::move(asking);
@@ -95,12 +95,12 @@ asio::awaitable<Status> DaemonModel::fetch(Request request, typename Request::An
 
 asio::awaitable<Status> DaemonModel::fetch(Part part) {
   switch (part) {
-    case Part::asks: return fetch(requests::Pending(), known_.asks);
-    case Part::status: return fetch(requests::Status(), known_.status);
-    case Part::chat: return fetch(requests::History{.limit = settings_.most_rows}, known_.chat);
+    case Part::asks: return fetch(arguments::Pending(), known_.asks);
+    case Part::status: return fetch(arguments::Status(), known_.status);
+    case Part::chat: return fetch(arguments::History{.limit = settings_.most_rows}, known_.chat);
     case Part::decisions: break;
   }
-  return fetch(requests::Decisions{.limit = settings_.most_rows}, known_.decisions);
+  return fetch(arguments::Decisions{.limit = settings_.most_rows}, known_.decisions);
 }
 
 asio::awaitable<void> DaemonModel::look() {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "schema/error.hpp"
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -60,7 +60,7 @@ class DaemonModel {
   /// Sends one request on a connection of its own. An error of the daemon is returned with the daemon's code.
   template <class Request>
   boost::asio::awaitable<Result<typename Request::Answer>> ask(Request request) const {
-    auto asking = exchange(requests::on_wire(request));
+    auto asking = exchange(arguments::on_wire(request));
     CO_TRY(const auto answer, co_await std::move(asking));
     co_return operations::decode<typename Request::Answer>(answer);
   }

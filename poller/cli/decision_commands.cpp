@@ -48,9 +48,9 @@ std::string decisions_in_full(const Console& console, const std::vector<operatio
 
 ExitCode decisions(Context& context, const DecisionsOptions& options) {
   const Result<json::object> answer =
-      context.ask_raw(requests::Decisions{.member = options.member,
-                                          .since_ms = options.since ? now_ms() - options.since->count() : 0,
-                                          .limit = options.limit});
+      context.ask_raw(arguments::Decisions{.member = options.member,
+                                           .since_ms = options.since ? now_ms() - options.since->count() : 0,
+                                           .limit = options.limit});
   if (!answer) return context.fail(answer.error());
   const auto list = operations::decode<operations::Decisions>(*answer).decisions;
   const ExitCode printed = context.json   ? context.print_json(with_values(*answer, "decisions"))
@@ -71,7 +71,7 @@ constexpr Argument decisions_takes[] = {
 };
 
 constexpr Command decision_rows[] = {
-    {.name = requests::Decisions::verb, .group = Group::look, .summary = "Show who decided which ask, when, and by which rule",
+    {.name = arguments::Decisions::verb, .group = Group::look, .summary = "Show who decided which ask, when, and by which rule",
      .help = "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
              "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
              "the ask to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"

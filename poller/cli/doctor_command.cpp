@@ -37,7 +37,8 @@ Installation installation(const Context& context, const config::Sources& named) 
   if (!context.socket.empty())
     if (const Result<std::string> path = context.socket_path()) at.socket = *path;
   Result<ControlClient> client = ControlClient::connect(at.socket);
-  const auto answer = client ? client->call(requests::on_wire(requests::Status())) : Result<json::object>(client.error());
+  const auto answer =
+      client ? client->call(arguments::on_wire(arguments::Status())) : Result<json::object>(client.error());
   at.status = answer ? Result(operations::decode<operations::Status>(*answer)) : answer.error();
   at.asked = at.status && named.files.empty() && named.dir.empty();
   at.sources = at.asked ? sources_in(at.status->configuration) : named;
@@ -110,7 +111,7 @@ namespace {
 /// Checks for a container's health check: one request to the daemon, one line of output, no examination of files.
 ExitCode quick_doctor(Context& context) {
   Result<ControlClient> client = context.connect();
-  const auto answer = client ? context.ask(*client, requests::Status(), quick_patience) : client.error();
+  const auto answer = client ? context.ask(*client, arguments::Status(), quick_patience) : client.error();
   std::string errors, warnings;
   const auto add = [](std::string& to, const std::string& one) { to += (to.empty() ? "" : ", ") + one; };
   if (!answer) add(errors, printable(answer.error().message));

@@ -75,12 +75,12 @@ std::string history_blocks(const Console& console, const std::vector<operations:
 
 ExitCode history(Context& context, const HistoryOptions& options) {
   const Result<json::object> answer =
-      context.ask_raw(requests::History{.sender = options.from,
-                                        .type = options.type,
-                                        .since_ms = options.since ? now_ms() - options.since->count() : 0,
-                                        .limit = options.limit,
-                                        .full = options.full,
-                                        .key = options.key});
+      context.ask_raw(arguments::History{.sender = options.from,
+                                         .type = options.type,
+                                         .since_ms = options.since ? now_ms() - options.since->count() : 0,
+                                         .limit = options.limit,
+                                         .full = options.full,
+                                         .key = options.key});
   if (!answer) return context.fail(answer.error());
   const auto messages = operations::decode<operations::History>(*answer).messages;
   const bool blocks = options.full || !options.key.empty();
@@ -104,7 +104,7 @@ constexpr Argument history_takes[] = {
 };
 
 constexpr Command history_rows[] = {
-    {.name = requests::History::verb, .group = Group::look, .summary = "Show received messages, also those that have left the lead's inbox",
+    {.name = arguments::History::verb, .group = Group::look, .summary = "Show received messages, also those that have left the lead's inbox",
      .help = "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
              "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
              "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"

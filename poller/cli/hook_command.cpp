@@ -68,7 +68,7 @@ schema::ClientMode client_mode() {
 }
 
 /// Reduces an event to what the daemon needs and a request can hold.
-requests::Heard request_of(schema::HookEvent event) {
+arguments::Heard request_of(schema::HookEvent event) {
   if (event.name != "PermissionRequest") event.tool_input.clear();
   cut(event.prompt, most_prompt);
   cut(event.last_assistant_message, most_last_message);
@@ -87,7 +87,7 @@ requests::Heard request_of(schema::HookEvent event) {
 
 struct Heard {
   std::string name;
-  requests::Heard request;
+  arguments::Heard request;
 };
 
 Result<Heard> read_event(Context& context) {
@@ -119,7 +119,8 @@ Result<std::string> output_of(Context& context, const Request& request, Patience
 
 /// Reports whether the messages were printed. The daemon receives the report although the hook awaits no answer.
 void tell(ControlClient& client, bool printed) {
-  client.tell(requests::on_wire(requests::Shown{printed}));  // without it the messages come again, labeled as repeated
+  client.tell(
+      arguments::on_wire(arguments::Shown{printed}));  // without it the messages come again, labeled as repeated
 }
 
 Status pass_on(Context& context, const std::optional<config::Duration>& said) {
@@ -127,7 +128,7 @@ Status pass_on(Context& context, const std::optional<config::Duration>& said) {
   const Patience patience{said.value_or(default_patience),
                           said.value_or(schema::may_be_slow(heard.name) ? long_patience : default_patience)};
   std::optional<ControlClient> client;
-  const auto output = output_of(context, requests::Hook{std::move(heard.request)}, patience, client);
+  const auto output = output_of(context, arguments::Hook{std::move(heard.request)}, patience, client);
   if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
   if (!output) return output.error();
   if (output->empty()) return Done{};
@@ -154,7 +155,7 @@ Result<std::string> worker_output(Context& context, const HookOptions& options) 
   TRY(const auto event, schema::decode_hook_event(input.text, input.is_cut));
   std::optional<ControlClient> client;
   const milliseconds patience = options.patience.value_or(worker_patience);
-  const requests::WorkerCall request{schema::encode(event), variable("TMUX_PANE"), {}};
+  const arguments::WorkerCall request{schema::encode(event), variable("TMUX_PANE"), {}};
   return output_of(context, request, {patience, patience}, client);
 }
 
@@ -221,7 +222,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
     const auto left = options.timeout ? *options.timeout - passed : milliseconds::max();
     if (left <= milliseconds(0) || !our_client.lives()) return ExitCode::done;
     const auto wait = std::min(left, look_again);
-    const requests::Recv request{.team = team, .wait_ms = wait.count()};
+    const arguments::Recv request{.team = team, .wait_ms = wait.count()};
     TRY(const auto answer, context.ask(client, request, wait + std::chrono::seconds(30)));
     if (!answer.messages.empty()) return wake(context, client, options, answer, team);
     const bool is_gone = answer.lead_state == "gone";
@@ -232,7 +233,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
 }
 
 ExitCode wait(Context& context, const HookOptions& options) {
-  requests::Attach request;
+  arguments::Attach request;
   request.method = "hook";
   if (::isatty(context.console.in()) == 0) {
     // A headless client waits at its end for this hook and discards the output.
@@ -243,7 +244,7 @@ ExitCode wait(Context& context, const HookOptions& options) {
       explain(context, options, event.error());
       return ExitCode::done;
     }
-    static_cast<requests::Heard&>(request) = std::move(event->request);
+    static_cast<arguments::Heard&>(request) = std::move(event->request);
   }
   auto client = context.connect();
   const auto attached = client ? context.ask(*client, request) : Result<operations::Attached>(client.error());
@@ -266,7 +267,7 @@ constexpr Argument hook_worker_takes[] = {
 };
 
 constexpr Command hook_rows[] = {
-    {.name = requests::Hook::verb, .group = Group::deliver, .summary = "What the lead's client runs as its hook",
+    {.name = arguments::Hook::verb, .group = Group::deliver, .summary = "What the lead's client runs as its hook",
      .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
              "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
              "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"

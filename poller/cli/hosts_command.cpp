@@ -22,7 +22,7 @@ std::string waits(const operations::HostMail& mail) {
 }
 
 ExitCode hosts(Context& context) {
-  return context.show(requests::Status(), [&](const auto& answer) {
+  return context.show(arguments::Status(), [&](const auto& answer) {
     std::string text;
     for (const auto& team : answer.teams)
       if (team.cluster) text += (text.empty() ? "" : "\n") + hosts_text(context.console, team);

@@ -123,7 +123,8 @@ Status leave_to_daemon(const Context& context, const InboxOptions& options, cons
   if (options.force || box.member != box.lead) return Done{};
   Result<ControlClient> client = context.connect();
   if (!client && client.error().code == code::no_daemon) return Done{};
-  const auto status = client ? client->call(requests::on_wire(requests::Status())) : Result<json::object>(client.error());
+  const auto status =
+      client ? client->call(arguments::on_wire(arguments::Status())) : Result<json::object>(client.error());
   if (!status || !flag_of(*status, "ok"))
     return Error{"inbox.unsure", "whether a daemon serves the lead's inbox cannot be told (" +
                                      (status ? raw_text_of(*status, "message") : status.error().message) +

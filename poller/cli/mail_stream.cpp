@@ -113,10 +113,10 @@ asio::awaitable<void> MailStream::converse() {
 asio::awaitable<Error> MailStream::serve() {
   CO_TRY(auto client, ControlClient::connect(loop_, settings_.socket, connecting));
   mail_ = client;
-  requests::Attach attach;
+  arguments::Attach attach;
   attach.team = settings_.team;
   attach.method = settings_.way;
-  auto asking = exchange(client, requests::on_wire(attach));
+  auto asking = exchange(client, arguments::on_wire(attach));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   stands_ = served_ = true;
@@ -132,12 +132,12 @@ asio::awaitable<Error> MailStream::serve() {
       continue;
     }
     watched = false;
-    const requests::Recv recv{.team = settings_.team,
-                              .max = operations::number_of(room),
-                              .wait_ms = one_recv.count(),
-                              .ignore_busy = settings_.ignore_busy,
-                              .acked = settings_.after};
-    asking = exchange(client, requests::on_wire(recv));
+    const arguments::Recv recv{.team = settings_.team,
+                               .max = operations::number_of(room),
+                               .wait_ms = one_recv.count(),
+                               .ignore_busy = settings_.ignore_busy,
+                               .acked = settings_.after};
+    asking = exchange(client, arguments::on_wire(recv));
     answer = co_await std::move(asking);
     // If several messages together are too long for an answer, the stream requests them one by one.
     if (!answer && answer.error().code == "answer.too_long" && std::exchange(most_, 1) != 1) co_return Error{};
@@ -152,10 +152,10 @@ asio::awaitable<Error> MailStream::serve() {
 json::object MailStream::next_to_tell() {
   if (acknowledgements_.empty()) {
     told_ = true;  // until the next report
-    return requests::on_wire(requests::Lead{.event = event_, .session = session_, .team = settings_.team});
+    return arguments::on_wire(arguments::Lead{.event = event_, .session = session_, .team = settings_.team});
   }
   const auto& [keys, assumed, before] = acknowledgements_.front();
-  return requests::on_wire(requests::Ack{keys, assumed, settings_.team});
+  return arguments::on_wire(arguments::Ack{keys, assumed, settings_.team});
 }
 
 asio::awaitable<void> MailStream::tell_all() {

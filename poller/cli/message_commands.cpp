@@ -33,13 +33,13 @@ ExitCode send_message(Context& context, const SendOptions& options) {
     return "for " + printable(one.member) + ": inbox-poller trace " + printable(one.message_key) + '\n';
   };
   if (!options.to.empty())
-    return context.show(requests::Send{options.to, std::move(text), options.summary, {}}, line, options.wait);
+    return context.show(arguments::Send{options.to, std::move(text), options.summary, {}}, line, options.wait);
   const auto lines = [&](const operations::Broadcast& answer) {
     std::string list;
     for (const auto& one : answer.sent) list += line(one);
     return list.empty() ? "there is no worker to send to\n" : list;
   };
-  return context.show(requests::Broadcast{std::move(text), options.summary, {}}, lines, options.wait);
+  return context.show(arguments::Broadcast{std::move(text), options.summary, {}}, lines, options.wait);
 }
 
 struct RecvOptions {
@@ -66,7 +66,7 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
       const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
       if (options.wait.limit) wait = std::clamp(*options.wait.limit - passed, milliseconds(0), longest_wait);
     }
-    const requests::Recv request{
+    const arguments::Recv request{
         .max = options.max, .wait_ms = wait.count(), .ignore_busy = options.ignore_busy, .hold = options.no_ack};
     Result<json::object> answer = context.ask_raw(client, request, wait + std::chrono::seconds(30));
     if (awaited.again(answer)) continue;
@@ -83,8 +83,8 @@ void explain_nothing(Context& context, const operations::Received& answer) {
   context.console.complain(text);
 }
 
-ExitCode acknowledge(Context& context, ControlClient& client, const requests::Strings& keys) {
-  const auto answer = context.ask(client, requests::Ack{.keys = keys});
+ExitCode acknowledge(Context& context, ControlClient& client, const arguments::Strings& keys) {
+  const auto answer = context.ask(client, arguments::Ack{.keys = keys});
   if (answer && answer->acknowledged == static_cast<long long>(keys.size())) return ExitCode::done;
   context.console.complain(
       "the messages were written out, but not all of them could be acknowledged: they may come again" +
@@ -118,7 +118,7 @@ ExitCode recv(Context& context, const RecvOptions& given) {
     context.console.complain(written.error().message + "; nothing was acknowledged, the messages will come again");
     return ExitCode::failed;
   }
-  requests::Strings keys;
+  arguments::Strings keys;
   std::string words;
   for (const auto& message : received.messages) {
     keys.emplace_back(message.message_key.bytes);
@@ -135,7 +135,7 @@ struct AckOptions {
 
 ExitCode ack(Context& context, const AckOptions& options) {
   const auto& keys = options.keys;
-  const Result<json::object> answer = context.ask_raw(requests::Ack{.keys = keys});
+  const Result<json::object> answer = context.ask_raw(arguments::Ack{.keys = keys});
   if (!answer) return context.fail(answer.error());
   const long long count = operations::decode<operations::Acknowledged>(*answer).acknowledged;
   const ExitCode printed =
@@ -169,7 +169,7 @@ constexpr Argument recv_takes[] = {
 constexpr Argument ack_takes[] = {takes<&AckOptions::keys>("KEY", "Message keys, as recv shows them").required()};
 
 constexpr Command message_rows[] = {
-    {.name = requests::Send::verb, .group = Group::act, .summary = "Send a message to one worker",
+    {.name = arguments::Send::verb, .group = Group::act, .summary = "Send a message to one worker",
      .help = "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
              "\"--\"; \"-\" alone reads the text from the standard input. With --wait the text may come before the team\n"
              "and the worker do; write a limit as --wait=2min.",
@@ -177,11 +177,11 @@ constexpr Command message_rows[] = {
                  "inbox-poller send alice 'please rebase before you go on'\n"
                  "git log -1 | inbox-poller send alice - --summary 'the last commit'",
      .arguments = send_takes, .work = runs<send_message>, .prints = operations::shapes<operations::Sent>},
-    {.name = requests::Broadcast::verb, .group = Group::act, .summary = "Send a message to every worker",
+    {.name = arguments::Broadcast::verb, .group = Group::act, .summary = "Send a message to every worker",
      .help = "As `send`, once to each member of the team but the lead.",
      .examples = "inbox-poller broadcast 'the build is green again'",
      .arguments = broadcast_takes, .work = runs<send_message>, .prints = operations::shapes<operations::Broadcast>},
-    {.name = requests::Recv::verb, .group = Group::deliver, .summary = "Take the messages for the lead",
+    {.name = arguments::Recv::verb, .group = Group::deliver, .summary = "Take the messages for the lead",
      .help = "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
              "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
              "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
@@ -198,7 +198,7 @@ constexpr Command message_rows[] = {
                  "inbox-poller recv --follow --ack-from-stdin --after \"$(cat last-key)\" < keys | my-lead > keys\n"
                  "inbox-poller recv --format json --max 1 --no-ack",
      .arguments = recv_takes, .work = runs<recv>, .prints = operations::shapes<operations::LeadMessage>},
-    {.name = requests::Ack::verb, .group = Group::deliver, .summary = "Acknowledge messages taken with `recv --no-ack`",
+    {.name = arguments::Ack::verb, .group = Group::deliver, .summary = "Acknowledge messages taken with `recv --no-ack`",
      .help = "An acknowledged message has arrived and does not come again.",
      .examples = "inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071",
      .arguments = ack_takes, .work = runs<ack>, .prints = operations::shapes<operations::Acknowledged>},

@@ -229,7 +229,7 @@ namespace {
 
 ExitCode metrics(Context& context) {
   Result<ControlClient> client = context.connect();
-  const auto answer = client ? context.ask(*client, requests::Status(), scrape_patience) : client.error();
+  const auto answer = client ? context.ask(*client, arguments::Status(), scrape_patience) : client.error();
   if (!answer) return context.fail(answer.error());
   const std::string text = metrics_text(*answer);
   return context.json ? context.print_record(operations::Metrics{text}) : context.print(text);

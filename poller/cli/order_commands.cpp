@@ -23,7 +23,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
                                          : "say whose mode and which: inbox-poller mode alice plan");
     return ExitCode::usage;
   }
-  requests::Mode request{.mode = options.all ? options.first : options.second, .by = user_name(), .all = options.all};
+  arguments::Mode request{.mode = options.all ? options.first : options.second, .by = user_name(), .all = options.all};
   if (!options.all) request.member = options.first;
   const auto words = [&](const operations::ModesSent& answer) -> std::string {
     std::string text;
@@ -64,11 +64,11 @@ ExitCode allow(Context& context, const RuleOptions& options) {
                            : "told: " + told + "; who joins is told too\n";
     return text + answered_by_rules(answer.answered);
   };
-  return context.show(requests::Allow{options.rule, options.directory, user_name(), {}}, words, options.wait);
+  return context.show(arguments::Allow{options.rule, options.directory, user_name(), {}}, words, options.wait);
 }
 
 ExitCode revoke(Context& context, const RuleOptions& options) {
-  return context.show(requests::Revoke{options.rule, user_name(), {}}, [&](const auto& answer) -> std::string {
+  return context.show(arguments::Revoke{options.rule, user_name(), {}}, [&](const auto& answer) -> std::string {
     const std::string keepers = names_of(answer.keepers);
     std::string text = "no longer allowed by us: " + printable(answer.rule) + '\n';
     if (!keepers.empty())
@@ -87,7 +87,7 @@ ExitCode assign(Context& context, const AssignOptions& options) {
   const auto words = [](const operations::Assigned& answer) {
     return "task " + printable(answer.task) + " (" + printable(answer.subject) + ") is " + printable(answer.member) + "'s\n";
   };
-  return context.show(requests::Assign{options.task, options.member, user_name(), {}}, words, options.wait);
+  return context.show(arguments::Assign{options.task, options.member, user_name(), {}}, words, options.wait);
 }
 
 // clang-format off
@@ -110,13 +110,13 @@ constexpr Argument allow_takes[] = {
 constexpr Argument revoke_takes[] = {takes<&RuleOptions::rule>("RULE", "The rule as `inbox-poller rules` shows it").required()};
 
 constexpr Command order_rows[] = {
-    {.name = requests::Assign::verb, .group = Group::act, .summary = "Give a task of the team's board to a worker",
+    {.name = arguments::Assign::verb, .group = Group::act, .summary = "Give a task of the team's board to a worker",
      .help = "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
              "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
              "themselves: inbox-poller mailbox claim.",
      .examples = "inbox-poller assign 12 alice",
      .arguments = assign_takes, .work = runs<assign>, .prints = operations::shapes<operations::Assigned>},
-    {.name = requests::Mode::verb, .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
+    {.name = arguments::Mode::verb, .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
      .help = "Sends the mode to the worker's inbox. Modes, from narrow to wide: plan, default, acceptEdits, auto,\n"
              "dontAsk, bypassPermissions; [modes] ceiling bounds what may be set. Older clients take it over at once and\n"
              "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not adopted\",\n"
@@ -124,7 +124,7 @@ constexpr Command order_rows[] = {
      .examples = "inbox-poller mode alice plan\n"
                  "inbox-poller mode --all acceptEdits",
      .arguments = mode_takes, .work = runs<mode>, .prints = operations::shapes<operations::ModesSent>},
-    {.name = requests::Allow::verb, .group = Group::answer, .summary = "Allow something to all workers for this session",
+    {.name = arguments::Allow::verb, .group = Group::answer, .summary = "Allow something to all workers for this session",
      .help = "The rule decides what workers ask from now on, and goes once to each worker, also to one that joins\n"
              "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
              "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
@@ -133,7 +133,7 @@ constexpr Command order_rows[] = {
      .examples = "inbox-poller allow 'Bash(make test:*)'\n"
                  "inbox-poller allow Edit --directory /home/me/project",
      .arguments = allow_takes, .work = runs<allow>, .prints = operations::shapes<operations::Allowed>},
-    {.name = requests::Revoke::verb, .group = Group::answer, .summary = "Take a rule of this session back",
+    {.name = arguments::Revoke::verb, .group = Group::answer, .summary = "Take a rule of this session back",
      .help = "For rules that `allow`, `approve --always` or an answered host gave the session, written as `rules` shows\n"
              "them. It no longer decides here. A worker that was told of it may keep it until its own session ends:\n"
              "there is no message that takes a rule back, so those are named.",

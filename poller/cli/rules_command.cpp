@@ -31,7 +31,7 @@ std::string told_of(const operations::ToldRule& rule) {
 }
 
 ExitCode show_rules(Context& context) {
-  return context.show(requests::Rules(), [&](const auto& answer) -> std::string {
+  return context.show(arguments::Rules(), [&](const auto& answer) -> std::string {
     std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"}};
     const std::string source = printable(answer.source);
     for (const auto& rule : answer.session)
@@ -97,7 +97,7 @@ std::string tried_text(const Console& console, const operations::Trial& answer) 
 ExitCode try_rules(Context& context, const RulesOptions& options) {
   if (const auto advice = config::why_no_such_tool(options.tool); advice && !context.json)
     context.console.explain("WARNING: " + printable(*advice) + '\n');
-  requests::Try request{.member = options.as};
+  arguments::Try request{.member = options.as};
   if (options.is_host) {
     request.host = *options.call;
   } else {
@@ -123,7 +123,7 @@ std::string list_text(const std::vector<operations::Suggestion>& suggestions, st
 }
 
 ExitCode suggest(Context& context, const RulesOptions& options) {
-  requests::Suggest request;
+  arguments::Suggest request;
   if (options.since) request.since_ms = now_ms() - options.since->count();
   return context.show(request, [&](const auto& answer) -> std::string {
     const auto& suggestions = answer.suggestions;
@@ -155,7 +155,7 @@ constexpr Argument rules_takes[] = {
 };
 
 constexpr Command rules_rows[] = {
-    {.name = requests::Rules::verb, .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
+    {.name = arguments::Rules::verb, .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
      .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
              "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
              "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"

@@ -43,7 +43,7 @@ Result<bool> follow(Context& context, const ShutdownOptions& options,
   for (;;) {
     bool open = false;
     for (auto& [id, shutdown] : latest) {
-      TRY(const auto answer, context.ask(client, requests::Shutdowns{.id = id}));
+      TRY(const auto answer, context.ask(client, arguments::Shutdowns{.id = id}));
       for (const auto& row : answer.shutdowns)
         if (row.team == shutdown.team) shutdown = row;
       open = open || shutdown.open;
@@ -89,7 +89,8 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
     context.console.complain("say whom to shut down: one MEMBER, or --all");
     return ExitCode::usage;
   }
-  requests::Shutdown request{.member = options.member, .all = options.all, .by = user_name(), .reason = options.reason};
+  arguments::Shutdown request{
+      .member = options.member, .all = options.all, .by = user_name(), .reason = options.reason};
   if (options.remind_after) request.remind_after_ms = options.remind_after->count();
   if (options.force_after) request.force_after_ms = options.force_after->count();
   request.force = options.force;
@@ -124,7 +125,7 @@ struct ShutdownsOptions {
 };
 
 ExitCode shutdowns(Context& context, const ShutdownsOptions& options) {
-  return context.show(requests::Shutdowns{.limit = options.limit}, [&](const auto& answer) {
+  return context.show(arguments::Shutdowns{.limit = options.limit}, [&](const auto& answer) {
     std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
     std::string text;
     for (const auto& one : answer.shutdowns) {
@@ -150,7 +151,7 @@ constexpr Argument shutdown_takes[] = {
 constexpr Argument shutdowns_takes[] = {takes<&ShutdownsOptions::limit>("--limit N", "At most so many").shows_default().within(1, 10000)};
 
 constexpr Command shutdown_rows[] = {
-    {.name = requests::Shutdown::verb, .group = Group::act, .summary = "Ask a worker to end, and clean up after it",
+    {.name = arguments::Shutdown::verb, .group = Group::act, .summary = "Ask a worker to end, and clean up after it",
      .help = "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
              "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
              "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
@@ -166,7 +167,7 @@ constexpr Command shutdown_rows[] = {
                  "inbox-poller shutdown carol --force\n"
                  "inbox-poller shutdown --all",
      .arguments = shutdown_takes, .work = runs<shutdown>, .prints = operations::shapes<operations::ShutdownsBegun>},
-    {.name = requests::Shutdowns::verb, .group = Group::look, .summary = "Show who was asked to end, and how far that is",
+    {.name = arguments::Shutdowns::verb, .group = Group::look, .summary = "Show who was asked to end, and how far that is",
      .help = "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
              "left alone and why, or what to do next.",
      .examples = "inbox-poller shutdowns\n"

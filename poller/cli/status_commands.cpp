@@ -61,7 +61,7 @@ std::string status_text(const Context& context, const operations::Status& answer
 /// Prints at most one line, for a shell prompt, without a long wait.
 ExitCode status_in_short(Context& context) {
   Result<ControlClient> client = context.connect();
-  const auto answer = client ? context.ask(*client, requests::Status(), short_patience) : client.error();
+  const auto answer = client ? context.ask(*client, arguments::Status(), short_patience) : client.error();
   if (!answer) {
     if (context.json) return context.fail(answer.error());
     const bool is_gone = answer.error().code == code::no_daemon;
@@ -92,7 +92,7 @@ ExitCode watch(Context& context, const StatusOptions& options) {
   const Signals until_interrupted(loop, {SIGINT}, [&](int) { interrupted = true; });
   std::string shown, absent;
   while (!interrupted) {
-    const Result<json::object> answer = context.ask_raw(requests::Status());
+    const Result<json::object> answer = context.ask_raw(arguments::Status());
     loop.poll();
     if (interrupted) break;
     if (!answer && absent != answer.error().message) {
@@ -124,7 +124,8 @@ ExitCode watch(Context& context, const StatusOptions& options) {
 ExitCode status(Context& context, const StatusOptions& options) {
   if (options.is_short) return status_in_short(context);
   if (options.watch.is_on) return watch(context, options);
-  return context.show(requests::Status(), [&](const auto& answer) { return status_text(context, answer, options.is_long); });
+  return context.show(arguments::Status(),
+                      [&](const auto& answer) { return status_text(context, answer, options.is_long); });
 }
 
 struct LeadOptions {
@@ -133,7 +134,7 @@ struct LeadOptions {
 };
 
 ExitCode lead(Context& context, const LeadOptions& options) {
-  requests::Lead request{.state = options.state};
+  arguments::Lead request{.state = options.state};
   if (!options.limit.empty()) {
     const Result<config::Duration> limit = config::parse_duration(options.limit);
     if (!limit || options.state != "busy") {
@@ -159,7 +160,7 @@ constexpr Argument lead_takes[] = {
 };
 
 constexpr Command status_rows[] = {
-    {.name = requests::Status::verb, .group = Group::look, .summary = "Show the teams, their workers, and what is waiting",
+    {.name = arguments::Status::verb, .group = Group::look, .summary = "Show the teams, their workers, and what is waiting",
      .help = "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
              "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
              "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
@@ -176,7 +177,7 @@ constexpr Command status_rows[] = {
                  "set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
                  "inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").member'",
      .arguments = status_takes, .work = runs<status>, .prints = operations::shapes<operations::Status, operations::ShortStatus>},
-    {.name = requests::Lead::verb, .group = Group::deliver, .summary = "Say whether the lead is busy, idle or gone; without a state, show it",
+    {.name = arguments::Lead::verb, .group = Group::deliver, .summary = "Say whether the lead is busy, idle or gone; without a state, show it",
      .help = "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
              "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
              "Call this from the lead's own hooks.",

@@ -25,7 +25,7 @@ std::string effects_text(const std::vector<operations::Effect>& effects) {
 std::optional<operations::Team> waiting_team(const Context& context, const operations::Trace& answer) {
   for (const auto& message : answer.messages) {
     if (message.delivery != "queued") continue;
-    auto status = context.ask(requests::Status());
+    auto status = context.ask(arguments::Status());
     if (!status) return {};
     for (auto& team : status->teams)
       if (team.team == message.team) return std::move(team);
@@ -80,7 +80,7 @@ struct TraceOptions {
 };
 
 ExitCode trace(Context& context, const TraceOptions& options) {
-  const Result<json::object> answer = context.ask_raw(requests::Trace{options.id, options.kind});
+  const Result<json::object> answer = context.ask_raw(arguments::Trace{options.id, options.kind});
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(with_values(*answer, "requests"));
   const auto traced = operations::decode<operations::Trace>(*answer);
@@ -93,7 +93,7 @@ struct QuarantineOptions {
 };
 
 ExitCode quarantine(Context& context, const QuarantineOptions& options) {
-  return context.show(requests::Quarantine{.limit = options.limit}, [&](const auto& answer) -> std::string {
+  return context.show(arguments::Quarantine{.limit = options.limit}, [&](const auto& answer) -> std::string {
     std::string text;
     std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
     for (const auto& entry : answer.entries)
@@ -122,7 +122,7 @@ constexpr Argument trace_takes[] = {
 constexpr Argument quarantine_takes[] = {takes<&QuarantineOptions::limit>("--limit N", "At most so many entries").shows_default().within(1, 10000)};
 
 constexpr Command trace_rows[] = {
-    {.name = requests::Trace::verb, .group = Group::look, .summary = "Tell the whole life of a message, an ask or a shutdown",
+    {.name = arguments::Trace::verb, .group = Group::look, .summary = "Tell the whole life of a message, an ask or a shutdown",
      .help = "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
              "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
              "shutdown. Of an ask its subject is shown, masked; --full shows all of what was asked.",
@@ -130,7 +130,7 @@ constexpr Command trace_rows[] = {
                  "inbox-poller trace shutdown-1770477646348@alice\n"
                  "inbox-poller trace 0f3a9c21",
      .arguments = trace_takes, .work = runs<trace>, .prints = operations::shapes<operations::Trace>},
-    {.name = requests::Quarantine::verb, .group = Group::look, .summary = "Show what was refused or could not be read, why, and where the bytes are",
+    {.name = arguments::Quarantine::verb, .group = Group::look, .summary = "Show what was refused or could not be read, why, and where the bytes are",
      .help = "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
              "newest first, and copies of inbox files that could not be read for several polls.",
      .examples = "inbox-poller quarantine\n"

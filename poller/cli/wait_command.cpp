@@ -30,8 +30,8 @@ struct WaitOptions {
 };
 
 /// Lists the states that the options name.
-decltype(requests::Wait::until) points_of(const WaitOptions& options) {
-  decltype(requests::Wait::until) points;
+decltype(arguments::Wait::until) points_of(const WaitOptions& options) {
+  decltype(arguments::Wait::until) points;
   for (const auto& [wanted, name] : {std::pair{options.idle, "idle"}, std::pair{options.closed, "closed"},
                                      std::pair{options.mail, "mail"}, std::pair{options.answered, "answered"}})
     if (wanted) points.emplace_back(name);
@@ -77,7 +77,7 @@ Result<json::object> answer_of(const Context& context, const WaitOptions& option
       const auto passed = std::chrono::floor<milliseconds>(WaitClock::now() - begun);
       span = std::clamp(milliseconds(*options.limit) - passed, milliseconds(0), one_request);
     }
-    const requests::Wait request{.until = points_of(options), .all = options.all, .wait_ms = span.count()};
+    const arguments::Wait request{.until = points_of(options), .all = options.all, .wait_ms = span.count()};
     Result<json::object> answer = context.ask_raw(client, request, span + answer_patience);
     if (!options.closed && awaited.again(answer)) continue;
     if (!answer || flag_of(*answer, "is_met")) return answer;
@@ -125,7 +125,7 @@ constexpr Argument wait_takes[] = {
 };
 
 constexpr Command wait_rows[] = {
-    {.name = requests::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
+    {.name = arguments::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
      .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
              "waited for, but not for --exited.\n"

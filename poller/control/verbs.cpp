@@ -26,12 +26,12 @@ constexpr EpochMs reused_shown_ms = 3'600'000;  // how long a reused id is shown
 template <auto... fields>
 constexpr auto said_by_lead = std::array{operations::name_of<fields>()...};
 
-constexpr auto lead_looks = said_by_lead<&requests::Envelope::verb>;
-constexpr auto lead_allows = said_by_lead<&requests::Approve::ids, &requests::Approve::kind, &requests::Approve::message_key,
-                                          &requests::Approve::note>;
-constexpr auto lead_denies = said_by_lead<&requests::Deny::ids, &requests::Deny::kind, &requests::Deny::message_key,
-                                          &requests::Deny::reason>;
-constexpr auto lead_ends = said_by_lead<&requests::Shutdown::member, &requests::Shutdown::reason>;
+constexpr auto lead_looks = said_by_lead<&arguments::Envelope::verb>;
+constexpr auto lead_allows = said_by_lead<&arguments::Approve::ids, &arguments::Approve::kind,
+                                          &arguments::Approve::message_key, &arguments::Approve::note>;
+constexpr auto lead_denies = said_by_lead<&arguments::Deny::ids, &arguments::Deny::kind, &arguments::Deny::message_key,
+                                          &arguments::Deny::reason>;
+constexpr auto lead_ends = said_by_lead<&arguments::Shutdown::member, &arguments::Shutdown::reason>;
 
 /// Derives the request and the answer type from a verb's function.
 template <class>
@@ -106,7 +106,7 @@ struct Verbs::Row {
   }
 
   static Result<TeamPtr> team_named_by(const Verbs& verbs, const Request& request) {
-    if constexpr (std::is_base_of_v<requests::Heard, Request>) {
+    if constexpr (std::is_base_of_v<arguments::Heard, Request>) {
       if (!request.event.is_null()) {
         TRY(const auto event, event_of(request));
         return verbs.team_of_event(event, request);
@@ -124,7 +124,7 @@ struct Verbs::Row {
 
   static Status check(const Request& request) {
     if constexpr (requires { Request::need; }) {
-      if (!requests::on_wire(request).contains(Request::need.field))
+      if (!arguments::on_wire(request).contains(Request::need.field))
         return Error{"request.invalid", std::string(Request::need.why)};
     }
     if constexpr (requires { request.kind; }) {
@@ -192,7 +192,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
 }
 
 asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_ptr<ControlSession> session) {
-  const auto envelope = operations::decode<requests::Envelope>(request);
+  const auto envelope = operations::decode<arguments::Envelope>(request);
   services_.telemetry.emit(Event::control_command, {{"type", envelope.verb}, {"by", envelope.by}});
   const Verb* verb = find(envelope.verb);
   if (verb == nullptr)
@@ -219,7 +219,7 @@ Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request)
   Object said{{"team", context.name}, {"by", context.lead}};
   for (const auto name : verb.lead_says)
     if (const auto* value = request.if_contains(name)) said.insert_or_assign(name, *value);
-  if (const auto* ids = said.if_contains(operations::name_of<&requests::Verdict::ids>()))
+  if (const auto* ids = said.if_contains(operations::name_of<&arguments::Verdict::ids>()))
     if (!ids->is_array() || ids->get_array().size() != 1)
       return Error{"request.invalid", "a tool of the lead's answers one ask at a time"};
   return said;
@@ -283,7 +283,7 @@ Result<Verbs::TeamPtr> Verbs::team_of(const std::string& name) const {
                                    (names.empty() ? "none" : names) + schema::did_you_mean(name, known)};
 }
 
-Result<operations::Status> Verbs::status(const requests::Status& request) {
+Result<operations::Status> Verbs::status(const arguments::Status& request) {
   operations::Status status{.version = INBOX_POLLER_VERSION,
                             .pid = ::getpid(),
                             .started_ms = started_ms_,
@@ -297,7 +297,7 @@ Result<operations::Status> Verbs::status(const requests::Status& request) {
   return status;
 }
 
-Result<operations::Pending> Verbs::pending(const requests::Pending& request) {
+Result<operations::Pending> Verbs::pending(const arguments::Pending& request) {
   operations::Pending pending;
   for (const auto& team : all_served(request.team))
     for (const auto* ask : team->asks().shown()) pending.asks.push_back(open_ask_view(*team, *ask));
@@ -309,12 +309,12 @@ Result<operations::Pending> Verbs::pending(const requests::Pending& request) {
   return pending;
 }
 
-Result<operations::Sent> Verbs::send(Team& team, const requests::Send& request) {
+Result<operations::Sent> Verbs::send(Team& team, const arguments::Send& request) {
   TRY(const auto key, team.send(request.member, request.text, request.summary));
   return operations::Sent{request.member, key.value};
 }
 
-Result<operations::Broadcast> Verbs::broadcast(Team& team, const requests::Broadcast& request) {
+Result<operations::Broadcast> Verbs::broadcast(Team& team, const arguments::Broadcast& request) {
   operations::Broadcast all;
   for (const auto& member : team.context().roster.members) {
     if (member.name == team.context().lead) continue;
@@ -324,7 +324,7 @@ Result<operations::Broadcast> Verbs::broadcast(Team& team, const requests::Broad
   return all;
 }
 
-Result<operations::Trace> Verbs::trace(const requests::Trace& request) {
+Result<operations::Trace> Verbs::trace(const arguments::Trace& request) {
   TRY(auto view, trace_view(services_.ledger, request.id, request.kind.bytes, trace_limit));
   if (view.messages.empty() && view.requests.empty() && view.shutdowns.empty() && view.effects.empty() &&
       view.letters.empty() && view.history.empty())
@@ -332,7 +332,7 @@ Result<operations::Trace> Verbs::trace(const requests::Trace& request) {
   return view;
 }
 
-Result<operations::Reloaded> Verbs::reload(const requests::Reload&) {
+Result<operations::Reloaded> Verbs::reload(const arguments::Reload&) {
   TRY(const auto report, reload_());
   using operations::texts_of;
   operations::Reloaded reloaded{texts_of(report.added), texts_of(report.removed), texts_of(report.changed),
@@ -341,7 +341,7 @@ Result<operations::Reloaded> Verbs::reload(const requests::Reload&) {
   return reloaded;
 }
 
-Result<operations::Quarantine> Verbs::quarantine(const requests::Quarantine& request) {
+Result<operations::Quarantine> Verbs::quarantine(const arguments::Quarantine& request) {
   TRY(const auto rows, services_.ledger.messages().quarantined(request.team, limit_of(request)));
   operations::Quarantine quarantine;
   for (const auto& row : rows) quarantine.entries.push_back(message_view(row));

@@ -16,7 +16,7 @@
 #include "poller/control/server.hpp"
 #include "poller/run/poll_loop.hpp"
 #include "schema/hook_event.hpp"
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::poller {
 
@@ -40,7 +40,7 @@ struct HookTalk {
 };
 
 /// Converts a reported hook event. Error: "request.invalid" when `event` is not one.
-Result<schema::HookEvent> event_of(const requests::Heard&);
+Result<schema::HookEvent> event_of(const arguments::Heard&);
 /// Builds the offer that a hook of this session is about to print.
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session, const std::vector<Offered>& messages);
 
@@ -69,55 +69,55 @@ class Verbs {
   static const Verb* find(std::string_view name);
 
   // verbs that may wait
-  boost::asio::awaitable<Result<operations::Received>> receive(TeamPtr, requests::Recv, SessionPtr);
-  boost::asio::awaitable<Result<operations::Attached>> attach(TeamPtr, requests::Attach, SessionPtr);
-  boost::asio::awaitable<Result<operations::Judgement>> judge(TeamPtr, requests::Judge, SessionPtr);
-  boost::asio::awaitable<Result<operations::Waited>> wait(TeamPtr, requests::Wait, SessionPtr);
-  boost::asio::awaitable<Result<operations::Changed>> changes(requests::Changes, SessionPtr);
-  boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, requests::Shutdown, SessionPtr);
-  boost::asio::awaitable<Result<operations::WorkerCall>> worker_call(requests::WorkerCall, SessionPtr);
+  boost::asio::awaitable<Result<operations::Received>> receive(TeamPtr, arguments::Recv, SessionPtr);
+  boost::asio::awaitable<Result<operations::Attached>> attach(TeamPtr, arguments::Attach, SessionPtr);
+  boost::asio::awaitable<Result<operations::Judgement>> judge(TeamPtr, arguments::Judge, SessionPtr);
+  boost::asio::awaitable<Result<operations::Waited>> wait(TeamPtr, arguments::Wait, SessionPtr);
+  boost::asio::awaitable<Result<operations::Changed>> changes(arguments::Changes, SessionPtr);
+  boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, arguments::Shutdown, SessionPtr);
+  boost::asio::awaitable<Result<operations::WorkerCall>> worker_call(arguments::WorkerCall, SessionPtr);
 
   // verbs that use their connection
-  Result<operations::HookAnswer> hook(const requests::Hook&, ControlSession&);
-  Status shown(const requests::Shown&, ControlSession&);
+  Result<operations::HookAnswer> hook(const arguments::Hook&, ControlSession&);
+  Status shown(const arguments::Shown&, ControlSession&);
 
   // verbs about all teams, or one that may not be served any more
-  Result<operations::Status> status(const requests::Status&);
-  Result<operations::Pending> pending(const requests::Pending&);
-  Result<operations::Outcomes> approve(const requests::Approve&);
-  Result<operations::Outcomes> deny(const requests::Deny&);
-  Result<operations::Outcomes> answer(const requests::Verdict&, const handlers::Answer&, bool always);
+  Result<operations::Status> status(const arguments::Status&);
+  Result<operations::Pending> pending(const arguments::Pending&);
+  Result<operations::Outcomes> approve(const arguments::Approve&);
+  Result<operations::Outcomes> deny(const arguments::Deny&);
+  Result<operations::Outcomes> answer(const arguments::Verdict&, const handlers::Answer&, bool always);
   /// Finds the open request of a served team, or returns the error why there is not exactly one.
   Result<std::pair<std::string, handlers::Ask>> open_ask(AskFinder&, const std::string& id) const;
   /// Resolves ids to requests; all fail if one is uncertain.
-  Result<operations::Meant> which(const requests::Which&);
-  Result<operations::Acknowledged> acknowledge(const requests::Ack&);
-  Result<operations::Decisions> decisions(const requests::Decisions&);
-  Result<operations::Trace> trace(const requests::Trace&);
-  Result<operations::History> history(const requests::History&);
-  Result<operations::Quarantine> quarantine(const requests::Quarantine&);
-  Result<operations::Shutdowns> shutdowns(const requests::Shutdowns&);
-  Result<operations::Reloaded> reload(const requests::Reload&);
+  Result<operations::Meant> which(const arguments::Which&);
+  Result<operations::Acknowledged> acknowledge(const arguments::Ack&);
+  Result<operations::Decisions> decisions(const arguments::Decisions&);
+  Result<operations::Trace> trace(const arguments::Trace&);
+  Result<operations::History> history(const arguments::History&);
+  Result<operations::Quarantine> quarantine(const arguments::Quarantine&);
+  Result<operations::Shutdowns> shutdowns(const arguments::Shutdowns&);
+  Result<operations::Reloaded> reload(const arguments::Reload&);
 
   // verbs about one team
-  Result<operations::Sent> send(Team&, const requests::Send&);
-  Result<operations::Broadcast> broadcast(Team&, const requests::Broadcast&);
-  Result<operations::LeadOfTeam> lead(Team&, const requests::Lead&);
-  Result<operations::ModesSent> mode(Team&, const requests::Mode&);
-  Result<operations::Assigned> assign(Team&, const requests::Assign&);
-  Result<operations::Allowed> allow(Team&, const requests::Allow&);
-  Result<operations::Revoked> revoke(Team&, const requests::Revoke&);
-  Result<operations::Rules> rules(Team&, const requests::Rules&);
-  Result<operations::Trial> try_rules(Team&, const requests::Try&);
-  Result<operations::Suggestions> suggest(Team&, const requests::Suggest&);
-  Result<operations::Resumed> resume(Team&, const requests::Resume&);
+  Result<operations::Sent> send(Team&, const arguments::Send&);
+  Result<operations::Broadcast> broadcast(Team&, const arguments::Broadcast&);
+  Result<operations::LeadOfTeam> lead(Team&, const arguments::Lead&);
+  Result<operations::ModesSent> mode(Team&, const arguments::Mode&);
+  Result<operations::Assigned> assign(Team&, const arguments::Assign&);
+  Result<operations::Allowed> allow(Team&, const arguments::Allow&);
+  Result<operations::Revoked> revoke(Team&, const arguments::Revoke&);
+  Result<operations::Rules> rules(Team&, const arguments::Rules&);
+  Result<operations::Trial> try_rules(Team&, const arguments::Try&);
+  Result<operations::Suggestions> suggest(Team&, const arguments::Suggest&);
+  Result<operations::Resumed> resume(Team&, const arguments::Resume&);
 
   /// Remembers leased messages until they are acknowledged or the connection closes.
   void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages);
   /// Remembers messages leased to a hook until it reports the outcome or disconnects.
   static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
   /// Registers a hook that waits for the lead's messages. The error says why it may not.
-  Status attach_hook(const TeamPtr& team, const requests::Attach&, const SessionPtr& session);
+  Status attach_hook(const TeamPtr& team, const arguments::Attach&, const SessionPtr& session);
   /// Returns `key` after the keys that its receiver got earlier over the same connection, even if that is closed. Empty
   /// without a key.
   std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
@@ -133,7 +133,7 @@ class Verbs {
   /// Finds a team by name, or the only one without a name. Errors: "team.ambiguous", "team.absent", "team.unknown".
   [[nodiscard]] Result<TeamPtr> team_of(const std::string& name) const;
   /// Finds the team whose lead sent the event.
-  [[nodiscard]] Result<TeamPtr> team_of_event(const schema::HookEvent&, const requests::Heard&) const;
+  [[nodiscard]] Result<TeamPtr> team_of_event(const schema::HookEvent&, const arguments::Heard&) const;
   /// Finds a team by name; null when it is not served (any more).
   [[nodiscard]] TeamPtr served(const std::string& name) const;
   /// Lists the served teams by name; with `wanted` only that one.

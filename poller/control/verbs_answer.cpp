@@ -12,7 +12,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-AskFinder::Of conditions_of(const requests::Verdict& request) {
+AskFinder::Of conditions_of(const arguments::Verdict& request) {
   return {request.team, request.kind.bytes, request.message_key, request.shown};
 }
 
@@ -52,7 +52,7 @@ Result<AskFinder::Found> Verbs::open_ask(AskFinder& finder, const std::string& i
   return found;
 }
 
-Result<operations::Meant> Verbs::which(const requests::Which& request) {
+Result<operations::Meant> Verbs::which(const arguments::Which& request) {
   AskFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), {request.team, request.kind.bytes, {}, false});
   operations::Meant meant;
   if (!request.like.empty()) {
@@ -79,7 +79,7 @@ Result<operations::Meant> Verbs::which(const requests::Which& request) {
   return meant;
 }
 
-Result<operations::Outcomes> Verbs::approve(const requests::Approve& request) {
+Result<operations::Outcomes> Verbs::approve(const arguments::Approve& request) {
   handlers::Answer answer;
   answer.event = handlers::AskEvent::person_approves;
   answer.by = request.by;
@@ -92,7 +92,7 @@ Result<operations::Outcomes> Verbs::approve(const requests::Approve& request) {
   return this->answer(request, answer, request.always);
 }
 
-Result<operations::Outcomes> Verbs::deny(const requests::Deny& request) {
+Result<operations::Outcomes> Verbs::deny(const arguments::Deny& request) {
   handlers::Answer answer;
   answer.event = handlers::AskEvent::person_denies;
   answer.by = request.by;
@@ -100,7 +100,8 @@ Result<operations::Outcomes> Verbs::deny(const requests::Deny& request) {
   return this->answer(request, answer, false);
 }
 
-Result<operations::Outcomes> Verbs::answer(const requests::Verdict& request, const handlers::Answer& answer, bool always) {
+Result<operations::Outcomes> Verbs::answer(const arguments::Verdict& request, const handlers::Answer& answer,
+                                           bool always) {
   // If one of several ids is uncertain, nothing is answered. Requests given as shown have separate outcomes.
   const auto of = conditions_of(request);
   const bool all_or_none = request.ids.size() > 1 && !of.shown;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t most_watchers = 100;  // connections that may wait; the others remain for commands
 
 /// Parses the areas of a request, all if it names none; empty when one is unknown.
-Areas areas_of(const requests::Changes& request) {
+Areas areas_of(const arguments::Changes& request) {
   if (request.of.empty()) return all_areas;
   Areas areas = 0;
   for (const auto& name : request.of) {
@@ -22,7 +22,7 @@ Areas areas_of(const requests::Changes& request) {
 
 }  // namespace
 
-asio::awaitable<Result<operations::Changed>> Verbs::changes(requests::Changes request, SessionPtr session) {
+asio::awaitable<Result<operations::Changed>> Verbs::changes(arguments::Changes request, SessionPtr session) {
   auto& changes = services_.changes;
   const Areas wanted = areas_of(request);
   if (wanted == 0)

@@ -10,7 +10,7 @@ constexpr int most_decisions = 10'000;
 
 }  // namespace
 
-Result<operations::Decisions> Verbs::decisions(const requests::Decisions& request) {
+Result<operations::Decisions> Verbs::decisions(const arguments::Decisions& request) {
   const int limit = limit_of(request);
   const auto& member = request.member;
   // Filter by member here, because one member's rows may lie far back.

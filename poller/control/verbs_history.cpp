@@ -67,7 +67,7 @@ operations::History in_order(std::vector<operations::SaidMessage> views, int lim
 
 }  // namespace
 
-Result<operations::History> Verbs::history(const requests::History& request) {
+Result<operations::History> Verbs::history(const arguments::History& request) {
   auto& ledger = services_.ledger;
   const int limit = limit_of(request);
   const auto& key = request.key;

@@ -26,12 +26,12 @@ constexpr std::string_view foreign_session = "lead.foreign_session";
 constexpr int names_looked_at = 1000;
 
 /// Returns a pane id such as `%3`; any other text counts as missing.
-std::string pane_of(const requests::Heard& request) {
+std::string pane_of(const arguments::Heard& request) {
   return schema::is_pane_id(request.pane) ? request.pane : std::string();
 }
 
 /// Returns the mode of the hook's client, from the hook's environment.
-schema::ClientMode mode_of(const requests::Heard& request) {
+schema::ClientMode mode_of(const arguments::Heard& request) {
   return schema::parse<schema::ClientMode>(request.mode.bytes).value_or(schema::ClientMode::unknown);
 }
 
@@ -63,8 +63,8 @@ bool names_subagents(Delivery& delivery) {
 /// State of one event of a lead's session while it is handled.
 class HookResult {
  public:
-  HookResult(std::shared_ptr<Team> team, const HookEvent& event, const requests::Heard& request,
-           std::map<std::string, int>& held)
+  HookResult(std::shared_ptr<Team> team, const HookEvent& event, const arguments::Heard& request,
+             std::map<std::string, int>& held)
       : team_(std::move(team)),
         delivery_(team_->delivery()),
         event_(event),
@@ -171,14 +171,14 @@ void turn_ended_after_all(Team& team) {
 
 }  // namespace
 
-Result<HookEvent> event_of(const requests::Heard& request) {
+Result<HookEvent> event_of(const arguments::Heard& request) {
   const auto& event = request.event;
   if (!event.is_object() && !event.is_string())
     return Error{"request.invalid", "`event` must be the hook's input: the JSON object, or its text"};
   return schema::decode_hook_event(event.is_string() ? std::string(event.get_string()) : json::serialize(event));
 }
 
-Result<Verbs::TeamPtr> Verbs::team_of_event(const HookEvent& event, const requests::Heard& request) const {
+Result<Verbs::TeamPtr> Verbs::team_of_event(const HookEvent& event, const arguments::Heard& request) const {
   auto candidates = all_served();
   if (candidates.size() < 2 || !request.team.empty()) {
     TRY(auto named, team_of(request.team));
@@ -199,7 +199,7 @@ Result<Verbs::TeamPtr> Verbs::team_of_event(const HookEvent& event, const reques
   return Error{"team.ambiguous", "the event may be of several teams' leads; say which with --team"};
 }
 
-Result<operations::HookAnswer> Verbs::hook(const requests::Hook& request, ControlSession& session) {
+Result<operations::HookAnswer> Verbs::hook(const arguments::Hook& request, ControlSession& session) {
   operations::HookAnswer answer;
   TRY(const auto event, event_of(request));
   const auto found = team_of_event(event, request);
@@ -272,7 +272,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
   });
 }
 
-Status Verbs::shown(const requests::Shown& request, ControlSession& session) {
+Status Verbs::shown(const arguments::Shown& request, ControlSession& session) {
   auto out = session.hook ? std::exchange(session.hook->out, std::nullopt) : std::nullopt;
   const auto team = session.hook ? session.hook->team.lock() : nullptr;
   if (!out || !team) return Done{};
@@ -285,7 +285,7 @@ Status Verbs::shown(const requests::Shown& request, ControlSession& session) {
   return Done{};
 }
 
-Status Verbs::attach_hook(const TeamPtr& team, const requests::Attach& request, const SessionPtr& session) {
+Status Verbs::attach_hook(const TeamPtr& team, const arguments::Attach& request, const SessionPtr& session) {
   if (session->hook && session->hook->out)
     return Error{"request.invalid", "say first (`shown`) whether what was handed out over this connection was printed"};
   auto& delivery = team->delivery();

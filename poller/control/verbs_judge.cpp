@@ -21,7 +21,8 @@ operations::Judgement reply(const LeadVerdict& verdict) {
 
 }  // namespace
 
-asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, requests::Judge request, SessionPtr session) {
+asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, arguments::Judge request,
+                                                            SessionPtr session) {
   LeadAsks asks(team->context(), team->asks());
   LeadCall call{request.id, request.tool, request.input, request.cwd};
   if (request.preview) call.tool += handlers::preview_mark;

@@ -28,7 +28,7 @@ std::string names_of_events() {
 }
 
 /// Conditions for this connection: its attached delivery method, or manual without one.
-Take take_of(const requests::Recv& request, const ControlSession& session) {
+Take take_of(const arguments::Recv& request, const ControlSession& session) {
   Take take;
   take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
   take.ignore_busy = request.ignore_busy;
@@ -78,7 +78,8 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 }  // namespace
 
-asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, requests::Attach request, SessionPtr session) {
+asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, arguments::Attach request,
+                                                            SessionPtr session) {
   const auto way = schema::parse<config::Way>(request.method.bytes);
   if (!way || handlers::is_pushed(*way))
     co_return Error{"request.invalid", "`method` must be one of mcp, stdin, hook, channel, socket"};
@@ -106,7 +107,8 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, reques
                                  to_string(team->delivery().lead().state()), team->context().config.lead.permissions};
 }
 
-asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, requests::Recv request, SessionPtr session) {
+asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, arguments::Recv request,
+                                                             SessionPtr session) {
   const auto wait = std::clamp(milliseconds(request.wait_ms), milliseconds(0), longest_span);
   const auto take = take_of(request, *session);
   const bool waits = take.way == config::Way::hook && !take.by_hand;
@@ -170,7 +172,7 @@ std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const s
   return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.method, key);
 }
 
-Result<operations::Acknowledged> Verbs::acknowledge(const requests::Ack& request) {
+Result<operations::Acknowledged> Verbs::acknowledge(const arguments::Ack& request) {
   const auto how = request.assumed ? Confirmation::assumed : Confirmation::acknowledged;
   std::size_t count = 0;
   for (const auto& team : all_served(request.team)) {
@@ -180,7 +182,7 @@ Result<operations::Acknowledged> Verbs::acknowledge(const requests::Ack& request
   return operations::Acknowledged{operations::number_of(count)};
 }
 
-Result<operations::LeadOfTeam> Verbs::lead(Team& team, const requests::Lead& request) {
+Result<operations::LeadOfTeam> Verbs::lead(Team& team, const arguments::Lead& request) {
   std::optional<LeadEvent> event;
   if (const auto& state = request.state.bytes; !state.empty()) {
     event = schema::parse<LeadEvent>("reports_" + state);

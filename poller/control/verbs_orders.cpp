@@ -45,7 +45,8 @@ void add_rules(std::vector<operations::Rule>& list, std::string_view kind, const
 
 }  // namespace
 
-asio::awaitable<Result<operations::ShutdownsBegun>> Verbs::shut_down(TeamPtr team, requests::Shutdown request, SessionPtr) {
+asio::awaitable<Result<operations::ShutdownsBegun>> Verbs::shut_down(TeamPtr team, arguments::Shutdown request,
+                                                                     SessionPtr) {
   CO_TRY(const auto members, members_of(request, *team));
   Shutdowns::Order order;
   order.by = request.by;
@@ -69,7 +70,7 @@ asio::awaitable<Result<operations::ShutdownsBegun>> Verbs::shut_down(TeamPtr tea
   co_return begun;
 }
 
-Result<operations::Shutdowns> Verbs::shutdowns(const requests::Shutdowns& request) {
+Result<operations::Shutdowns> Verbs::shutdowns(const arguments::Shutdowns& request) {
   const auto& id = request.id;
   const auto& wanted = request.team;
   const int limit = limit_of(request);
@@ -95,7 +96,7 @@ Result<operations::Shutdowns> Verbs::shutdowns(const requests::Shutdowns& reques
   return list;
 }
 
-Result<operations::ModesSent> Verbs::mode(Team& team, const requests::Mode& request) {
+Result<operations::ModesSent> Verbs::mode(Team& team, const arguments::Mode& request) {
   const auto mode = schema::parse<config::PermissionMode>(request.mode);
   if (!mode) return no_such_mode(request.mode);
   TRY(const auto members, members_of(request, team));
@@ -106,12 +107,12 @@ Result<operations::ModesSent> Verbs::mode(Team& team, const requests::Mode& requ
   return modes;
 }
 
-Result<operations::Assigned> Verbs::assign(Team& team, const requests::Assign& request) {
+Result<operations::Assigned> Verbs::assign(Team& team, const arguments::Assign& request) {
   TRY(const auto task, team.assign(request.task, request.member, request.by));
   return operations::Assigned{task.id, schema::printable(task.subject), request.member};
 }
 
-Result<operations::Allowed> Verbs::allow(Team& team, const requests::Allow& request) {
+Result<operations::Allowed> Verbs::allow(Team& team, const arguments::Allow& request) {
   // Beside another lead our rules hold for us only; that lead talks to its workers.
   const auto audience =
       team.context().standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
@@ -127,12 +128,12 @@ Result<operations::Allowed> Verbs::allow(Team& team, const requests::Allow& requ
   return view;
 }
 
-Result<operations::Revoked> Verbs::revoke(Team& team, const requests::Revoke& request) {
+Result<operations::Revoked> Verbs::revoke(Team& team, const arguments::Revoke& request) {
   TRY(const auto revoked, team.orders().revoke(request.rule, request.by));
   return operations::Revoked{revoked.rule, operations::texts_of(team.orders().told(revoked.id))};
 }
 
-Result<operations::Rules> Verbs::rules(Team& team, const requests::Rules&) {
+Result<operations::Rules> Verbs::rules(Team& team, const arguments::Rules&) {
   const auto& context = team.context();
   operations::Rules view{context.name, {}, {}, context.config.source};
   add_rules(view.configured, "permission", context.config.permissions.rules);
@@ -144,7 +145,7 @@ Result<operations::Rules> Verbs::rules(Team& team, const requests::Rules&) {
   return view;
 }
 
-Result<operations::Resumed> Verbs::resume(Team& team, const requests::Resume&) {
+Result<operations::Resumed> Verbs::resume(Team& team, const arguments::Resume&) {
   TRY(team.resume());
   return operations::Resumed{team.context().name, to_string(team.context().standing.stance)};
 }

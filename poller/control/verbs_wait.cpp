@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds point_look{500};  // changes by time alone raise no signal
 
 /// Parses the requested states; empty when one of them is unknown.
-std::vector<TeamPoint> points_of(const requests::Wait& request) {
+std::vector<TeamPoint> points_of(const arguments::Wait& request) {
   std::vector<TeamPoint> points;
   for (const auto& name : request.until) {
     const auto point = schema::parse<TeamPoint>(name.bytes);
@@ -54,7 +54,7 @@ std::vector<operations::Working> working_view(Team& team, EpochMs now) {
 
 }  // namespace
 
-asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, requests::Wait request, SessionPtr session) {
+asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, arguments::Wait request, SessionPtr session) {
   const auto points = points_of(request);
   if (points.empty())
     co_return Error{"request.invalid", "`until` must be a list of what to wait for: idle, closed, mail, answered"};

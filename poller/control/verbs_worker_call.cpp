@@ -21,7 +21,7 @@ std::string output_of(const handlers::Ask& decided) {
 }  // namespace
 
 /// Answers a call without a decision without `output`, and gives the reason.
-asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(requests::WorkerCall request, SessionPtr session) {
+asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(arguments::WorkerCall request, SessionPtr session) {
   CO_TRY(const auto event, schema::decode_hook_event(request.event));
   const auto ignored = [](std::string why) { return operations::WorkerCall{{}, {}, {}, {}, std::move(why)}; };
   if (event.name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "schema/operations/printed.hpp"
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::operations {
 
@@ -75,7 +75,7 @@ json::object definitions(Parts parts) {
   return defs;
 }
 
-json::object request_schema(const requests::Row& row, Parts& parts) {
+json::object request_schema(const arguments::Row& row, Parts& parts) {
   json::object properties{{"verb", {{"const", row.verb}}}};
   json::array required{"verb"};
   for (const Field& field : row.fields->fields) {
@@ -131,7 +131,7 @@ json::object json_schema(std::string_view title, std::span<const ShapeOf> docume
 json::object control_schema() {
   Parts parts;
   json::object verbs;
-  for (const requests::Row& row : requests::rows()) {
+  for (const arguments::Row& row : arguments::rows()) {
     json::object answer{{"type", "object"}, {"properties", {{"ok", {{"const", true}}}}}, {"required", {"ok"}}};
     if (row.answer != nullptr) {
       answer = closed(*row.answer, Around::answer, parts);

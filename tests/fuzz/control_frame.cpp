@@ -6,8 +6,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "poller/control/request.hpp"
-#include "schema/operations/requests.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/operations/verb_arguments.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller::poller;
@@ -64,13 +64,13 @@ void check_request(std::string_view line) {
   if (!request) return;
   EXPECT(inbox_poller::schema::scan_object(line).ok());  // our two readers of JSON agree
   const auto raw = [&](std::string_view name) { return inbox_poller::schema::find_member(line, name); };  // the last of equal names
-  const auto envelope = inbox_poller::operations::decode<inbox_poller::requests::Envelope>(*request);
+  const auto envelope = inbox_poller::operations::decode<inbox_poller::arguments::Envelope>(*request);
   EXPECT(envelope.verb.empty() || (raw("verb") && inbox_poller::schema::decode_string(*raw("verb")) == envelope.verb));
-  EXPECT(inbox_poller::operations::decode<inbox_poller::requests::Shutdown>(*request).all == (raw("all") == "true"));
-  const long long limit = inbox_poller::operations::decode<inbox_poller::requests::Quarantine>(*request).limit;
-  if (limit != inbox_poller::requests::Quarantine().limit)
+  EXPECT(inbox_poller::operations::decode<inbox_poller::arguments::Shutdown>(*request).all == (raw("all") == "true"));
+  const long long limit = inbox_poller::operations::decode<inbox_poller::arguments::Quarantine>(*request).limit;
+  if (limit != inbox_poller::arguments::Quarantine().limit)
     EXPECT(raw("limit") && std::strtoll(std::string(*raw("limit")).c_str(), nullptr, 10) == limit);
-  for (const auto& row : inbox_poller::requests::rows())
+  for (const auto& row : inbox_poller::arguments::rows())
     if (row.verb == envelope.verb) EXPECT(!row.about.empty());
   const std::string answer = boost::json::serialize(refuse("request.invalid", envelope.verb));
   EXPECT(answer.find('\n') == std::string::npos && parse_request(answer).has_value());

@@ -25,9 +25,9 @@ WITHOUT = {"top", "web", "run", "completion", "manual", "help", "init", "inbox",
 def commands():
     """Every row of the table of commands."""
     verbs = dict(re.findall(r'^struct (\w+).*\n  static constexpr std::string_view verb = "(\w+)"',
-                            (ROOT / "schema/operations/requests.hpp").read_text("utf-8"), re.M))
+                            (ROOT / "schema/operations/verb_arguments.hpp").read_text("utf-8"), re.M))
     return [name or verbs[request] for file in (ROOT / "poller/cli").rglob("*.cpp")
-            for name, request in re.findall(r'^    \{\.name = (?:"([a-z -]+)"|requests::(\w+)::verb), \.group = ', file.read_text("utf-8"), re.M)]
+            for name, request in re.findall(r'^    \{\.name = (?:"([a-z -]+)"|arguments::(\w+)::verb), \.group = ', file.read_text("utf-8"), re.M)]
 
 
 class Json(ProcessTest):

@@ -12,7 +12,7 @@ namespace {
 bool answers_prompts(Context& context, const std::string& socket) {
   auto client = ControlClient::connect(socket);
   if (!client) return false;
-  const auto answer = context.ask(*client, requests::Lead(), std::chrono::seconds(5));
+  const auto answer = context.ask(*client, arguments::Lead(), std::chrono::seconds(5));
   return answer && answer->permissions;
 }
 

@@ -74,15 +74,15 @@ asio::awaitable<void> ToolJudge::see_to(std::shared_ptr<Judging> judging) {
       continue;
     }
     if (auto client = ControlClient::connect(loop_, socket_, between_attempts)) {
-      const requests::Judge request{.id = judging->call.id,
-                                    .tool = judging->call.tool,
-                                    .input = judging->call.input,
-                                    .cwd = judging->call.cwd,
-                                    .wait = true,
-                                    .team = team_};
+      const arguments::Judge request{.id = judging->call.id,
+                                     .tool = judging->call.tool,
+                                     .input = judging->call.input,
+                                     .cwd = judging->call.cwd,
+                                     .wait = true,
+                                     .team = team_};
       judging->client = *client;
       ++asked_;
-      auto asking = MailStream::exchange(*client, requests::on_wire(request));
+      auto asking = MailStream::exchange(*client, arguments::on_wire(request));
       const Result<json::object> answer = co_await std::move(asking);
       --asked_;
       judging->client.reset();

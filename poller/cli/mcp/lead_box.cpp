@@ -32,7 +32,7 @@ constexpr milliseconds before_another_try{200};
 template <class Request>
 json::object of_place(const LeadPlace& place, Request request) {
   request.team = place.team;
-  return requests::on_wire(request);
+  return arguments::on_wire(request);
 }
 
 /// Sends one request on a connection of its own; blocks at most `most`. An error of the daemon keeps its code.
@@ -53,17 +53,17 @@ json::object asked_by(const Tool& tool, const json::object& arguments, const Lea
     answer.message_key = text("key");
     return answer;
   };
-  json::object request = of_place(place, requests::Status());
-  if (tool.name == requests::Pending::verb) request = of_place(place, requests::Pending());
-  if (tool.name == requests::Shutdown::verb)
-    request = of_place(place, requests::Shutdown{.member = text("member"), .reason = text("reason")});
-  if (tool.name == requests::Approve::verb) {
-    auto approve = of_ask(requests::Approve());
+  json::object request = of_place(place, arguments::Status());
+  if (tool.name == arguments::Pending::verb) request = of_place(place, arguments::Pending());
+  if (tool.name == arguments::Shutdown::verb)
+    request = of_place(place, arguments::Shutdown{.member = text("member"), .reason = text("reason")});
+  if (tool.name == arguments::Approve::verb) {
+    auto approve = of_ask(arguments::Approve());
     approve.note = text("note");
     request = of_place(place, std::move(approve));
   }
-  if (tool.name == requests::Deny::verb) {
-    auto deny = of_ask(requests::Deny());
+  if (tool.name == arguments::Deny::verb) {
+    auto deny = of_ask(arguments::Deny());
     deny.reason = text("reason");
     request = of_place(place, std::move(deny));
   }
@@ -91,9 +91,9 @@ Result<Sent> LeadBox::send(const Letter& letter) {
     return Error{"payload.invalid",
                  "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
                  "shutdown. Send words, or leave \"type\" out of the payload"};
-  TRY(auto answer, ask_daemon(place_, requests::Send{.member = letter.to,
-                                                     .text = std::move(text),
-                                                     .summary = letter.type == "message" ? "" : letter.type}));
+  TRY(auto answer, ask_daemon(place_, arguments::Send{.member = letter.to,
+                                                      .text = std::move(text),
+                                                      .summary = letter.type == "message" ? "" : letter.type}));
   Message message{{"id", answer.message_key.bytes},
                   {"from", actor()},
                   {"to", letter.to},
@@ -179,13 +179,13 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_once(milliseconds 
 }
 
 asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient client, milliseconds within) {
-  requests::Attach attach;
+  arguments::Attach attach;
   attach.method = "mcp";
   auto asking = MailStream::exchange(client, of_place(place_, std::move(attach)));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
   act_as(raw_text_of(*answer, "lead"));
-  const requests::Recv request{.max = 1, .wait_ms = within.count(), .ignore_busy = true};
+  const arguments::Recv request{.max = 1, .wait_ms = within.count(), .ignore_busy = true};
   asking = MailStream::exchange(client, of_place(place_, request));
   answer = co_await std::move(asking);
   if (!answer) co_return answer.error();
@@ -203,13 +203,13 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient
 
 Status LeadBox::acknowledge(const std::string& ticket) {
   if (!lent_.contains(ticket)) return Done{};
-  TRY(ask_daemon(place_, requests::Ack{.keys = requests::Strings{ticket}}));
+  TRY(ask_daemon(place_, arguments::Ack{.keys = arguments::Strings{ticket}}));
   lent_.erase(ticket);
   return Done{};
 }
 
 Result<json::object> LeadBox::inbox() {
-  TRY(const auto answer, ask_daemon(place_, requests::Status()));
+  TRY(const auto answer, ask_daemon(place_, arguments::Status()));
   if (answer.teams.size() != 1)
     return Error{"team.ambiguous", "the daemon serves no team, or several: start this server with --team NAME"};
   const auto& team = answer.teams.front();
@@ -226,7 +226,7 @@ bool LeadBackend::shows(const Tool& tool) {
 }
 
 void LeadBackend::before_list() {
-  const auto lead = ask_daemon(place_, requests::Lead(), answering_a_list);
+  const auto lead = ask_daemon(place_, arguments::Lead(), answering_a_list);
   has_lead_tools_ = !lead || lead->mcp_tools;  // without a daemon each call fails with a reason
 }
 
@@ -242,7 +242,7 @@ std::string LeadBackend::instructions() const {
 }
 
 std::string LeadBackend::whole(const Tool& tool) const {
-  if (tool.name == requests::Pending::verb) return "`inbox-poller pending` shows them, and there they can be decided";
+  if (tool.name == arguments::Pending::verb) return "`inbox-poller pending` shows them, and there they can be decided";
   if (tool.who == Who::lead) return "`inbox-poller " + std::string(tool.name) + "` shows all";
   return "`inbox-poller history KEY` shows all of it; KEY is the message's id";
 }

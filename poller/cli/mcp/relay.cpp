@@ -42,14 +42,14 @@ void Relay::asked(const json::object& params) {
   if (!is_id_of_channel(id) || tool.empty() || tool.size() > longest_tool || open_ >= most_open) return;
   const json::object shown{{"description", raw_text_of(params, "description")},
                            {"preview", raw_text_of(params, "input_preview")}};
-  const requests::Judge request{.id = session_ + std::to_string(++count_) + '-' + id,
-                                .tool = tool,
-                                .input = json::serialize(shown),
-                                .wait = true,
-                                .preview = true,
-                                .team = place_.team};
+  const arguments::Judge request{.id = session_ + std::to_string(++count_) + '-' + id,
+                                 .tool = tool,
+                                 .input = json::serialize(shown),
+                                 .wait = true,
+                                 .preview = true,
+                                 .team = place_.team};
   ++open_;
-  auto asking = put_before_person(id, requests::on_wire(request));
+  auto asking = put_before_person(id, arguments::on_wire(request));
   asio::co_spawn(loop_, std::move(asking), [this](const std::exception_ptr&) { --open_; });
 }
 

@@ -95,7 +95,7 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
     note_ = ask_name(*left) + " is gone, and another ask has its id: nothing was done";
     return;
   }
-  requests_.push_back({requests::Trace{.id = left->request_id.bytes}});
+  requests_.push_back({arguments::Trace{.id = left->request_id.bytes}});
   left_ = std::move(left);
 }
 
@@ -152,17 +152,17 @@ void Top::answered_which(const Request& request, const Object& answer) {
 }
 
 void Top::answered(const Request& request, const Result<Object>& answer) {
-  if (std::holds_alternative<requests::Trace>(request.asked)) {
+  if (std::holds_alternative<arguments::Trace>(request.asked)) {
     if (answer) tell_what_became(operations::decode<operations::Trace>(*answer));
     return;
   }
-  if (std::holds_alternative<requests::Which>(request.asked)) {
+  if (std::holds_alternative<arguments::Which>(request.asked)) {
     if (answer) return answered_which(request, *answer);
     note_ = printable(answer.error().message);
     return;
   }
-  const auto* approve = std::get_if<requests::Approve>(&request.asked);
-  const auto asked = approve != nullptr ? approve->ids.size() : std::get<requests::Deny>(request.asked).ids.size();
+  const auto* approve = std::get_if<arguments::Approve>(&request.asked);
+  const auto asked = approve != nullptr ? approve->ids.size() : std::get<arguments::Deny>(request.asked).ids.size();
   waits_for_ -= std::min(waits_for_, asked);
   if (!answer) {
     note_ = "not answered: " + printable(answer.error().message);
@@ -351,8 +351,9 @@ std::vector<operations::OpenAsk> Top::meant(char key, long long now) {
 void Top::ask_which(const operations::OpenAsk& ask, bool marks) {
   const std::string& key = ask.message_key.bytes;  // another worker's request may have the same id
   note_ = "asking which rule that would be";
-  requests_.push_back({requests::Which{.like = key.empty() ? ask.request_id.bytes : key, .team = ask.team.bytes, .kind = ask.kind},
-                       key, marks});
+  requests_.push_back(
+      {arguments::Which{.like = key.empty() ? ask.request_id.bytes : key, .team = ask.team.bytes, .kind = ask.kind},
+       key, marks});
 }
 
 void Top::answer(char key, long long now) {
@@ -477,11 +478,11 @@ void Top::send(const Question& question) {
     for (auto& request : answers_to(asks, std::move(answer))) requests_.push_back({std::move(request)});
   };
   if (!question.approves) {
-    requests::Deny deny;
+    arguments::Deny deny;
     deny.reason = question.reason;
     return send_all(std::move(deny));
   }
-  requests::Approve approve;
+  arguments::Approve approve;
   approve.always = question.always;
   send_all(std::move(approve));
 }

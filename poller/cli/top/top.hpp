@@ -18,7 +18,7 @@
 #include "poller/cli/top/pager.hpp"
 #include "poller/cli/top/rows.hpp"
 #include "schema/error.hpp"
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -41,7 +41,7 @@ class Top {
     std::function<bool(const operations::OpenAsk&)> wants{};  // filter for the page of requests; empty: all
   };
   struct Request {
-    std::variant<requests::Trace, requests::Which, requests::Approve, requests::Deny> asked;
+    std::variant<arguments::Trace, arguments::Which, arguments::Approve, arguments::Deny> asked;
     std::string shown_key = {};  // of a `which`: key of the request shown
     bool marks = false;          // of a `which`: mark the requests that it returns
   };

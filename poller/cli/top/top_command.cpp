@@ -80,7 +80,8 @@ class TopLoop {
         model_.refresh();  // two pages may show one part
       }
       for (auto request = top_.take_request(); request; request = top_.take_request()) {
-        auto asking = model_.exchange(std::visit([](const auto& asked) { return requests::on_wire(asked); }, request->asked));
+        auto asking =
+            model_.exchange(std::visit([](const auto& asked) { return arguments::on_wire(asked); }, request->asked));
         const auto answer = co_await std::move(asking);
         top_.answered(*request, answer);
         model_.refresh();
@@ -144,7 +145,8 @@ ExitCode stay_at_terminal(Context& context, Top::Options options) {
   }
   const auto socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  if (const auto first = context.ask(requests::Pending()); !first && first.error().code != "team.absent") return context.fail(first.error());
+  if (const auto first = context.ask(arguments::Pending()); !first && first.error().code != "team.absent")
+    return context.fail(first.error());
   const char* refused = std::getenv("NO_COLOR");
   auto screen = CursesScreen::open(refused == nullptr || *refused == '\0');
   if (!screen) return context.fail(screen.error());

@@ -153,7 +153,7 @@ asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
   const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
   std::map<std::string, Object> fates;
   if (any_gone) {
-    auto asking = model_.ask(requests::Decisions{.limit = decisions_asked});
+    auto asking = model_.ask(arguments::Decisions{.limit = decisions_asked});
     const auto decided = co_await std::move(asking);
     for (const auto& one : (decided ? *decided : operations::Decisions()).decisions) {
       const std::string& key = one.message_key.bytes;

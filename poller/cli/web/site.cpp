@@ -56,7 +56,7 @@ const File* file_of(std::string_view path) {
 }
 
 /// Names one request of one team, as the page showed it. `given`: the page's JSON.
-void name_ask(requests::Verdict& answer, const json::object& given) {
+void name_ask(arguments::Verdict& answer, const json::object& given) {
   const std::string key = raw_text_of(given, "key");
   answer.ids = {key};
   answer.message_key = key;
@@ -138,18 +138,19 @@ Site::Answer Site::decide(Request request) {
   const Object given = !bad && body.is_object() ? body.get_object() : Object();
   const std::string verdict = raw_text_of(given, "verdict");
   const std::string words = raw_text_of(given, "reason");
-  const bool approves = verdict == requests::Approve::verb;
+  const bool approves = verdict == arguments::Approve::verb;
   if (raw_text_of(given, "key").empty() || raw_text_of(given, "team").empty() ||
-      !(approves || verdict == requests::Deny::verb))
+      !(approves || verdict == arguments::Deny::verb))
     co_return refusal(400, "request.invalid", "an answer names `key`, `team` and `verdict`: approve or deny");
   if (!approves && words.empty())
     co_return refusal(400, "request.invalid", "a denial says why: the worker reads it");
   if (approves) {
-    requests::Approve answer;
+    arguments::Approve answer;
     name_ask(answer, given);
     answer.note = words;
     if (const std::string rule = raw_text_of(given, "rule"); !rule.empty()) {
-      auto asking = feed_.model().ask(requests::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
+      auto asking =
+          feed_.model().ask(arguments::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
       const auto made = co_await std::move(asking);
       if (!made) co_return refusal(made.error());
       if (const auto now = printable(made->rule); now != rule)
@@ -159,7 +160,7 @@ Site::Answer Site::decide(Request request) {
     auto answering = send_answer(std::move(answer));
     co_return co_await std::move(answering);
   }
-  requests::Deny answer;
+  arguments::Deny answer;
   name_ask(answer, given);
   answer.reason = words;
   auto answering = send_answer(std::move(answer));
@@ -186,9 +187,9 @@ Site::Answer Site::events(Request) {
 }
 
 Site::Answer Site::rule(Request request) {
-  auto asking = feed_.model().ask(requests::Which{.like = from_query(request.query, "id"),
-                                                  .team = from_query(request.query, "team"),
-                                                  .kind = from_query(request.query, "kind")});
+  auto asking = feed_.model().ask(arguments::Which{.like = from_query(request.query, "id"),
+                                                   .team = from_query(request.query, "team"),
+                                                   .kind = from_query(request.query, "kind")});
   const auto made = co_await std::move(asking);
   if (!made) co_return refusal(made.error());
   json::array subjects;
@@ -197,7 +198,7 @@ Site::Answer Site::rule(Request request) {
 }
 
 Site::Answer Site::trace(Request request) {
-  auto asking = feed_.model().ask(requests::Trace{.id = from_query(request.query, "id")});
+  auto asking = feed_.model().ask(arguments::Trace{.id = from_query(request.query, "id")});
   const auto traced = co_await std::move(asking);
   if (!traced) co_return refusal(traced.error());
   const Console nobody(-1, -1, -1);
@@ -205,7 +206,8 @@ Site::Answer Site::trace(Request request) {
 }
 
 Site::Answer Site::history(Request request) {
-  auto asking = feed_.model().ask(requests::History{.team = from_query(request.query, "team"), .limit = messages_shown});
+  auto asking =
+      feed_.model().ask(arguments::History{.team = from_query(request.query, "team"), .limit = messages_shown});
   const auto found = co_await std::move(asking);
   if (!found) co_return refusal(found.error());
   co_return rows_of(found->messages, message_row);
@@ -213,7 +215,7 @@ Site::Answer Site::history(Request request) {
 
 Site::Answer Site::decisions(Request request) {
   auto asking =
-      feed_.model().ask(requests::Decisions{.team = from_query(request.query, "team"), .limit = decisions_shown});
+      feed_.model().ask(arguments::Decisions{.team = from_query(request.query, "team"), .limit = decisions_shown});
   const auto found = co_await std::move(asking);
   if (!found) co_return refusal(found.error());
   co_return rows_of(found->decisions, decision_row);
@@ -221,7 +223,7 @@ Site::Answer Site::decisions(Request request) {
 
 template <class Text>
 Site::Answer Site::of_status(Text text) const {
-  auto asking = feed_.model().ask(requests::Status());
+  auto asking = feed_.model().ask(arguments::Status());
   const auto status = co_await std::move(asking);
   co_return status ? text(*status) : plain(503, printable(status.error().message) + '\n');
 }

@@ -103,7 +103,7 @@ std::string many(int count) {
 }
 
 json::object wire(const cli::Top::Request& request) {
-  return std::visit([](const auto& asked) { return requests::on_wire(asked); }, request.asked);
+  return std::visit([](const auto& asked) { return arguments::on_wire(asked); }, request.asked);
 }
 
 }  // namespace

@@ -1,27 +1,28 @@
 // The tables of all requests.
-#include "schema/operations/requests.hpp"
+#include "schema/operations/verb_arguments.hpp"
 
 #include "schema/operations/make_shape.hpp"
 
-#define INBOX_POLLER_REQUESTS(X)                                                                                \
-  X(Status) X(Pending) X(Approve) X(Deny) X(Which) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown)      \
-  X(WorkerCall) X(Judge) X(Decisions) X(Recv) X(Ack) X(Trace) X(History) X(Shutdown) X(Shutdowns) X(Mode)       \
-  X(Assign) X(Allow) X(Revoke) X(Rules) X(Try) X(Suggest) X(Reload) X(Resume) X(Wait) X(Changes) X(Quarantine)
+#define INBOX_POLLER_ARGUMENTS(X)                                                                                  \
+  X(Status)                                                                                                        \
+  X(Pending) X(Approve) X(Deny) X(Which) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown) X(WorkerCall)     \
+      X(Judge) X(Decisions) X(Recv) X(Ack) X(Trace) X(History) X(Shutdown) X(Shutdowns) X(Mode) X(Assign) X(Allow) \
+          X(Revoke) X(Rules) X(Try) X(Suggest) X(Reload) X(Resume) X(Wait) X(Changes) X(Quarantine)
 
 namespace inbox_poller::operations {
 
-#define X(Request)                                       \
-  template <>                                            \
-  const Shape& shape_of<requests::Request>() {           \
-    return table<requests::Request>(#Request);           \
+#define X(Request)                              \
+  template <>                                   \
+  const Shape& shape_of<arguments::Request>() { \
+    return table<arguments::Request>(#Request); \
   }
-INBOX_POLLER_REQUESTS(X)
+INBOX_POLLER_ARGUMENTS(X)
 X(Envelope)
 #undef X
 
 }  // namespace inbox_poller::operations
 
-namespace inbox_poller::requests {
+namespace inbox_poller::arguments {
 
 namespace json = boost::json;
 
@@ -50,10 +51,10 @@ json::object on_wire(std::string_view verb, const operations::Shape& shape, cons
 
 std::span<const Row> rows() {
 #define X(Request) row<Request>(),
-  static const Row all[] = {INBOX_POLLER_REQUESTS(X)};
+  static const Row all[] = {INBOX_POLLER_ARGUMENTS(X)};
 #undef X
   return all;
 }
 
-}  // namespace inbox_poller::requests
-#undef INBOX_POLLER_REQUESTS
+}  // namespace inbox_poller::arguments
+#undef INBOX_POLLER_ARGUMENTS

@@ -18,7 +18,7 @@
 #include "schema/operations/team.hpp"
 #include "schema/operations/trace.hpp"
 
-namespace inbox_poller::requests {
+namespace inbox_poller::arguments {
 
 using operations::AskKind;
 using operations::OneOf;
@@ -395,4 +395,4 @@ struct Row {
 };
 std::span<const Row> rows();
 
-}  // namespace inbox_poller::requests
+}  // namespace inbox_poller::arguments
