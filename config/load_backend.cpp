@@ -65,7 +65,8 @@ void load_backend(Section& team, std::string_view home, TeamSettings& to) {
   if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
     team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " nobody leads by himself");
   if (to.role == Role::interceptor)
-    team.reject("role", "is \"interceptor\", but " + kind + " has no asks that a rule could answer; use \"observer\"");
+    team.reject("role",
+                "is \"interceptor\", but " + kind + " has no requests that a rule could answer; use \"observer\"");
 }
 
 void tell_what_is_not_carried(const toml::table& document, Complaints& complaints, std::vector<std::string>& warnings,

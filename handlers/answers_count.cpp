@@ -8,7 +8,7 @@ AnswerAuthority worth_of(WorkerProcess process, bool lead_signs) {
     case WorkerProcess::with_key:
       return {Answers::verified,
               "its process carries its lead's key (--lead-verify-key), so an answer of anybody else "
-              "makes its ask fail"};
+              "makes its request fail"};
     case WorkerProcess::unseen: break;
   }
   if (!lead_signs) return {Answers::count, "nothing shows a lead that signs its answers"};
@@ -17,16 +17,16 @@ AnswerAuthority worth_of(WorkerProcess process, bool lead_signs) {
           "anybody else (leadProcess in the roster)"};
 }
 
-bool is_verified(AskKind kind, AskEvent event) {
+bool is_verified(RequestKind kind, RequestEvent event) {
   switch (event) {
-    case AskEvent::rule_asks:
-    case AskEvent::asker_leaves:
-    case AskEvent::answered_by_other: return false;
-    case AskEvent::rule_allows:
-    case AskEvent::person_approves: return true;
-    case AskEvent::rule_denies:
-    case AskEvent::person_denies:
-    case AskEvent::deadline_passes: return kind != AskKind::stop;
+    case RequestEvent::rule_asks:
+    case RequestEvent::asker_leaves:
+    case RequestEvent::answered_by_other: return false;
+    case RequestEvent::rule_allows:
+    case RequestEvent::person_approves: return true;
+    case RequestEvent::rule_denies:
+    case RequestEvent::person_denies:
+    case RequestEvent::deadline_passes: return kind != RequestKind::stop;
   }
   return true;
 }

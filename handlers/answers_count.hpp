@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/ask_state.hpp"
+#include "handlers/request_state.hpp"
 #include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
@@ -32,7 +32,7 @@ AnswerAuthority worth_of(WorkerProcess, bool lead_signs);
 
 /// Returns true for events whose message to the worker the worker would verify. A denied request to stop is plain chat,
 /// which no worker verifies.
-bool is_verified(AskKind, AskEvent);
+bool is_verified(RequestKind, RequestEvent);
 
 /// Returns a sentence for people: "ada takes answers from its own lead only: its process …".
 std::string verifies(std::string_view worker, const AnswerAuthority&);

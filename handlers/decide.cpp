@@ -2,20 +2,20 @@
 #include <algorithm>
 #include <chrono>
 
-#include "handlers/ask.hpp"
-#include "handlers/ask_route.hpp"
 #include "handlers/dispatch.hpp"
 #include "handlers/permission.hpp"
+#include "handlers/request.hpp"
+#include "handlers/request_route.hpp"
 
 namespace inbox_poller::handlers {
 
 namespace {
 
-std::string named(const Ask& request) {
+std::string named(const Request& request) {
   return std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
 }
 
-NotTaken too_late(const Ask& request, AskEvent event) {
+NotTaken too_late(const Request& request, RequestEvent event) {
   if (is_open(request.state)) {
     return {"request.not_applicable", named(request) + " is " + std::string(to_string(request.state)) + "; " +
                                           std::string(to_string(event)) + " does not apply to it now"};
@@ -29,17 +29,17 @@ NotTaken too_late(const Ask& request, AskEvent event) {
 }
 
 /// Returns why the role forbids the answer. An observer records what others did and writes nothing to the team.
-std::optional<NotTaken> no_say(const Ask& request, AskEvent event, const TeamView& view) {
-  const bool done_by_others = event == AskEvent::asker_leaves || event == AskEvent::answered_by_other;
+std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
+  const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
   if (!view.standing.may(Right::answer) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer; here the team is only observed (team.role)"};
   }
-  if (request.kind == AskKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
+  if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer: only it ends its workers (team.role)"};
   }
-  if (event == AskEvent::deadline_passes && request.deadline_ms == 0) {
+  if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
     return NotTaken{"request.not_applicable", named(request) + " has no deadline of ours"};
   }
   return std::nullopt;
@@ -47,8 +47,8 @@ std::optional<NotTaken> no_say(const Ask& request, AskEvent event, const TeamVie
 
 /// Returns why the lead may not answer this request. The name is the answer's own claim, so this check stops mistakes
 /// only.
-std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, const TeamView& view) {
-  const bool answers = answer.event == AskEvent::person_approves || answer.event == AskEvent::person_denies;
+std::optional<NotTaken> no_business(const Request& request, const Answer& answer, const TeamView& view) {
+  const bool answers = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
   if (!answers || answer.by != view.lead || asks_lead(request, view)) return std::nullopt;
   return NotTaken{"answer.not_asked",
                   named(request) + (request.asker == view.lead
@@ -58,18 +58,18 @@ std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, co
 }
 
 /// Returns why the worker would refuse the answer, which would make its request fail.
-std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerAuthority& worth) {
+std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerAuthority& worth) {
   if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
   return NotTaken{"worker.verifies_lead", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
                                          ". " + answered_instead(request.asker)};
 }
 
 /// Returns why the answer cannot be carried out; called before anything changes.
-std::optional<NotTaken> objection(const Ask& request, const Answer& answer, const TeamView& view) {
-  const bool approves = answer.event == AskEvent::person_approves;
+std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
+  const bool approves = answer.event == RequestEvent::person_approves;
   const char* const misplaced = "answer.misplaced";
   const bool approves_tool =
-      (approves || answer.event == AskEvent::rule_allows) && request.kind == AskKind::permission;
+      (approves || answer.event == RequestEvent::rule_allows) && request.kind == RequestKind::permission;
   if (!answer.updated_input.empty() && !approves_tool) {
     return NotTaken{misplaced, "another input can only be given with the approval of a permission request"};
   }
@@ -77,7 +77,7 @@ std::optional<NotTaken> objection(const Ask& request, const Answer& answer, cons
     return NotTaken{"permission.bad_input",
                     "the input for " + request.subject + " must be one well-formed JSON object"};
   }
-  if (answer.mode && !(approves && request.kind == AskKind::plan)) {
+  if (answer.mode && !(approves && request.kind == RequestKind::plan)) {
     return NotTaken{misplaced, "a mode can only be given with the approval of a plan"};
   }
   if (answer.mode && *answer.mode > view.config.plans.ceiling) {
@@ -99,28 +99,28 @@ std::string in_words(std::chrono::milliseconds span) {
 }
 
 /// Returns the reason for the record and the denied worker. Never empty for a denial: clients ignore an empty text.
-std::string reason_given(const Ask& request, const Answer& answer) {
-  if (answer.event == AskEvent::deadline_passes) {
+std::string reason_given(const Request& request, const Answer& answer) {
+  if (answer.event == RequestEvent::deadline_passes) {
     return "Denied because nobody answered within " +
            in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
   }
-  if (answer.event == AskEvent::person_denies && answer.reason.empty()) {
+  if (answer.event == RequestEvent::person_denies && answer.reason.empty()) {
     return "Denied by " + answer.by + "; no reason was given.";
   }
   return answer.reason;
 }
 
 /// Returns true if the answer has no field for a person's words.
-bool needs_note(const Ask& decided, const Answer& answer) {
+bool needs_note(const Request& decided, const Answer& answer) {
   if (answer.reason.empty()) return false;
-  return answer.event == AskEvent::person_approves ||
-         (answer.event == AskEvent::person_denies && decided.kind == AskKind::sandbox);
+  return answer.event == RequestEvent::person_approves ||
+         (answer.event == RequestEvent::person_denies && decided.kind == RequestKind::sandbox);
 }
 
-std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamView& view) {
+std::vector<Post> posts_of(const Request& decided, const Answer& answer, const TeamView& view) {
   // Withdrawn or answered elsewhere: no worker waits for an answer.
-  const bool is_answer = decided.state == AskState::approved || decided.state == AskState::denied ||
-                         decided.state == AskState::expired;
+  const bool is_answer = decided.state == RequestState::approved || decided.state == RequestState::denied ||
+                         decided.state == RequestState::expired;
   if (!is_answer) return {};
   // The lead's prompt waits for the decision itself, not for a message.
   if (decided.asker == view.lead) return {};
@@ -128,7 +128,7 @@ std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamV
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;
-  const bool is_granted_stop = decided.kind == AskKind::stop && decided.state == AskState::approved;
+  const bool is_granted_stop = decided.kind == RequestKind::stop && decided.state == RequestState::approved;
   if (!is_granted_stop) posts.emplace_back(reply_to(decided, grant, view));
   if (needs_note(decided, answer)) posts.emplace_back(note_to(decided, answer.reason, view));
   return posts;
@@ -136,7 +136,7 @@ std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamV
 
 }  // namespace
 
-std::variant<Decided, NotTaken> decide(const Ask& request, const Answer& answer, const TeamView& view,
+std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
                                        EpochMs now_ms, const AnswerAuthority& worth) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
@@ -144,10 +144,10 @@ std::variant<Decided, NotTaken> decide(const Ask& request, const Answer& answer,
   if (auto problem = no_business(request, answer, view)) return *std::move(problem);
   if (auto problem = no_use(request, answer.event, worth)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
-  Ask decided = request;
+  Request decided = request;
   decided.state = *next;
   decided.decided_ms = now_ms;
-  decided.decided_by = answer.event == AskEvent::deadline_passes ? "deadline" : answer.by;
+  decided.decided_by = answer.event == RequestEvent::deadline_passes ? "deadline" : answer.by;
   decided.reason = reason_given(request, answer);
   std::vector<Post> posts = posts_of(decided, answer, view);
   return Decided{std::move(decided), std::move(posts)};

@@ -30,7 +30,7 @@ static_assert(static_cast<std::size_t>(Side::stranger) + 1 == std::tuple_size_v<
 
 constexpr Direction refuse(std::string_view reason) { return {Passage::refuse, reason}; }
 
-constexpr Direction ask{Passage::ask, {}};
+constexpr Direction request{Passage::request, {}};
 constexpr Direction answer{Passage::answer, {}};
 constexpr Direction status{Passage::status, {}};
 constexpr Direction chat{Passage::chat, {}};
@@ -58,7 +58,7 @@ struct LeadInbox {
     return {malformed, malformed, own_name, only_chat, stranger};
   }
 
-  Row operator()(const AskPayload auto&) const { return {ask, left, own_name, only_chat, stranger}; }
+  Row operator()(const RequestPayload auto&) const { return {request, left, own_name, only_chat, stranger}; }
 
   // A worker that agreed to end has often left the roster before its answer is read.
   Row operator()(const ShutdownAnswerPayload auto&) const { return {answer, answer, own_name, only_chat, stranger}; }
@@ -91,7 +91,9 @@ struct LeadInbox {
 struct AliasInbox {
   Row operator()(const ContentPayload auto& content) const { return LeadInbox{}(content); }
   Row operator()(const StatusPayload auto& report) const { return LeadInbox{}(report); }
-  Row operator()(const AskPayload auto&) const { return never("an ask is only taken from the lead's own inbox"); }
+  Row operator()(const RequestPayload auto&) const {
+    return never("a request is only taken from the lead's own inbox");
+  }
   Row operator()(const ShutdownAnswerPayload auto&) const {
     return never("a shutdown answer is only taken from the lead's own inbox");
   }
@@ -139,8 +141,8 @@ struct WorkerInbox {
     return from_lead(talk, "only the lead says that a teammate has ended; this was written by somebody else");
   }
 
-  Row operator()(const AskPayload auto&) const {
-    return everybody(refuse("misdirected: asks belong into the lead's inbox; no worker answers them"));
+  Row operator()(const RequestPayload auto&) const {
+    return everybody(refuse("misdirected: requests belong into the lead's inbox; no worker answers them"));
   }
   Row operator()(const ShutdownAnswerPayload auto&) const {
     return everybody(refuse("misdirected: shutdown answers belong into the lead's inbox"));

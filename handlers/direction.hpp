@@ -21,7 +21,7 @@ Side side_of(std::string_view from, const TeamView&);
 
 enum class Passage {
   // In the lead's inbox, or an alias:
-  ask,      // judged by its handler
+  request,  // judged by its handler
   answer,   // a worker's answer to a shutdown
   status,   // updates the worker's status
   chat,     // for the lead

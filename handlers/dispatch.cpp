@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "handlers/ask.hpp"
-#include "handlers/ask_block.hpp"
-#include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
 #include "handlers/kinds.hpp"
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
+#include "handlers/request.hpp"
+#include "handlers/request_block.hpp"
+#include "handlers/request_kind.hpp"
 #include "handlers/sandbox.hpp"
 #include "handlers/shutdown.hpp"
 #include "handlers/status.hpp"
@@ -26,13 +26,13 @@ struct OtherSender {
   using Name = std::optional<std::string_view>;
 
   // Requests are answered, so their payload must name the sender, and the same sender.
-  Name operator()(const schema::PermissionRequest& ask) const { return required(ask.agent_id); }
-  Name operator()(const schema::PlanApprovalRequest& ask) const { return required(ask.from); }
-  Name operator()(const schema::ShutdownRequest& ask) const { return required(ask.from); }
-  Name operator()(const schema::SandboxPermissionRequest& ask) const {
-    if (ask.worker_id.empty()) return required(ask.worker_name);
-    if (const Name other = required(ask.worker_id)) return other;
-    return optional(ask.worker_name);
+  Name operator()(const schema::PermissionRequest& request) const { return required(request.agent_id); }
+  Name operator()(const schema::PlanApprovalRequest& request) const { return required(request.from); }
+  Name operator()(const schema::ShutdownRequest& request) const { return required(request.from); }
+  Name operator()(const schema::SandboxPermissionRequest& request) const {
+    if (request.worker_id.empty()) return required(request.worker_name);
+    if (const Name other = required(request.worker_id)) return other;
+    return optional(request.worker_name);
   }
   Name operator()(const schema::IdleNotification& idle) const { return optional(idle.from); }
   Name operator()(const schema::TaskCompleted& task) const { return optional(task.from); }
@@ -65,21 +65,21 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }
 
-AskEvent event_of(config::Action action) {
+RequestEvent event_of(config::Action action) {
   switch (action) {
-    case config::Action::allow: return AskEvent::rule_allows;
-    case config::Action::deny: return AskEvent::rule_denies;
-    case config::Action::ask: return AskEvent::rule_asks;
+    case config::Action::allow: return RequestEvent::rule_allows;
+    case config::Action::deny: return RequestEvent::rule_denies;
+    case config::Action::ask: return RequestEvent::rule_asks;
   }
-  return AskEvent::rule_denies;
+  return RequestEvent::rule_denies;
 }
 
-Asked left_pending(Ask request) {
-  request.state = transition(request.state, AskEvent::rule_asks).value();
+Asked left_pending(Request request) {
+  request.state = transition(request.state, RequestEvent::rule_asks).value();
   return {std::move(request), {}};
 }
 
-Asked decided_at_once(Ask request, AskEvent event, std::string_view by, const TeamView& view) {
+Asked decided_at_once(Request request, RequestEvent event, std::string_view by, const TeamView& view) {
   request.state = transition(request.state, event).value();
   request.decided_by = by;
   request.decided_ms = request.asked_ms;
@@ -88,17 +88,18 @@ Asked decided_at_once(Ask request, AskEvent event, std::string_view by, const Te
 }
 
 /// Gives a new request its first state.
-Outcome first_state(Ask request, const config::Verdict& verdict, const TeamView& view, const AskView& known) {
+Outcome first_state(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
   const bool answers = view.standing.may(Right::answer_by_rule);
-  const AskEvent event = event_of(verdict.action);
+  const RequestEvent event = event_of(verdict.action);
   // The worker accepts neither a rule's answer nor a denial at a deadline, so the request has no deadline.
-  const bool refused = !known.worth.counts() && is_verified(request.kind, AskEvent::deadline_passes);
+  const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
   if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
-    return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
-                                     shown(request.asker) + ": " + std::to_string(known.pending_of_asker) +
-                                     " of its requests already wait (limits.pending_per_worker), and " +
-                                     verifies(request.asker, known.worth)};
+    return Refused{"limit.requests", std::string(to_string(request.kind)) + " request " + request.request_id +
+                                         " from " + shown(request.asker) + ": " +
+                                         std::to_string(known.pending_of_asker) +
+                                         " of its requests already wait (limits.pending_per_worker), and " +
+                                         verifies(request.asker, known.worth)};
   }
   if (!answers || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
@@ -106,12 +107,12 @@ Outcome first_state(Ask request, const config::Verdict& verdict, const TeamView&
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
-  if (event != AskEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
+  if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
   if (!view.standing.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
-    return decided_at_once(std::move(request), AskEvent::rule_denies, "limit", view);
+    return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);
   }
   request.deadline_ms = request.asked_ms + traits_of(request.kind).timeout(view.config).count();
   return left_pending(std::move(request));
@@ -124,7 +125,7 @@ struct ByType {
   Side side;
   const schema::Payload& payload;
   const TeamView& view;
-  const AskView& known;
+  const RequestView& known;
 
   Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
 
@@ -143,15 +144,15 @@ struct ByType {
     return status;
   }
 
-  Outcome operator()(const AskPayload auto& ask) const {
-    Ask request = draft_of(ask);
-    if (request.kind == AskKind::stop && !view.standing.may(Right::decide_wish))
+  Outcome operator()(const RequestPayload auto& asked) const {
+    Request request = draft_of(asked);
+    if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(std::move(request));
     request.asker = sender;
     request.asked_ms = incoming.now_ms;
     request.message = incoming.key;
-    return first_state(std::move(request), judge(ask, sender, view, known), view, known);
+    return first_state(std::move(request), judge(asked, sender, view, known), view, known);
   }
 
   Outcome operator()(const ShutdownAnswerPayload auto& answer) const {
@@ -167,22 +168,23 @@ struct ByType {
     return refusal(payload, side, sender, "this may not be sent to the lead");
   }
   /// Another request with a used id: an answer could not tell the two apart, so the new one is denied.
-  [[nodiscard]] Outcome same_id_again(Ask request) const {
-    const Ask& first = *known.same_id;
+  [[nodiscard]] Outcome same_id_again(Request request) const {
+    const Request& first = *known.same_id;
     if (first.content_hash == request.content_hash) return AskedAgain{};
     Refused refused{"request.id_reused", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
                                              shown(sender) + ": it used this id at " + schema::iso_timestamp(first.asked_ms) +
-                                             " for another ask, which is " + std::string(to_string(first.state)) +
+                                             " for another request, which is " + std::string(to_string(first.state)) +
                                              "; an answer could not tell the two apart"};
     if (!view.standing.may(Right::answer_by_rule) || !known.worth.counts()) return refused;
     request.asker = sender;
     request.asked_ms = request.decided_ms = incoming.now_ms;
-    request.state = transition(request.state, AskEvent::rule_denies).value();
+    request.state = transition(request.state, RequestEvent::rule_denies).value();
     request.reason = "Denied because you used the request id \"" + request.request_id +
                      "\" before, for another request. Ask again with an id that you have not used.";
     refused.reason += ", so it was denied";
     refused.posts.push_back(reply_to(request, plain_grant(request, view), view));
-    if (request.kind == AskKind::sandbox) refused.posts.push_back(note_to(request, request.reason, view));  // no text
+    if (request.kind == RequestKind::sandbox)
+      refused.posts.push_back(note_to(request, request.reason, view));  // no text
     return refused;
   }
 };
@@ -199,20 +201,20 @@ std::optional<std::string> shutdown_of(const schema::Payload& payload) {
   return std::visit(id, payload);
 }
 
-std::optional<AskRef> request_of(const schema::Payload& payload) {
-  const auto reference = [](const auto& any) -> std::optional<AskRef> {
-    if constexpr (!AskPayload<std::remove_cvref_t<decltype(any)>>)
+std::optional<RequestRef> request_of(const schema::Payload& payload) {
+  const auto reference = [](const auto& any) -> std::optional<RequestRef> {
+    if constexpr (!RequestPayload<std::remove_cvref_t<decltype(any)>>)
       return std::nullopt;
     else {
-      Ask request = draft_of(any);
-      return AskRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
+      Request request = draft_of(any);
+      return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
     }
   };
   return std::visit(reference, payload);
 }
 
 Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const TeamView& view,
-                 const AskView& known) {
+                 const RequestView& known) {
   const std::string_view from = incoming.message.from;
   const std::string_view sender = schema::bare_name(from);
   const Side side = side_of(from, view);
@@ -229,7 +231,7 @@ Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const
                                            shown(from) + ", the message inside says " + shown(*other)};
   }
   switch (direction.passage) {
-    case Passage::ask:
+    case Passage::request:
     case Passage::answer:
     case Passage::status:
     case Passage::chat:

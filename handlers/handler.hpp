@@ -12,7 +12,7 @@
 
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
-#include "handlers/ask_state.hpp"
+#include "handlers/request_state.hpp"
 #include "handlers/rights.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
@@ -26,8 +26,8 @@ using EpochMs = long long;
 
 /// One approval request, as in the ledger. `subject` and `body` are what an approver must see. They come from what will
 /// run (tool name and input, domain, plan), never from a description.
-struct Ask {
-  AskKind kind = AskKind::permission;
+struct Request {
+  RequestKind kind = RequestKind::permission;
   std::string request_id;
   std::string asker;         // bare member name
   std::string content_hash;  // binds the decision to the contents
@@ -35,7 +35,7 @@ struct Ask {
   std::string body;          // the tool's input or domain as written; the plan's text; why the worker wants to stop
   std::string description;   // the worker's description; shown as a claim
   std::string suggestions;   // permission_suggestions as written; shown, never used
-  AskState state = AskState::received;
+  RequestState state = RequestState::received;
   EpochMs asked_ms = 0;
   // When pending: the time of its denial. 0: none, since another answers (role interceptor, observer, AnswerAuthority).
   EpochMs deadline_ms = 0;
@@ -47,13 +47,13 @@ struct Ask {
 };
 
 /// The name of a request within its team. Each worker chooses its ids, so two workers may choose the same one.
-struct AskName {
-  AskKind kind = AskKind::permission;
+struct RequestName {
+  RequestKind kind = RequestKind::permission;
   std::string asker;  // bare member name
   std::string request_id;
-  auto operator<=>(const AskName&) const = default;
+  auto operator<=>(const RequestName&) const = default;
 };
-inline AskName name_of(const Ask& ask) { return {ask.kind, ask.asker, ask.request_id}; }
+inline RequestName name_of(const Request& request) { return {request.kind, request.asker, request.request_id}; }
 
 /// An outgoing message for a member's inbox. The message is final; `key` reveals a second copy.
 struct Post {
@@ -78,8 +78,8 @@ struct TeamView {
 struct Shutdown;  // handlers/shutdown.hpp
 
 /// Data from the ledger about the request, answer or report that is judged.
-struct AskView {
-  const Ask* same_id = nullptr;    // the request of this name
+struct RequestView {
+  const Request* same_id = nullptr;    // the request of this name
   std::uint32_t pending_of_asker = 0;  // open requests of this worker
   std::uint32_t same_plan_count = 0;   // earlier submissions of the same plan text by this worker
   const Shutdown* shutdown = nullptr;  // the shutdown that an answer names
@@ -106,7 +106,7 @@ struct WorkerStatus {
 /// Not obeyed and not shown to the lead. Kept with its bytes and shown to the operator.
 struct Refused {
   std::string code;    // stable: "sender.stranger", "sender.own_name", "sender.disagrees", "direction.<type>",
-                       // "payload.malformed", "payload.unknown", "request.id_reused", "limit.asks",
+                       // "payload.malformed", "payload.unknown", "request.id_reused", "limit.requests",
                        // "shutdown.never_requested", "shutdown.other_worker", "shutdown.already_answered"
   std::string reason;  // a sentence for people
   std::vector<Post> posts = {};  // replies to the sender in words; no answer to any recorded request
@@ -114,7 +114,7 @@ struct Refused {
 
 /// A new request: pending, or decided by rule and then with its reply.
 struct Asked {
-  Ask request;
+  Request request;
   std::vector<Post> posts;
 };
 
@@ -148,7 +148,7 @@ struct Incoming {
 // --- answers to a pending request, by a person or by events ---
 
 struct Answer {
-  AskEvent event = AskEvent::person_denies;  // any event but the rules'
+  RequestEvent event = RequestEvent::person_denies;  // any event but the rules'
   std::string by;                              // recorded as decided_by: a person, or the event's source ("roster")
   std::string reason;                          // the person's words: a denial's text, or a note
   std::string updated_input;                   // permission only: replaces the input; must be a JSON object
@@ -158,7 +158,7 @@ struct Answer {
 /// `posts` is empty if no worker waits for a message: withdrawn, answered elsewhere, or the lead's own prompt. Else it
 /// has the answer (none for an approved request to stop), and a plain message with words that have no field there.
 struct Decided {
-  Ask request;
+  Request request;
   std::vector<Post> posts;
 };
 

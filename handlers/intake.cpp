@@ -66,8 +66,8 @@ Repeat repeated(const Membership& standing, bool by_rule, const AnswerAuthority&
   return worth.counts() ? Repeat::answered : Repeat::told;
 }
 
-bool is_moot(const Ask& open, const WorkerStatus& status, std::string_view sender, const Membership& standing) {
-  return open.asker == sender && open.kind != AskKind::plan && status.state != "assigned" &&
+bool is_moot(const Request& open, const WorkerStatus& status, std::string_view sender, const Membership& standing) {
+  return open.asker == sender && open.kind != RequestKind::plan && status.state != "assigned" &&
          (open.deadline_ms == 0 || !standing.may(Right::take));
 }
 

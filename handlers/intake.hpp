@@ -62,7 +62,7 @@ Repeat repeated(const Membership&, bool by_rule, const AnswerAuthority&);
 
 /// Returns true for an open request whose worker no longer waits for the answer, because this report shows the end of
 /// its turn. Not for a leader's requests with a deadline: their workers still get an answer.
-bool is_moot(const Ask& open, const WorkerStatus&, std::string_view sender, const Membership&);
+bool is_moot(const Request& open, const WorkerStatus&, std::string_view sender, const Membership&);
 
 /// The ledger's data about an unread message that is seen again after a start or a change of role.
 struct Met {

@@ -14,8 +14,8 @@ concept OneOf = (std::same_as<T, Types> || ...);
 /// A request that waits for an answer. A shutdown_request from a worker to the lead is a request to stop; in the other
 /// direction it is the lead's order.
 template <class T>
-concept AskPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest,
-                           schema::ShutdownRequest>;
+concept RequestPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest,
+                               schema::PlanApprovalRequest, schema::ShutdownRequest>;
 
 /// A report about a worker.
 template <class T>

@@ -3,18 +3,18 @@
 
 #include <string_view>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 
 namespace inbox_poller::handlers {
 
 /// Returns the rule that an approval of this request with `--always` would add, or why there is none.
-std::variant<NewRule, NotTaken> rule_like(const Ask&, const TeamView&);
+std::variant<NewRule, NotTaken> rule_like(const Request&, const TeamView&);
 
 /// Returns true if this rule alone would allow the request. `cwd`: the directory in which the call would run.
-bool covers(const NewRule&, const Ask&, std::string_view cwd, const TeamView&);
+bool covers(const NewRule&, const Request&, std::string_view cwd, const TeamView&);
 
 /// Returns what an allow or deny rule now decides about a waiting request. Empty if no rule covers it or a rule asks;
 /// defaults and settings decide nothing here.
-std::optional<config::Verdict> ruled(const Ask&, std::string_view cwd, const TeamView&);
+std::optional<config::Verdict> ruled(const Request&, std::string_view cwd, const TeamView&);
 
 }  // namespace inbox_poller::handlers

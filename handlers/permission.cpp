@@ -1,8 +1,8 @@
 #include "handlers/permission.hpp"
 
-#include "handlers/ask.hpp"
 #include "handlers/change.hpp"
 #include "handlers/outgoing.hpp"
+#include "handlers/request.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
@@ -47,40 +47,40 @@ std::string decoded(std::string_view json) { return schema::decode_string(json).
 
 }  // namespace
 
-Ask draft_of(const schema::PermissionRequest& ask) {
-  Ask request;
-  request.kind = AskKind::permission;
-  request.request_id = ask.request_id;
-  request.content_hash = digest_of({ask.tool_name, ask.input});
-  request.subject = ask.tool_name;
-  request.body = ask.input;
-  request.description = ask.description;
-  request.suggestions = ask.permission_suggestions;
+Request draft_of(const schema::PermissionRequest& asked) {
+  Request request;
+  request.kind = RequestKind::permission;
+  request.request_id = asked.request_id;
+  request.content_hash = digest_of({asked.tool_name, asked.input});
+  request.subject = asked.tool_name;
+  request.body = asked.input;
+  request.description = asked.description;
+  request.suggestions = asked.permission_suggestions;
   return request;
 }
 
-config::Verdict judge(const schema::PermissionRequest& ask, std::string_view asker, const TeamView& view,
-                      const AskView&) {
+config::Verdict judge(const schema::PermissionRequest& asked, std::string_view asker, const TeamView& view,
+                      const RequestView&) {
   const schema::Member* member = view.roster.find(asker);
   const config::RuleContext context{member ? member->cwd : std::string(), std::string(view.home)};
-  return config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
+  return config::judge_tool(view.rules, asked.tool_name, asked.input, context, view.config.permissions.default_action);
 }
 
-std::optional<Ask> judge(const Call& call, std::string_view request_id, std::string_view asker, const TeamView& view,
-                         EpochMs now_ms) {
+std::optional<Request> judge(const Call& call, std::string_view request_id, std::string_view asker,
+                             const TeamView& view, EpochMs now_ms) {
   const schema::Member* member = view.roster.find(asker);
   const std::string begun_in = member != nullptr ? member->cwd : std::string();
   config::Verdict verdict = judge_from(begun_in, call, view);
   if (call.cwd != begun_in) verdict = judge_moved(std::move(verdict), call, view);
   const bool allows = verdict.action == config::Action::allow;
   if (verdict.action == config::Action::ask || (allows && call.planning)) return std::nullopt;
-  Ask request;
+  Request request;
   request.request_id = request_id;
   request.asker = asker;
   request.content_hash = digest_of({call.tool, call.input});
   request.subject = call.tool;
   request.body = call.input;
-  request.state = transition(request.state, allows ? AskEvent::rule_allows : AskEvent::rule_denies).value();
+  request.state = transition(request.state, allows ? RequestEvent::rule_allows : RequestEvent::rule_denies).value();
   request.asked_ms = request.decided_ms = now_ms;
   request.decided_by = by_hook;
   request.rule = verdict.rule;
@@ -88,9 +88,9 @@ std::optional<Ask> judge(const Call& call, std::string_view request_id, std::str
   return request;
 }
 
-std::string permission_answer(const Ask& decided, std::string_view input) {
+std::string permission_answer(const Request& decided, std::string_view input) {
   return schema::encode(schema::PermissionResponse{.request_id = decided.request_id,
-                                                   .allowed = decided.state == AskState::approved,
+                                                   .allowed = decided.state == RequestState::approved,
                                                    .updated_input = std::string(input),
                                                    .permission_updates = "[]",
                                                    .error = decided.reason});
@@ -98,9 +98,9 @@ std::string permission_answer(const Ask& decided, std::string_view input) {
 
 bool is_sendable_input(std::string_view input) {
   if (!schema::scan_object(input)) return false;
-  Ask probe;
+  Request probe;
   probe.request_id = "probe";
-  probe.state = AskState::approved;
+  probe.state = RequestState::approved;
   const schema::Payload read_back = schema::decode_payload(permission_answer(probe, input));
   return std::holds_alternative<schema::PermissionResponse>(read_back);
 }
@@ -124,13 +124,13 @@ std::string input_text(std::string_view tool, std::string_view input, std::strin
   return text.empty() ? std::string(before) + "(no input)\n" : text;
 }
 
-std::string permission_card(const Ask& request, std::string_view before) {
+std::string permission_card(const Request& request, std::string_view before) {
   return std::string(before) + schema::printable(request.subject) + "\n" +
          input_text(request.subject, request.body, before, std::string(before) + "    ");
 }
 
-std::vector<config::PartVerdict> parts_of(const Ask& request, std::string_view cwd, const TeamView& view) {
-  if (request.kind != AskKind::permission) return {};
+std::vector<config::PartVerdict> parts_of(const Request& request, std::string_view cwd, const TeamView& view) {
+  if (request.kind != RequestKind::permission) return {};
   return config::judge_parts(view.rules, request.subject, request.body, {std::string(cwd), std::string(view.home)});
 }
 
@@ -143,8 +143,8 @@ std::string parts_text(const std::vector<config::PartVerdict>& parts, std::strin
   return text;
 }
 
-RuleOfAnswer permission_rule(const Ask& request, const Answer& answer, bool always, const TeamView& view) {
-  if (!always || answer.event != AskEvent::person_approves) return std::nullopt;
+RuleOfAnswer permission_rule(const Request& request, const Answer& answer, bool always, const TeamView& view) {
+  if (!always || answer.event != RequestEvent::person_approves) return std::nullopt;
   const schema::Member* member = view.roster.find(request.asker);
   auto safe = config::rule_for_call(request.subject, request.body,
                                     {member ? member->cwd : std::string(), std::string(view.home)});

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 
 namespace inbox_poller::handlers {
 
 /// Returns the request without worker and times. Its hash covers tool and input, not tool_use_id: a retry is the same
 /// request.
-Ask draft_of(const schema::PermissionRequest&);
+Request draft_of(const schema::PermissionRequest&);
 
-config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const AskView&);
+config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const RequestView&);
 
 /// Returns InboxPoller's id of a request that a hook or the lead makes: "hook-toolu_1". The id is "hook-toolu_1+2" if
 /// `from` needs a second one for the call. A decision is final, so another call with the same id, or a repeat after a
@@ -38,11 +38,11 @@ inline constexpr std::string_view by_hook = "hook";
 /// Judges a call by the same rules, before any prompt. Returns a decision of an allow or deny rule, or nothing. If the
 /// session has left its initial directory, a denial for either directory denies, and no relative path allows. While the
 /// session plans, nothing is allowed. `request_id`: the id in the record.
-std::optional<Ask> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
+std::optional<Request> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
                              EpochMs now_ms);
 
 /// Returns the payload of the answer. `input`: what an approval lets run.
-std::string permission_answer(const Ask& decided, std::string_view input);
+std::string permission_answer(const Request& decided, std::string_view input);
 
 /// Returns a tool's input for people, member by member and complete. An edit shows its removed and added lines instead
 /// of the two texts. Names follow `before`, values `before_value`.
@@ -50,14 +50,14 @@ std::string input_text(std::string_view tool, std::string_view input, std::strin
                        std::string_view before_value);
 
 /// Returns the verdicts on the parts of a command in this directory; empty for every other request.
-std::vector<config::PartVerdict> parts_of(const Ask&, std::string_view cwd, const TeamView&);
+std::vector<config::PartVerdict> parts_of(const Request&, std::string_view cwd, const TeamView&);
 /// Returns one line for each part, which marks the parts that no rule covers; empty for a command of one part.
 std::string parts_text(const std::vector<config::PartVerdict>&, std::string_view before);
 
 /// Returns tool and input for people, member by member.
-std::string permission_card(const Ask&, std::string_view before);
+std::string permission_card(const Request&, std::string_view before);
 /// Returns the rule for exactly this call if `always` is set; the error "rule.none_safe" if there is none.
-RuleOfAnswer permission_rule(const Ask&, const Answer&, bool always, const TeamView&);
+RuleOfAnswer permission_rule(const Request&, const Answer&, bool always, const TeamView&);
 
 /// Returns true for bytes that every client reads as the same JSON object. With any other input a client would ignore
 /// the answer and wait without end.

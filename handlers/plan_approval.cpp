@@ -14,60 +14,60 @@ constexpr EpochMs reminder_after_ms = 60'000;
 
 }  // namespace
 
-Ask draft_of(const schema::PlanApprovalRequest& ask) {
-  Ask request;
-  request.kind = AskKind::plan;
-  request.request_id = ask.request_id;
-  request.content_hash = schema::content_hash(ask.plan_content);
-  request.subject = ask.plan_file_path;
-  request.body = ask.plan_content;
+Request draft_of(const schema::PlanApprovalRequest& asked) {
+  Request request;
+  request.kind = RequestKind::plan;
+  request.request_id = asked.request_id;
+  request.content_hash = schema::content_hash(asked.plan_content);
+  request.subject = asked.plan_file_path;
+  request.body = asked.plan_content;
   return request;
 }
 
-config::Verdict judge(const schema::PlanApprovalRequest& ask, std::string_view, const TeamView& view,
-                      const AskView& known) {
+config::Verdict judge(const schema::PlanApprovalRequest& asked, std::string_view, const TeamView& view,
+                      const RequestView& known) {
   const config::PlanSettings& plans = view.config.plans;
   if (known.same_plan_count >= plans.max_resubmissions) {
     return {config::Action::ask, "plans.max_resubmissions",
             "this plan was submitted " + std::to_string(known.same_plan_count) + " times before; a person decides"};
   }
-  if (ask.plan_content.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (asked.plan_content.find_first_not_of(" \t\r\n") == std::string::npos) {
     return {config::Action::ask, "", "the plan is empty"};
   }
   return {plans.decision, "plans.decision", "as the configuration says for every plan"};
 }
 
-std::string plan_answer(const Ask& decided, config::PermissionMode mode) {
+std::string plan_answer(const Request& decided, config::PermissionMode mode) {
   return schema::encode(schema::PlanApprovalResponse{.request_id = decided.request_id,
-                                                     .approved = decided.state == AskState::approved,
+                                                     .approved = decided.state == RequestState::approved,
                                                      .feedback = decided.reason,
                                                      .timestamp = schema::iso_timestamp(decided.decided_ms),
                                                      .permission_mode = std::string(config::to_string(mode))});
 }
 
-std::string plan_card(const Ask& request, std::string_view before) {
+std::string plan_card(const Request& request, std::string_view before) {
   const std::string file = request.subject.empty() ? "(no file)" : schema::printable(request.subject);
   return std::string(before) + file + "\n" + schema::printable_block(request.body, before);
 }
 
-EpochMs plan_reminder_due(const Ask& decided) {
+EpochMs plan_reminder_due(const Request& decided) {
   const bool at_once = decided.decided_ms - decided.asked_ms < one_breath_ms;
-  return decided.kind == AskKind::plan && decided.state == AskState::approved && at_once
+  return decided.kind == RequestKind::plan && decided.state == RequestState::approved && at_once
              ? decided.decided_ms + reminder_after_ms
              : 0;
 }
 
-bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms) {
+bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms) {
   if (received_ms < decided.decided_ms) return false;
   return type != "idle_notification" || received_ms - decided.decided_ms >= one_breath_ms;
 }
 
-bool is_silent_since(const Ask& decided, const SincePlan& since) {
+bool is_silent_since(const Request& decided, const SincePlan& since) {
   const bool works = since.state != "idle" && since.last_seen_ms > decided.decided_ms;
   return since.has_answer && !since.was_reminded && !since.shows_going_on && !works;
 }
 
-Post plan_reminder(const Ask& decided, const TeamView& view) {
+Post plan_reminder(const Request& decided, const TeamView& view) {
   const std::string text = "Reminder: your plan (request " + decided.request_id +
                            ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "
                            "are at it already, go on and do not answer this.";

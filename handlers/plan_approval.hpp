@@ -11,21 +11,21 @@
 namespace inbox_poller::handlers {
 
 /// Returns the request without worker and times.
-Ask draft_of(const schema::PlanApprovalRequest&);
+Request draft_of(const schema::PlanApprovalRequest&);
 
 /// Decides as configured; an empty plan, and one that was submitted plans.max_resubmissions times, goes to a person.
-config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const AskView&);
+config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const RequestView&);
 
 /// Returns the payload of the answer. `mode`: the worker's mode after an approval.
-std::string plan_answer(const Ask& decided, config::PermissionMode mode);
-std::string plan_card(const Ask&, std::string_view before);
+std::string plan_answer(const Request& decided, config::PermissionMode mode);
+std::string plan_card(const Request&, std::string_view before);
 
 /// Returns when the worker of an approved plan is reminded, or 0: never. Only after an approval within seconds, which
 /// the newest clients lose if they read it while their turn ends.
-EpochMs plan_reminder_due(const Ask& decided);
+EpochMs plan_reminder_due(const Request& decided);
 /// Returns true if a message shows that the worker continues: any message but the end of the turn that submitted the
 /// plan.
-bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms);
+bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms);
 /// Data about the worker since the decision.
 struct SincePlan {
   bool has_answer = false;      // the worker has read all messages under the plan's id
@@ -35,8 +35,8 @@ struct SincePlan {
   EpochMs last_seen_ms = 0;
 };
 /// Returns true if the worker has the approval and was silent since, so that a reminder may help.
-bool is_silent_since(const Ask& decided, const SincePlan&);
+bool is_silent_since(const Request& decided, const SincePlan&);
 /// Returns the reminder: plain text, the same for the same plan.
-Post plan_reminder(const Ask& decided, const TeamView&);
+Post plan_reminder(const Request& decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::handlers {
@@ -26,41 +26,42 @@ TriedPart tried(const config::PartVerdict& part, const config::Verdict& alone, c
   return {part.part, fallback, "", part.missing};
 }
 
-bool by_person(const Ask& ask, const TeamView& view) {
+bool by_person(const Request& request, const TeamView& view) {
   static constexpr std::string_view others[] = {"rule", "hook", "deadline", "limit", "roster", ""};
-  return ask.decided_by != view.lead && std::ranges::find(others, ask.decided_by) == std::end(others);
+  return request.decided_by != view.lead && std::ranges::find(others, request.decided_by) == std::end(others);
 }
 
 /// Returns kind and text of the rule for exactly this request.
-std::optional<std::pair<std::string, std::string>> rule_of(const Ask& ask, const TeamView& view) {
-  const auto make = traits_of(ask.kind).rule;
+std::optional<std::pair<std::string, std::string>> rule_of(const Request& request, const TeamView& view) {
+  const auto make = traits_of(request.kind).rule;
   if (make == nullptr) return std::nullopt;
-  const Answer approval{.event = AskEvent::person_approves, .by = ask.decided_by, .reason = {}, .updated_input = {},
+  const Answer approval{.event = RequestEvent::person_approves, .by = request.decided_by, .reason = {}, .updated_input = {},
                         .mode = {}};
-  const RuleOfAnswer made = make(ask, approval, true, view);
+  const RuleOfAnswer made = make(request, approval, true, view);
   const auto* rule = std::get_if<std::optional<NewRule>>(&made);
   if (rule == nullptr || !*rule) return std::nullopt;
   return std::pair{std::string((*rule)->kind), (*rule)->text};
 }
 
-config::RuleContext context_of(const Ask& ask, const TeamView& view) {
-  const schema::Member* member = view.roster.find(ask.asker);
+config::RuleContext context_of(const Request& request, const TeamView& view) {
+  const schema::Member* member = view.roster.find(request.asker);
   return {member != nullptr ? member->cwd : std::string(), std::string(view.home)};
 }
 
 /// Returns the action by these rules, without the settings' defaults.
-config::Action judged(const Ask& ask, const config::PermissionRules& rules, const config::HostRules& hosts,
+config::Action judged(const Request& request, const config::PermissionRules& rules, const config::HostRules& hosts,
                       const TeamView& view) {
-  if (ask.kind == AskKind::sandbox) return config::judge_host(hosts, ask.body, config::Action::ask).action;
-  return config::judge_tool(rules, ask.subject, ask.body, context_of(ask, view), config::Action::ask).action;
+  if (request.kind == RequestKind::sandbox) return config::judge_host(hosts, request.body, config::Action::ask).action;
+  return config::judge_tool(rules, request.subject, request.body, context_of(request, view), config::Action::ask)
+      .action;
 }
 
 /// Returns true if no rule covers the request, and this rule would allow it.
-bool would_help(const Ask& ask, const std::pair<std::string, std::string>& rule, const TeamView& view) {
-  if (judged(ask, view.rules, view.hosts, view) != config::Action::ask) return false;
+bool would_help(const Request& request, const std::pair<std::string, std::string>& rule, const TeamView& view) {
+  if (judged(request, view.rules, view.hosts, view) != config::Action::ask) return false;
   config::PermissionRules rules = view.rules;
   config::HostRules hosts = view.hosts;
-  if (ask.kind == AskKind::sandbox) {
+  if (request.kind == RequestKind::sandbox) {
     auto pattern = config::parse_host_pattern(rule.second);
     if (!pattern) return false;
     hosts.allow.push_back(*std::move(pattern));
@@ -69,7 +70,7 @@ bool would_help(const Ask& ask, const std::pair<std::string, std::string>& rule,
     if (!parsed) return false;
     rules.allow.push_back(*std::move(parsed));
   }
-  return judged(ask, rules, hosts, view) == config::Action::allow;
+  return judged(request, rules, hosts, view) == config::Action::allow;
 }
 
 }  // namespace
@@ -90,26 +91,27 @@ config::Verdict try_host(std::string_view host, const TeamView& view) {
   return config::judge_host(view.hosts, host, view.config.sandbox.default_action);
 }
 
-std::vector<Suggestion> suggest_rules(std::span<const Ask> decided, const TeamView& view) {
+std::vector<Suggestion> suggest_rules(std::span<const Request> decided, const TeamView& view) {
   std::map<std::pair<std::string, std::string>, Suggestion> found;
   std::set<std::pair<std::string, std::string>> refused;
-  for (const Ask& ask : decided) {
-    const auto rule = rule_of(ask, view);
+  for (const Request& request : decided) {
+    const auto rule = rule_of(request, view);
     if (!rule) continue;
-    if (ask.state == AskState::denied || ask.state == AskState::expired) refused.insert(*rule);
-    if (ask.state != AskState::approved || !by_person(ask, view) || !would_help(ask, *rule, view)) continue;
+    if (request.state == RequestState::denied || request.state == RequestState::expired) refused.insert(*rule);
+    if (request.state != RequestState::approved || !by_person(request, view) || !would_help(request, *rule, view))
+      continue;
     Suggestion& suggestion = found[*rule];
     suggestion.kind = rule->first;
     suggestion.rule = rule->second;
-    ++suggestion.asks;
-    suggestion.last_ms = std::max(suggestion.last_ms, ask.decided_ms);
-    if (std::ranges::find(suggestion.askers, ask.asker) == suggestion.askers.end())
-      suggestion.askers.push_back(ask.asker);
+    ++suggestion.requests;
+    suggestion.last_ms = std::max(suggestion.last_ms, request.decided_ms);
+    if (std::ranges::find(suggestion.askers, request.asker) == suggestion.askers.end())
+      suggestion.askers.push_back(request.asker);
   }
   std::vector<Suggestion> list;
   for (auto& [rule, suggestion] : found)
     if (!refused.contains(rule)) list.push_back(std::move(suggestion));
-  std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.asks > b.asks; });
+  std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.requests > b.requests; });
   return list;
 }
 

@@ -34,7 +34,7 @@ Trial try_rules(std::string_view tool, std::string_view input, const std::option
 struct Suggestion {
   std::string kind;  // "permission" or "host"
   std::string rule;
-  std::size_t asks = 0;              // approved by people and covered by this rule
+  std::size_t requests = 0;              // approved by people and covered by this rule
   std::vector<std::string> askers;   // without repeats
   EpochMs last_ms = 0;               // decision of the last of them
 };
@@ -45,6 +45,6 @@ config::Verdict try_host(std::string_view host, const TeamView&);
 /// Returns the rules that cover exactly what people approved, the most requested first. `decided`: requests that ran as
 /// requested. No rule for requests that a rule decided, that were ever denied or expired, or that a rule in force
 /// decides now.
-std::vector<Suggestion> suggest_rules(std::span<const Ask> decided, const TeamView&);
+std::vector<Suggestion> suggest_rules(std::span<const Request> decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -15,35 +15,35 @@ std::string spelled(const config::CanonicalHost& host) {
 
 }  // namespace
 
-Ask draft_of(const schema::SandboxPermissionRequest& ask) {
-  const auto host = config::canonical_host(ask.host);
-  Ask request;
-  request.kind = AskKind::sandbox;
-  request.request_id = ask.request_id;
-  request.content_hash = host ? digest_of({"host", spelled(*host)}) : digest_of({"as written", ask.host});
-  request.subject = host ? spelled(*host) : ask.host;
-  request.body = ask.host;
+Request draft_of(const schema::SandboxPermissionRequest& asked) {
+  const auto host = config::canonical_host(asked.host);
+  Request request;
+  request.kind = RequestKind::sandbox;
+  request.request_id = asked.request_id;
+  request.content_hash = host ? digest_of({"host", spelled(*host)}) : digest_of({"as written", asked.host});
+  request.subject = host ? spelled(*host) : asked.host;
+  request.body = asked.host;
   return request;
 }
 
-config::Verdict judge(const schema::SandboxPermissionRequest& ask, std::string_view, const TeamView& view,
-                      const AskView&) {
-  return config::judge_host(view.hosts, ask.host, view.config.sandbox.default_action);
+config::Verdict judge(const schema::SandboxPermissionRequest& asked, std::string_view, const TeamView& view,
+                      const RequestView&) {
+  return config::judge_host(view.hosts, asked.host, view.config.sandbox.default_action);
 }
 
-std::string sandbox_answer(const Ask& decided) {
+std::string sandbox_answer(const Request& decided) {
   return schema::encode(schema::SandboxPermissionResponse{.request_id = decided.request_id,
                                                           .host = decided.body,
-                                                          .allow = decided.state == AskState::approved,
+                                                          .allow = decided.state == RequestState::approved,
                                                           .timestamp = schema::iso_timestamp(decided.decided_ms)});
 }
 
-std::string sandbox_card(const Ask& request, std::string_view before) {
+std::string sandbox_card(const Request& request, std::string_view before) {
   return schema::printable_block(request.body.empty() ? request.subject : request.body, before);
 }
 
-RuleOfAnswer sandbox_rule(const Ask& request, const Answer& answer, bool, const TeamView&) {
-  const bool by_person = answer.event == AskEvent::person_approves || answer.event == AskEvent::person_denies;
+RuleOfAnswer sandbox_rule(const Request& request, const Answer& answer, bool, const TeamView&) {
+  const bool by_person = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
   if (!by_person || !config::canonical_host(request.subject)) return std::nullopt;
   return NewRule{"host", request.subject};
 }

@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 
 namespace inbox_poller::handlers {
 
 /// Returns the request without worker and times. Its hash covers the canonical domain, or the bytes of an invalid one.
-Ask draft_of(const schema::SandboxPermissionRequest&);
+Request draft_of(const schema::SandboxPermissionRequest&);
 
 config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view asker, const TeamView&,
-                      const AskView&);
+                      const RequestView&);
 
-std::string sandbox_answer(const Ask& decided);
-std::string sandbox_card(const Ask&, std::string_view before);
+std::string sandbox_answer(const Request& decided);
+std::string sandbox_card(const Request&, std::string_view before);
 /// Returns the rule of a person's answer, which holds for equal requests of the session, allowed or denied.
-RuleOfAnswer sandbox_rule(const Ask&, const Answer&, bool always, const TeamView&);
+RuleOfAnswer sandbox_rule(const Request&, const Answer&, bool always, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -11,16 +11,16 @@
 namespace inbox_poller::handlers {
 
 /// Returns the request without worker and times.
-Ask draft_of(const schema::ShutdownRequest&);
+Request draft_of(const schema::ShutdownRequest&);
 
 /// Always asks: no rule ends a worker.
-config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, const TeamView&, const AskView&);
+config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, const TeamView&, const RequestView&);
 
 /// Returns the text to a worker whose request was denied; never a control message.
-std::string stop_refusal(const Ask& decided);
-std::string stop_card(const Ask&, std::string_view before);
+std::string stop_refusal(const Request& decided);
+std::string stop_card(const Request&, std::string_view before);
 
 /// Returns the reason in the shutdown of a worker whose request was approved.
-std::string stop_reason(const Ask& granted);
+std::string stop_reason(const Request& granted);
 
 }  // namespace inbox_poller::handlers

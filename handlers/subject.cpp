@@ -68,9 +68,9 @@ std::string switches_of(std::string_view input) {
   return names.empty() ? "" : " [" + shortened(names) + "]";
 }
 
-std::string of_call(const Ask& ask) {
-  const std::string& input = ask.body;
-  const std::string tool = shortened(ask.subject) + switches_of(input) + ": ";
+std::string of_call(const Request& request) {
+  const std::string& input = request.body;
+  const std::string tool = shortened(request.subject) + switches_of(input) + ": ";
   const auto text_at = [&](std::string_view name) -> std::optional<std::string> {
     const auto value = schema::find_member(input, name);
     return value ? schema::decode_string(*value) : std::nullopt;
@@ -78,7 +78,7 @@ std::string of_call(const Ask& ask) {
   if (const auto command = text_at("command")) return tool + shortened(first_line(*command, '#'));
   for (const auto* name : {"file_path", "notebook_path"})
     if (const auto file = text_at(name)) {
-      const auto changes = changes_of(ask.subject, input);
+      const auto changes = changes_of(request.subject, input);
       return tool + shortened(*file) + (changes ? ' ' + count_of(*changes) : std::string());
     }
   for (const auto* name : {"url", "query"})
@@ -88,16 +88,17 @@ std::string of_call(const Ask& ask) {
 
 }  // namespace
 
-std::string subject_of(const Ask& ask) {
-  switch (ask.kind) {
-    case AskKind::permission: return of_call(ask);
-    case AskKind::sandbox: return shortened(ask.subject);
-    case AskKind::plan: {
-      auto title = first_line(ask.body, '\0');
+std::string subject_of(const Request& request) {
+  switch (request.kind) {
+    case RequestKind::permission: return of_call(request);
+    case RequestKind::sandbox: return shortened(request.subject);
+    case RequestKind::plan: {
+      auto title = first_line(request.body, '\0');
       title.text.remove_prefix(std::min(title.text.find_first_not_of("# "), title.text.size()));
-      return title.text.empty() ? shortened(ask.subject) : shortened(title.text);
+      return title.text.empty() ? shortened(request.subject) : shortened(title.text);
     }
-    case AskKind::stop: return ask.body.empty() ? "to stop" : "to stop: " + shortened(first_line(ask.body, '\0'));
+    case RequestKind::stop:
+      return request.body.empty() ? "to stop" : "to stop: " + shortened(first_line(request.body, '\0'));
   }
   return {};
 }

@@ -10,6 +10,6 @@ namespace inbox_poller::handlers {
 /// Returns the subject: the tool with the first effective line of its command, the file with the size of its change,
 /// the domain, the plan's title, or the reason to stop. Taken from what will run, never from a description. Credentials
 /// are masked, and each text is cut to 600 bytes. Not escaped for any output.
-std::string subject_of(const Ask&);
+std::string subject_of(const Request&);
 
 }  // namespace inbox_poller::handlers

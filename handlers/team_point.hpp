@@ -22,7 +22,7 @@ struct TeamCounts {
   std::size_t present = 0;  // workers
   std::size_t working = 0;  // workers that are busy, waiting or silent
   std::size_t shutdowns = 0;
-  std::size_t asks = 0;
+  std::size_t requests = 0;
   std::size_t mail = 0;
 };
 
@@ -38,7 +38,7 @@ constexpr bool is_at(TeamPoint point, const TeamCounts& counts) {
     case TeamPoint::mail: return counts.mail > 0;
     case TeamPoint::answered: break;
   }
-  return counts.asks == 0;
+  return counts.requests == 0;
 }
 
 }  // namespace inbox_poller::handlers

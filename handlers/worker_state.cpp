@@ -6,7 +6,7 @@ namespace inbox_poller::handlers {
 
 WorkerState state_of(const WorkerSigns& signs, config::Duration unresponsive_after, EpochMs now_ms) {
   if (!signs.present) return WorkerState::gone;
-  if (signs.open_asks > 0) return WorkerState::waiting;
+  if (signs.open_requests > 0) return WorkerState::waiting;
   // A text begins a turn, and no other event shows that before the turn's end.
   const bool was_told = signs.told_ms > signs.last_seen_ms;
   if (!was_told && (signs.last_report == "failed" || signs.last_report == "interrupted")) return WorkerState::failed;

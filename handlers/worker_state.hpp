@@ -25,7 +25,7 @@ struct WorkerSigns {
   bool present = true;           // in the roster
   bool active = true;            // the roster's isActive
   std::string_view last_report;  // WorkerStatus::state of the last report; empty: none yet
-  std::uint32_t open_asks = 0;
+  std::uint32_t open_requests = 0;
   EpochMs last_seen_ms = 0;  // last message of any kind, or the join
   EpochMs told_ms = 0;       // last text sent to the worker by InboxPoller; 0: none
 };

@@ -14,11 +14,11 @@
 
 namespace inbox_poller::poller {
 
-/// An area of change. `asks` includes decisions; `workers` is members and their activity; `chat` is the lead's
+/// An area of change. `requests` includes decisions; `workers` is members and their activity; `chat` is the lead's
 /// messages. `teams` is a team's state (role, lead, rules, delivery methods, files) and the list of teams.
-enum class Area { asks, workers, chat, teams, shutdowns };
+enum class Area { requests, workers, chat, teams, shutdowns };
 
-BOOST_DESCRIBE_ENUM(Area, asks, workers, chat, teams, shutdowns)
+BOOST_DESCRIBE_ENUM(Area, requests, workers, chat, teams, shutdowns)
 inline std::string_view to_string(Area area) { return schema::name_of(area); }
 
 /// A bit set of areas.

@@ -76,7 +76,7 @@ std::string summary(const ReloadReport& report) {
   add("changed", report.changed);
   add("holds after a restart", report.restart);
   if (!report.answered.empty())
-    text += (text.empty() ? "" : "; ") + std::to_string(report.answered.size()) + " open asks answered by rule";
+    text += (text.empty() ? "" : "; ") + std::to_string(report.answered.size()) + " open requests answered by rule";
   return text.empty() ? "no team changed" : text;
 }
 

@@ -59,7 +59,7 @@ StreamWord decode_result(const Members& line) {
 StreamWord decode_control_request(const Members& line) {
   const Members request(line.token("request"));
   if (request.string("subtype") != "can_use_tool") return StreamOther{};
-  return ToolAsk{line.string("request_id"), request.string("tool_name"), std::string(request.token("input"))};
+  return ToolRequest{line.string("request_id"), request.string("tool_name"), std::string(request.token("input"))};
 }
 
 std::string control_response(std::string_view request_id, const std::string& result) {
@@ -75,7 +75,7 @@ StreamWord decode_word(const Members& line) {
   if (type == "stream_event" || type == "tool_progress") return StreamWork{};
   if (type == "result") return decode_result(line);
   if (type == "control_request") return decode_control_request(line);
-  if (type == "control_cancel_request") return ToolAskCancelled{line.string("request_id")};
+  if (type == "control_cancel_request") return ToolRequestCancelled{line.string("request_id")};
   if (type == "command_lifecycle") return decode_command(line);
   return StreamOther{};
 }

@@ -44,21 +44,21 @@ struct StreamResult {
 };
 
 /// A request to use a tool (control_request, can_use_tool).
-struct ToolAsk {
+struct ToolRequest {
   std::string request_id;
   std::string tool;   // empty if missing or not a string
   std::string input;  // JSON, the bytes as written; empty if missing
 };
 
 /// The withdrawal of such a request (control_cancel_request).
-struct ToolAskCancelled {
+struct ToolRequestCancelled {
   std::string request_id;
 };
 
 struct StreamOther {};
 
 using StreamWord = std::variant<StreamOther, StreamInit, StreamWork, StreamAnswer, StreamReplay, StreamCommand,
-                                StreamResult, ToolAsk, ToolAskCancelled>;
+                                StreamResult, ToolRequest, ToolRequestCancelled>;
 struct StreamLine {
   StreamWord said;
   std::vector<std::string> of_lines;  // the input lines that this part of a turn answers (user_message_uuids)
@@ -82,7 +82,8 @@ std::string answered_request(std::string_view line);
 /// Returns a message for the session. `from`: the sender's name, as a peer.
 std::string encode_user_line(std::string_view uuid, std::string_view from, std::string_view content);
 
-/// Return the answers to a ToolAsk. `input`: JSON, which will run; its bytes stay, except that line ends become spaces.
+/// Return the answers to a ToolRequest. `input`: JSON, which will run; its bytes stay, except that line ends become
+/// spaces.
 std::string encode_tool_allowed(std::string_view request_id, std::string_view input);
 std::string encode_tool_denied(std::string_view request_id, std::string_view message);
 

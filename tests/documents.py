@@ -218,8 +218,8 @@ def self_test():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "README.md").write_text("word\n" * (MAX_README + 1), "utf-8")
         failed = [] if any("more than" in problem for problem in check(pathlib.Path(folder))) else ["not found: a long README.md"]
-    table = "| Term | Meaning |\n|---|---|\n| ask | x |\n| %s | y |\n"
-    failed += [] if list(disordered(table % "alias")) and list(disordered(table % "ask")) else ["not found: a glossary without order"]
+    table = "| Term | Meaning |\n|---|---|\n| request | x |\n| %s | y |\n"
+    failed += [] if list(disordered(table % "alias")) and list(disordered(table % "step")) else ["not found: a glossary without order"]
     failed += list(disordered(table % "mailbox"))
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "0001-x.md").write_text("# 1. X\n", "utf-8")
@@ -235,7 +235,7 @@ def self_test():
         root = pathlib.Path(folder)
         (root / "docs").mkdir()
         (root / "schema" / "operations").mkdir(parents=True)
-        (root / "schema" / "operations" / "ask.hpp").write_text("BOOST_DESCRIBE_STRUCT(Ask, (), (team, member))\n", "utf-8")
+        (root / "schema" / "operations" / "request.hpp").write_text("BOOST_DESCRIBE_STRUCT(Request, (), (team, member))\n", "utf-8")
     failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed

@@ -5,6 +5,8 @@ words.py ROOT        leaves with 1 where a group of documents is above a limit o
 words.py ROOT --all  prints the measures of each document as well
 words.py --self-test measures texts whose measures are known
 
+An old term is refused in every line of text and source, whatever the group.
+
 Only prose counts: no code, table, heading, comment or made block. A piece of code is one word. The measures:
   long      sentences of more than 25 words, of 100
   odd       sentences that begin with What, Who, Of, So and their like, of 100
@@ -32,6 +34,10 @@ GROUPS = {
     "development": (["docs/dev/*.md", "CONTRIBUTING.md", "CHANGELOG.md"], {"long": 2.3, "odd": 0.5, "pronouns": 5.4, "chains": 20.5, "you": 1}),
 }
 PAGE = {"long": 10, "odd": 3, "pronouns": 6.5, "chains": 30}  # of each document that is not for developers, so that no other one hides it
+# what nobody may write any more -> what to write
+OLD = {r"\b(?:(?:an?|this|each|every|no|one|another) ask|(?:the|same|open|whose) asks?)\b(?! (?:rule|list|or deny|and deny))|\basks (?:are|were|wait)\b": "request"}
+MAY = ("tests/words.py", "docs/dev/style.md", "docs/adr/0064-words-of-users.md")  # they name old terms
+SOURCES = ("*.md", "*.cpp", "*.hpp", "*.py", "*.js", "*.yml", "*.toml", "*.service")
 FEW = 8  # sentences of a document that is too short for that
 MEASURES = ("long", "odd", "pronouns", "chains", "you")
 SLACK = {"long": 1.5, "odd": 1.0, "pronouns": 0.4, "chains": 4, "you": 4}  # how far a limit may be from its measure before it is to follow
@@ -122,6 +128,22 @@ def check(root, groups, verbose):
     return problems + ["%s: is in no group" % path.relative_to(root).as_posix() for path in sorted(every - known)]
 
 
+def old_terms(text):
+    for old, new in OLD.items():
+        for found in re.finditer(old, text, re.I):
+            yield text.count("\n", 0, found.start()) + 1, "\"%s\" is no word of ours any more; write \"%s\"" % (found[0], new)
+
+
+def old_terms_below(root):
+    folders = [folder for folder in root.iterdir() if folder.is_dir() and not folder.name.startswith(".") and folder.name != "build"]
+    paths = [path for folder in folders for kind in SOURCES for path in folder.rglob(kind)] + list(root.glob("*.md"))
+    for path in sorted(paths):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and name not in MAY and not name.startswith("tests/corpus/"):
+            for line, what in old_terms(path.read_text("utf-8", "replace")):
+                yield "%s:%d: %s" % (name, line, what)
+
+
 def self_test():
     failed = []
     cases = [
@@ -135,6 +157,9 @@ def self_test():
         found = measure([text])[what]
         if abs(found - wanted) > 0.01:
             failed.append("%s of %r is %g, not %g" % (what, text, found, wanted))
+    for text, wanted in (("Every open ask waits.", 1), ("Asks wait, and an\nask.", 1), ("The ask rule; workers ask the lead, who asks back.", 0)):
+        if len(list(old_terms(text))) != wanted:
+            failed.append("old terms of %r are not %d" % (text, wanted))
     good = measure(["The dog sleeps."])
     bad = dict(good, long=50, you=0)
     if list(judge("x", good, {"long": 0, "you": 0})) or len(list(judge("x", bad, {"long": 10, "you": 8}))) != 2:
@@ -149,7 +174,7 @@ def main():
         problems, good = self_test(), "each measure finds what it is for"
     else:
         root = pathlib.Path(next((word for word in sys.argv[1:] if not word.startswith("-")), ".")).resolve()
-        problems, good = check(root, GROUPS, "--all" in sys.argv), "%d groups of documents are as plain as their limits" % len(GROUPS)
+        problems, good = check(root, GROUPS, "--all" in sys.argv) + list(old_terms_below(root)), "%d groups of documents are as plain as their limits" % len(GROUPS)
     print("\n".join(problems) or good)
     return 1 if problems else 0
 

@@ -182,7 +182,7 @@ class Demo:
         s.says("ada", "may I run `npm publish`?       (nobody will answer this one)")
         asked = self.ask(self.bob, "permission", tool="Bash", input={"command": "make deploy"}, description="Deploy to staging")
         s.says("bob", "may I run `make deploy`?")
-        wait_for("both asks are pending", lambda: len(self.daemon.ask("pending")["asks"]) == 2)
+        wait_for("both requests are pending", lambda: len(self.daemon.ask("pending")["requests"]) == 2)
         self.expect(not self.bob.find(asked, "ran", "refused"), "bob was answered before anybody had decided")
         self.command("pending")
         self.command("approve", asked, "--note", "staging only")
@@ -210,9 +210,9 @@ class Demo:
         senders = sorted(e["sender"] for e in listed())
         self.expect(senders == ["ada", "mallory"], "quarantine lists messages of %s" % senders)
         self.expect(not self.team.inbox("mallory").exists(), "mallory got an answer")
-        self.expect(not self.ada.find(forged["request_id"]), "ada got the answer to an ask she never made")
+        self.expect(not self.ada.find(forged["request_id"]), "ada got the answer to a request she never made")
         s.seen("the stranger and the order were refused and are listed; nobody was answered")
-        pending = [a["request_id"] for a in self.daemon.ask("pending")["asks"]]
+        pending = [a["request_id"] for a in self.daemon.ask("pending")["requests"]]
         self.expect(hidden in pending, "the compound command is not pending: %s" % pending)
         self.command("deny", hidden, "--reason", "no piping from the network into a shell")
         event = self.answer(self.bob, hidden, "refused")
@@ -301,24 +301,24 @@ class Demo:
         s = self.story
         s.chapter("The daemon is killed in the middle of its work (kill -9), and started again")
         self.command("lead", "busy", show=False)
-        open_ask = self.ask(self.bob, "permission", tool="Bash", input={"command": "npm install"})
-        wait_for("the ask is pending", lambda: any(a["request_id"] == open_ask for a in self.daemon.ask("pending")["asks"]))
-        asks = []
+        open_request = self.ask(self.bob, "permission", tool="Bash", input={"command": "npm install"})
+        wait_for("the request is pending", lambda: any(a["request_id"] == open_request for a in self.daemon.ask("pending")["requests"]))
+        requests = []
         for n in range(12):
-            asks.append(self.ada.ask("permission", tool="Bash", input={"command": "git log -%d" % n}, patient=True))
+            requests.append(self.ada.ask("permission", tool="Bash", input={"command": "git log -%d" % n}, patient=True))
             self.bob.do("say", text="progress %d of 12" % (n + 1), patient=True)
             if n == 7:
-                wait_for("some are answered", lambda: any(self.ada.find(a, "ran") for a in asks))
-                answered = sum(bool(self.ada.find(a, "ran")) for a in asks)
+                wait_for("some are answered", lambda: any(self.ada.find(a, "ran") for a in requests))
+                answered = sum(bool(self.ada.find(a, "ran")) for a in requests)
                 self.daemon.kill()
-                s.seen("killed, with %d of %d asks answered and one waiting for a person" % (answered, len(asks)))
+                s.seen("killed, with %d of %d requests answered and one waiting for a person" % (answered, len(requests)))
         wait_for("all was written", lambda: sum(e["event"] == "said" and e["text"].startswith("progress")
                                                for e in self.bob.events()) == 12)
         s.says("workers", "go on writing; their files fill up with nobody there")
         self.command("status", expect=3)
         self.daemon.start()
         s.seen("started again")
-        for a in asks:
+        for a in requests:
             self.answer(self.ada, a, "ran", seconds=15)
         time.sleep(0.5)
         taken = {e["text"] for e in self.ada.events("ran")}
@@ -328,16 +328,16 @@ class Demo:
         self.expect(taken.issuperset(repeats) and len(set(repeats)) == len(repeats), "ada got other answers: %s" % repeats)
         s.seen("ada took each of her 12 answers exactly once" + (
             "; %d came again byte for byte, and her client ignored that" % len(repeats) if repeats else ""))
-        self.command("approve", open_ask)
-        self.answer(self.bob, open_ask, "ran")
-        s.seen("the ask from before the crash was still waiting for its person")
+        self.command("approve", open_request)
+        self.answer(self.bob, open_request, "ran")
+        s.seen("the request from before the crash was still waiting for its person")
         self.command("lead", "idle", show=False)
         got = []
         wait_for("twelve messages of chat", lambda: got.extend(self.daemon.cli_lines("recv", "--format", "json")) or len(got) >= 12)
         texts = [m["text"] for m in got]
         self.expect(texts == ["progress %d of 12" % n for n in range(1, 13)], "chat after the crash: %s" % texts)
         s.seen("all 12 messages of chat came, in order, none twice")
-        return asks[0]
+        return requests[0]
 
     def leads(self):
         s = self.story
@@ -375,9 +375,9 @@ class Demo:
         asked = self.ask(self.bob, "permission", tool="Bash", input={"command": "npm publish"})
         s.says("bob", "may I run `npm publish`?")
         about = lambda request_id: [text for text in self.lead.texts() if request_id in text]  # noqa: E731
-        ask = wait_for("the lead reads the ask", lambda: about(asked))[0]
-        s.shows(ask, prefix="      lead | ", limit=18)
-        answer = next(line for line in ask.splitlines() if line.startswith("  inbox-poller approve "))
+        request = wait_for("the lead reads the request", lambda: about(asked))[0]
+        s.shows(request, prefix="      lead | ", limit=18)
+        answer = next(line for line in request.splitlines() if line.startswith("  inbox-poller approve "))
         self.command(*shlex.split(answer)[1:])  # as the lead's shell would
         self.answer(self.bob, asked, "ran")
         s.seen("the lead approved by the command in the message; bob ran it")
@@ -428,7 +428,7 @@ class Demo:
         wait_for("the line is taken out", lambda: team.path("lead").stat().st_size == 0)
         s.seen("the lead has it, and the inbox was emptied while nobody had it open")
         team.say("alice", "Plan", "plan_approval", request_id="0a1b2c3d", plan="rewrite the lexer")
-        wait_for("the plan waits", lambda: self.other.ask("pending")["asks"])
+        wait_for("the plan waits", lambda: self.other.ask("pending")["requests"])
         self.other_command("approve", "0a1b2c3d")
         wait_for("alice is told", lambda: [m for m in worker.find("plan_approval_response") if m["approve"]])
         s.seen("her plan was put before a person, and her own program read the answer as its lead's")
@@ -462,17 +462,17 @@ class Demo:
         s.seen("the daemon gave it back, ada finished it, and the program that merges was told once")
         self.expect(self.other.stop() == 0, "the daemon did not leave with 0")
 
-    def ends(self, an_ask):
+    def ends(self, a_request):
         s = self.story
         s.chapter("Anybody can ask what became of a message")
-        told = self.command("trace", an_ask)
-        self.expect(an_ask in told, "trace does not know %s" % an_ask)
+        told = self.command("trace", a_request)
+        self.expect(a_request in told, "trace does not know %s" % a_request)
         code = self.daemon.stop()
         self.expect(code == 0, "the daemon left with %s after SIGTERM" % code)
         s.seen("SIGTERM: the daemon finished its work and left with 0")
 
     def stays(self):
-        """The team goes on, with an ask that waits for whoever plays."""
+        """The team goes on, with a request that waits for whoever plays."""
         s = self.story
         self.daemon.start()
         s.chapter("The team is yours to play with")
@@ -494,12 +494,12 @@ class Demo:
         self.chat()
         self.orders()
         self.shutdowns()
-        an_ask = self.crash()
+        a_request = self.crash()
         self.leads()
         self.answers()
         self.lines()
         self.maildir()
-        self.ends(an_ask)
+        self.ends(a_request)
 
     def stop(self):
         for process in (self.ada, self.bob, self.lead):

@@ -1,6 +1,6 @@
 """What desktop, ntfy and slack have in common: the JSON on standard input as a few short lines.
 
-One ask, as `approver.command` gives it (`event`: asked or decided), or several with the same `event` in a list `asks`, as watch gives it
+One request, as `approver.command` gives it (`event`: asked or decided), or several with the same `event` in a list `requests`, as watch gives it
 (also `event`: reminder, and `notices`). Of a command leaves only what the daemon's masked subject says, at most 80 characters of it: a push goes
 through other people's machines.
 """
@@ -26,26 +26,26 @@ def short(text, most=80):
 class Notice:
     def __init__(self, told):
         self.event = told.get("event", "asked")
-        self.asks = told.get("asks") or [told]
-        self.keys = [ask["message_key"] for ask in self.asks]
+        self.requests = told.get("requests") or [told]
+        self.keys = [request["message_key"] for request in self.requests]
         self.notices = told.get("notices") or self.keys  # one that is shown, or those that are taken away
         page = os.environ.get("INBOX_POLLER_PAGE", "").rstrip("/")
-        self.link = page and (page + "/" + ("#/ask/" + self.keys[0] if len(self.keys) == 1 else ""))
+        self.link = page and (page + "/" + ("#/request/" + self.keys[0] if len(self.keys) == 1 else ""))
 
     @property
     def title(self):
-        count, first = len(self.asks), self.asks[0]
-        who = "%d asks" % count if count > 1 else "%s asks" % short(first["member"], 30)
-        teams = sorted({short(ask["team"], 30) for ask in self.asks})
+        count, first = len(self.requests), self.requests[0]
+        who = "%d requests" % count if count > 1 else "%s asks" % short(first["member"], 30)
+        teams = sorted({short(request["team"], 30) for request in self.requests})
         return "%s%s (%s)" % ("Still open: " if self.event == "reminder" else "", who, ", ".join(teams[:3]))
 
     @property
     def lines(self):
-        shown = [short(ask["subject"]) for ask in self.asks[:MOST_LINES]]
-        return shown + (["and %d more" % (len(self.asks) - MOST_LINES)] if len(self.asks) > MOST_LINES else [])
+        shown = [short(request["subject"]) for request in self.requests[:MOST_LINES]]
+        return shown + (["and %d more" % (len(self.requests) - MOST_LINES)] if len(self.requests) > MOST_LINES else [])
 
-    def fate(self, ask):
-        return "%s by %s: %s" % (short(ask.get("state", "decided"), 20), short(ask.get("decided_by") or "nobody", 30), short(ask["subject"]))
+    def fate(self, request):
+        return "%s by %s: %s" % (short(request.get("state", "decided"), 20), short(request.get("decided_by") or "nobody", 30), short(request["subject"]))
 
 
 def read():

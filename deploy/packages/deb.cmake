@@ -21,6 +21,6 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "$ENV{SCRIPTS}/preinst;$ENV{SCRIPTS}/postinst;$ENV{SCRIPTS}/postrm")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Workers of an agent team ask before they act, and write to a lead that is
-busy, headless or gone. This daemon reads the team's inboxes, answers asks
+busy, headless or gone. This daemon reads the team's inboxes, answers requests
 by rules or through a person, keeps the lead's mail until the lead is idle,
 and ends workers to their last trace. What it has accepted survives a crash.")

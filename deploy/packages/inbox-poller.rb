@@ -1,7 +1,7 @@
 # Homebrew: brew install --build-from-source ./deploy/packages/inbox-poller.rb, from an own tap. Not run by the project's tests,
 # which have no macOS: they only hold it against the libraries that CMake asks for.
 class InboxPoller < Formula
-  desc "Leader's side of a team of coding agents: answers asks, keeps the lead's mail"
+  desc "Leader's side of a team of coding agents: answers requests, keeps the lead's mail"
   homepage "file:///usr/local/share/doc/inbox-poller/README.md"
   license "Apache-2.0"
   head ".", using: :git

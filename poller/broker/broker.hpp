@@ -137,7 +137,7 @@ class Broker {
   /// Returns the host that answered each request, given by (type, request) of its answer; empty if unknown.
   /// Leader only.
   virtual boost::asio::awaitable<Result<std::vector<std::string>>> answered(
-      std::vector<std::pair<std::string, std::string>> asks) = 0;
+      std::vector<std::pair<std::string, std::string>> requests) = 0;
 
   /// Stores the heartbeat of this host for 15 s.
   virtual boost::asio::awaitable<Status> beat(Heartbeat) = 0;

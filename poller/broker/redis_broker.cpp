@@ -20,7 +20,7 @@ namespace {
 constexpr milliseconds lease_kept{10'000};
 constexpr milliseconds beat_kept{15'000};
 constexpr milliseconds mark_kept = std::chrono::hours(24);
-constexpr milliseconds ask_kept = std::chrono::hours(24 * 7);
+constexpr milliseconds request_kept = std::chrono::hours(24 * 7);
 constexpr milliseconds read_kept = std::chrono::minutes(15);
 constexpr milliseconds new_hosts_within{1000};  // longest delay of the first frame of a new host
 constexpr std::size_t most_in_script = 100;
@@ -126,9 +126,9 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
                                                                           std::int64_t epoch) {
   std::vector<ScriptCall> flight;
   for (const Frame& letter : letters) {
-    ScriptCall call{{keys_.of("epoch"), keys_.ask(letter.type, letter.request), keys_.stream(letter.address, settings_.host),
+    ScriptCall call{{keys_.of("epoch"), keys_.request(letter.type, letter.request), keys_.stream(letter.address, settings_.host),
                      keys_.mark(settings_.host, letter.address, marked(letter))},
-                    {std::to_string(epoch), settings_.host, letter.entry, text_of(mark_kept), text_of(ask_kept)}};
+                    {std::to_string(epoch), settings_.host, letter.entry, text_of(mark_kept), text_of(request_kept)}};
     add_fields(letter, call.arguments);
     flight.push_back(std::move(call));
   }
@@ -154,10 +154,10 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
 }
 
 asio::awaitable<Result<std::vector<std::string>>> RedisBroker::answered(
-    std::vector<std::pair<std::string, std::string>> asks) {
+    std::vector<std::pair<std::string, std::string>> requests) {
   std::vector<RedisCommand> all;
   std::vector<std::string> hosts;
-  for (const auto& [kind, request] : asks) all.push_back({"HGET", keys_.ask(kind, request), "by"});
+  for (const auto& [kind, request] : requests) all.push_back({"HGET", keys_.request(kind, request), "by"});
   if (all.empty()) co_return hosts;
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
   for (const RedisReply& one : replies) {
@@ -171,8 +171,8 @@ asio::awaitable<Result<std::vector<std::string>>> RedisBroker::answered(
 
 asio::awaitable<Result<std::vector<std::string>>> RedisBroker::known_hosts() {
   if (!settings_.team.empty()) co_return settings_.team;
-  RedisCommand ask{"SMEMBERS", keys_.of("hosts")};
-  CO_TRY(const auto reply, co_await calls_.call(std::move(ask), settings_.call_within));
+  RedisCommand request{"SMEMBERS", keys_.of("hosts")};
+  CO_TRY(const auto reply, co_await calls_.call(std::move(request), settings_.call_within));
   std::vector<std::string> names;
   for (const RedisReply& one : reply.parts)
     if (is_actor_name(one.text) && names.size() < most_hosts) names.push_back(one.text);
@@ -203,8 +203,8 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source&
   const std::string stream = keys_.stream(source.address, source.host);
   std::vector<ReceivedFrame> letters;
   const std::string from = source.taken_up.empty() ? "-" : "(" + source.taken_up;
-  RedisCommand ask{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
-  CO_TRY(const auto pending, co_await calls_.call(std::move(ask), settings_.call_within));
+  RedisCommand request{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
+  CO_TRY(const auto pending, co_await calls_.call(std::move(request), settings_.call_within));
   if (pending.parts.empty()) {
     source.is_new = true;
     co_return letters;

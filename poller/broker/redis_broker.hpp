@@ -42,7 +42,7 @@ class RedisBroker final : public Broker {
   boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
                                                                     std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<std::string>>> answered(
-      std::vector<std::pair<std::string, std::string>> asks) override;
+      std::vector<std::pair<std::string, std::string>> requests) override;
   boost::asio::awaitable<Status> beat(Heartbeat) override;
   boost::asio::awaitable<Result<std::vector<Heartbeat>>> hosts() override;
   boost::asio::awaitable<Result<std::string>> place() override;

@@ -25,8 +25,8 @@ struct RedisKeys {
     return prefix + "k:" + std::string(host) + ':' + std::string(to) + ':' + std::string(key);
   }
   /// Hash with the final answer to one approval request.
-  [[nodiscard]] std::string ask(std::string_view kind, std::string_view request) const {
-    return prefix + "ask:" + std::string(kind) + ':' + std::string(request);
+  [[nodiscard]] std::string request(std::string_view kind, std::string_view request) const {
+    return prefix + "request:" + std::string(kind) + ':' + std::string(request);
   }
   /// Last heartbeat of one host.
   [[nodiscard]] std::string host(std::string_view name) const { return prefix + "host:" + std::string(name); }

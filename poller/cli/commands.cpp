@@ -12,7 +12,7 @@
 namespace inbox_poller::poller::cli {
 
 using Rows = std::span<const Command>();
-Rows ask_commands, box_commands, completion_commands, daemon_commands, decision_commands, doctor_commands, help_commands,
+Rows request_commands, box_commands, completion_commands, daemon_commands, decision_commands, doctor_commands, help_commands,
     history_commands, hook_commands, hook_install_commands, hosts_acl_commands, hosts_commands, inbox_commands, init_commands,
     lead_run_commands, manual_commands, mcp_commands, mcp_install_commands, message_commands, metrics_commands, order_commands,
     rules_commands, shutdown_commands, status_commands, task_commands, top_commands, trace_commands, wait_commands, web_commands;
@@ -20,7 +20,7 @@ Rows ask_commands, box_commands, completion_commands, daemon_commands, decision_
 namespace {
 
 constexpr const char* about =
-    "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
+    "The leader's side of a team of coding agents: answers their requests by rules and by you, and\n"
     "hands their messages to the lead session when it is idle.";
 
 constexpr const char* exit_codes =
@@ -44,7 +44,7 @@ constexpr const char* example =
 
 std::string title_of(Group group) {
   switch (group) {
-    case Group::answer: return "Answer asks";
+    case Group::answer: return "Answer requests";
     case Group::look: return "Look";
     case Group::act: return "Act on the team";
     case Group::deliver: return "Deliver to the lead";
@@ -133,7 +133,7 @@ std::span<const Command> commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> table;
     // Keeps this order within a group; a subcommand follows its command.
-    for (Rows* rows : {top_commands, ask_commands, message_commands, order_commands, rules_commands, status_commands, wait_commands,
+    for (Rows* rows : {top_commands, request_commands, message_commands, order_commands, rules_commands, status_commands, wait_commands,
                        trace_commands, decision_commands, history_commands, shutdown_commands, metrics_commands, web_commands,
                        hosts_commands, hosts_acl_commands, doctor_commands, init_commands, daemon_commands, inbox_commands,
                        box_commands, task_commands, lead_run_commands, hook_commands, hook_install_commands, mcp_commands,

@@ -50,13 +50,13 @@ typename Request::Answer told(const Context& context) {
   return answer ? *answer : typename Request::Answer();
 }
 
-Offers asks(const Context& context) {
+Offers requests(const Context& context) {
   Offers offers;
   std::map<std::string, int> times;
   std::vector<std::string> askers;
-  for (const auto& ask : told<arguments::Pending>(context).asks) {
-    offers.push_back({ask.request_id.bytes, ask.member.bytes + ": " + ask.subject.bytes});
-    askers.push_back(ask.member.bytes);
+  for (const auto& request : told<arguments::Pending>(context).requests) {
+    offers.push_back({request.request_id.bytes, request.member.bytes + ": " + request.subject.bytes});
+    askers.push_back(request.member.bytes);
     ++times[offers.back().word];
   }
   for (std::size_t i = 0; i < offers.size(); ++i)
@@ -99,10 +99,10 @@ Offers commands_of(const CLI::App& app) {
 /// Offers the present values of an argument, by the argument's name.
 Offers arguments_of(const Context& context, const CLI::App& command, const std::string& argument) {
   const std::string& name = command.get_name();
-  if (argument == "ID" && (name == "approve" || name == "deny")) return asks(context);
+  if (argument == "ID" && (name == "approve" || name == "deny")) return requests(context);
   if (argument == "KEY") return messages(context);
   if (argument == "ID" && name == "trace") {
-    Offers offers = asks(context);
+    Offers offers = requests(context);
     const Offers more = messages(context);
     offers.insert(offers.end(), more.begin(), more.end());
     return offers;
@@ -198,7 +198,7 @@ constexpr Argument completion_takes[] = {takes<&CompletionOptions::shell>("SHELL
 
 constexpr Command completion_rows[] = {
     {.name = "completion", .group = Group::set_up, .summary = "Print what a shell needs to complete our words",
-     .help = "Prints what the shell needs for TAB to complete commands, options, and what is there right now: open asks\n"
+     .help = "Prints what the shell needs for TAB to complete commands, options, and what is there right now: open requests\n"
              "with what they are, workers, teams. A package puts these into their places; by hand:",
      .examples = "inbox-poller completion bash > ~/.local/share/bash-completion/completions/inbox-poller\n"
                  "inbox-poller completion zsh > ~/.zfunc/_inbox-poller\n"

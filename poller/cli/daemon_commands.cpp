@@ -4,10 +4,10 @@
 #include <map>
 #include <memory>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/cli/team_files.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"

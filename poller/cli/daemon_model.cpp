@@ -26,7 +26,7 @@ constexpr milliseconds between_changes{100};  // changes within this time are fe
 constexpr milliseconds without_daemon{1000};
 
 /// The area of `changes` that affects a part; parts that are not listed depend on all areas and on time.
-constexpr std::pair<Part, std::string_view> area_of[] = {{Part::asks, "asks"}, {Part::chat, "chat"}, {Part::decisions, "asks"}};
+constexpr std::pair<Part, std::string_view> area_of[] = {{Part::requests, "requests"}, {Part::chat, "chat"}, {Part::decisions, "requests"}};
 
 void rethrow(std::exception_ptr failure) {
   if (failure) std::rethrow_exception(failure);
@@ -95,7 +95,7 @@ asio::awaitable<Status> DaemonModel::fetch(Request request, typename Request::An
 
 asio::awaitable<Status> DaemonModel::fetch(Part part) {
   switch (part) {
-    case Part::asks: return fetch(arguments::Pending(), known_.asks);
+    case Part::requests: return fetch(arguments::Pending(), known_.requests);
     case Part::status: return fetch(arguments::Status(), known_.status);
     case Part::chat: return fetch(arguments::History{.limit = settings_.most_rows}, known_.chat);
     case Part::decisions: break;

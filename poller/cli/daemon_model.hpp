@@ -19,11 +19,11 @@
 namespace inbox_poller::poller::cli {
 
 /// A part of the state, as one request returns it.
-enum class Part { asks, status, chat, decisions };
+enum class Part { requests, status, chat, decisions };
 inline constexpr std::size_t all_parts = 4;
 
 struct Known {
-  operations::Pending asks;
+  operations::Pending requests;
   operations::Status status;
   operations::History chat;
   operations::Decisions decisions;

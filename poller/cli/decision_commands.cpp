@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -24,7 +24,7 @@ struct DecisionsOptions {
 constexpr int subject_cells = 60;
 
 /// Formats a table, oldest first, so that the newest row is next to the prompt.
-std::string decisions_text(const Console& console, const std::vector<operations::Ask>& list) {
+std::string decisions_text(const Console& console, const std::vector<operations::Request>& list) {
   std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "MEMBER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
   for (auto at = list.rbegin(); at != list.rend(); ++at) {
     const auto& one = *at;
@@ -38,10 +38,10 @@ std::string decisions_text(const Console& console, const std::vector<operations:
 }
 
 /// Formats the whole requests and their outcomes.
-std::string decisions_in_full(const Console& console, const std::vector<operations::Ask>& list) {
+std::string decisions_in_full(const Console& console, const std::vector<operations::Request>& list) {
   std::string text;
   for (auto at = list.rbegin(); at != list.rend(); ++at)
-    text += (text.empty() ? "" : "\n") + console.bold(ask_name(*at)) + ask_content(*at) + "  asked " +
+    text += (text.empty() ? "" : "\n") + console.bold(request_name(*at)) + request_content(*at) + "  asked " +
             time_text(at->asked_ms) + "\n  it " + request_sentence(*at) + '\n';
   return console.fit(text);
 }
@@ -71,12 +71,12 @@ constexpr Argument decisions_takes[] = {
 };
 
 constexpr Command decision_rows[] = {
-    {.name = arguments::Decisions::verb, .group = Group::look, .summary = "Show who decided which ask, when, and by which rule",
-     .help = "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
+    {.name = arguments::Decisions::verb, .group = Group::look, .summary = "Show who decided which request, when, and by which rule",
+     .help = "One line for each request that was decided, oldest first, so that the newest stands last. BY is a person's\n"
              "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
-             "the ask to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
+             "the request to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
              "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"
-             "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole asks, the newest\n"
+             "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole requests, the newest\n"
              "first.",
      .examples = "inbox-poller decisions --since 1h\n"
                  "inbox-poller decisions --member alice --limit 5\n"

@@ -122,7 +122,8 @@ std::string_view advice_for(std::string_view code) {
       {"payload.malformed"sv,
        "`inbox-poller quarantine --json` has the bytes: whoever sent it has to send it again in a known form"sv},
       {"payload.unknown"sv, "[delivery] unknown = \"deliver\" lets the lead read types that we do not know"sv},
-      {"request.id_reused"sv, "the first ask of that id stands: the worker has to ask again under an id of its own"sv},
+      {"request.id_reused"sv,
+       "the first request of that id stands: the worker has to ask again under an id of its own"sv},
       {"shutdown.never_requested"sv,
        "nothing was ended: to end that worker, ask it with `inbox-poller shutdown NAME`"sv},
       {"shutdown.other_worker"sv,
@@ -195,7 +196,7 @@ std::string message_sentence(const operations::Message& message, const operation
   return disposition == "bad" ? "could not be read: " + why : "was not obeyed: " + why;
 }
 
-std::string request_sentence(const operations::Ask& request) {
+std::string request_sentence(const operations::Request& request) {
   const std::string& state = request.state.bytes;
   std::string text = "is " + words(state);
   if (state == "pending" || state == "received") {
@@ -209,7 +210,7 @@ std::string request_sentence(const operations::Ask& request) {
     if (const std::string rule = printable(request.rule); !rule.empty()) text += " (" + rule + ')';
     if (const long long at = request.decided_ms; at != 0) text += ' ' + ago(at);
   }
-  // The reason may quote a command with a secret. ask_content() shows the whole request to those who need it.
+  // The reason may quote a command with a secret. request_content() shows the whole request to those who need it.
   if (const std::string reason = printable(schema::mask_secrets(request.reason.bytes)); !reason.empty())
     text += ": " + reason;
   if (state == "withdrawn") text += "; nobody waits for an answer any more";

@@ -14,7 +14,7 @@ namespace inbox_poller::poller::cli {
 /// Describes a message, to continue "it …". `team`: its team in `status`, for a message that waits; may be null.
 std::string message_sentence(const operations::Message& message, const operations::Team* team = nullptr);
 std::string message_sentence(const operations::SaidMessage& message);
-std::string request_sentence(const operations::Ask& ask);
+std::string request_sentence(const operations::Request& request);
 std::string shutdown_sentence(const operations::Shutdown& shutdown);
 /// Describes the lead: "team-lead is busy for 3m (a prompt was submitted), the report runs out in 12m".
 std::string lead_sentence(const operations::Lead& lead);

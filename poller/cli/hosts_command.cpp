@@ -39,7 +39,7 @@ bool is_led(const operations::Cluster& cluster) {
 
 std::string leader_text(const operations::Cluster& cluster) {
   const auto leader = printable(cluster.leader);
-  if (!is_led(cluster)) return leader.empty() ? "no node leads now: asks wait" : "this node led, and does not now: asks wait";
+  if (!is_led(cluster)) return leader.empty() ? "no node leads now: requests wait" : "this node led, and does not now: requests wait";
   const auto epoch = ", epoch " + std::to_string(cluster.epoch);
   return leader == printable(cluster.node) ? "this node, " + leader + epoch : "node " + leader + epoch;
 }

@@ -266,7 +266,7 @@ Status may_receive(const Box& box) {
                                      names + ". --force writes an inbox of that name, which nobody may ever read"};
 }
 
-ExitCode send(Context& context, const InboxOptions& options) {
+ExitCode send_entry(Context& context, const InboxOptions& options) {
   const auto opened = open_inboxes(context, options);
   if (!opened) return context.fail(opened.error());
   Box& box = **opened;
@@ -444,7 +444,7 @@ constexpr Command inbox_rows[] = {
              "on instead of reading it is refused. \"-\" reads the text from the standard input.",
      .examples = "inbox-poller inbox send alice 'please rebase'\n"
                  "git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'",
-     .shared = inbox_whose, .arguments = inbox_send_takes, .work = runs<send>, .prints = operations::shapes<operations::InboxSent>},
+     .shared = inbox_whose, .arguments = inbox_send_takes, .work = runs<send_entry>, .prints = operations::shapes<operations::InboxSent>},
     {.name = "inbox mark-read", .group = Group::act, .summary = "Mark entries of an inbox as read",
      .help = "Marks entries as read, under the lock: those that --key names, or all.",
      .examples = "inbox-poller inbox mark-read alice --all\n"

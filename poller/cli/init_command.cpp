@@ -211,7 +211,7 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
   if (choice.team == at.shared && !at.shared.empty()) return choose_shared(questions, options, team, at);
   choice.role = given_or(options.role, [&] {
     return questions.ask("Who reads the lead's inbox?",
-                         {{"leader", "nobody else (headless, or your own program): asks are answered here, its mail is kept"},
+                         {{"leader", "nobody else (headless, or your own program): requests are answered here, its mail is kept"},
                           {"interceptor", "the lead's client (you sit at it): your rules answer first, all else stays its"},
                           {"observer", "somebody; only watch, and write nothing"}},
                          lead_lives ? "interceptor" : "leader");

@@ -41,8 +41,8 @@ constexpr Family families[] = {
     {"build_info", "The daemon's version; always 1"},
     {"start_time_seconds", "When the daemon was started, since the Unix epoch"},
     {"teams", "Teams that are served"},
-    {"asks_open", "Asks that wait for an answer"},
-    {"asks_oldest_age_seconds", "How long the oldest open ask has waited; 0 when none is open"},
+    {"requests_open", "Requests that wait for an answer"},
+    {"requests_oldest_age_seconds", "How long the oldest open request has waited; 0 when none is open"},
     {"chat_queued", "Messages that wait for the lead"},
     {"chat_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
     {"chat_offered", "Messages handed out and not acknowledged"},
@@ -64,12 +64,13 @@ constexpr Family families[] = {
     {"polls_late_total", "Polls since the start that began more than four intervals after the one before", "counter"},
     {"cluster_led", "1 when a host leads a team on several hosts, as this one knows"},
     {"cluster_degraded_seconds", "How long the Redis between nodes has been in trouble; 0 when it is not"},
-    {"cluster_round_trip_seconds", "To the Redis between nodes and back, the median of the last five beats; 0 before the first"},
+    {"cluster_round_trip_seconds",
+     "To the Redis between nodes and back, the median of the last five beats; 0 before the first"},
     {"cluster_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
     {"cluster_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
     {"cluster_silent_seconds", "How long ago the host was heard that has been silent for longest"},
-    {"decisions_total", "Asks that were decided since the start, by outcome and by whom", "counter"},
-    {"ask_wait_seconds", "How long asks waited for who decided them", "histogram"},
+    {"decisions_total", "Requests that were decided since the start, by outcome and by whom", "counter"},
+    {"request_wait_seconds", "How long requests waited for who decided them", "histogram"},
     {"accept_seconds", "From the beginning of a look that found something to its commit", "histogram"}};
 
 std::string number_text(double value) {
@@ -157,7 +158,7 @@ void add_counted(Samples& to, const std::string& team, const operations::Counted
            team + ',' + label("kind", one.kind.bytes) + ',' + label("outcome", one.outcome.bytes) + ',' +
                label("by", one.by.bytes),
            count_of(one.count));
-  put_spread(to, "ask_wait_seconds", team, counted.waits);
+  put_spread(to, "request_wait_seconds", team, counted.waits);
   put_spread(to, "accept_seconds", team, counted.accepts);
 }
 
@@ -181,10 +182,10 @@ void add_hosts(Samples& to, const std::string& team, const operations::Cluster& 
 
 void add_team(Samples& to, const std::string& team, const operations::Team& view) {
   using Same = Samples::Same;
-  const auto& asks = view.asks;
+  const auto& requests = view.requests;
   const auto& chat = view.chat;
-  to.put("asks_open", team, count_of(asks.pending));
-  to.put("asks_oldest_age_seconds", team, age_of(asks.oldest_ms), Same::most);
+  to.put("requests_open", team, count_of(requests.pending));
+  to.put("requests_oldest_age_seconds", team, age_of(requests.oldest_ms), Same::most);
   to.put("chat_queued", team, count_of(chat.queued));
   to.put("chat_oldest_age_seconds", team, age_of(chat.oldest_queued_ms), Same::most);
   to.put("chat_offered", team, count_of(chat.offered));
@@ -238,9 +239,9 @@ ExitCode metrics(Context& context) {
 // clang-format off
 constexpr Command metrics_rows[] = {
     {.name = "metrics", .group = Group::look, .summary = "Print what is going on as OpenMetrics text, for Prometheus",
-     .help = "What `status` tells, as OpenMetrics text, for Prometheus: asks and the age of the oldest, chat, workers,\n"
+     .help = "What `status` tells, as OpenMetrics text, for Prometheus: requests and the age of the oldest, chat, workers,\n"
              "the lead, our role, what is wrong, and since the start decisions and how long they took. No label names a\n"
-             "worker or an ask; from the 201st team on they are told together, as team \"other\". Nothing is printed when\n"
+             "worker or a request; from the 201st team on they are told together, as team \"other\". Nothing is printed when\n"
              "no daemon answers, so that a file written from it grows old instead of lying. Alert rules and a dashboard:\n"
              "deploy/metrics.",
      .examples = "inbox-poller metrics\n"

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "config/rule_advice.hpp"
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -57,7 +57,7 @@ ExitCode allow(Context& context, const RuleOptions& options) {
     else if (const std::string why = printable(answer.not_told); !why.empty())
       text +=
           "it decides what workers ask, after the deny and ask rules. They are not told\n"
-          "of it: one that took it over would no longer ask, and " +
+          "of it: one that took it over would no longer request, and " +
           why + ",\nwhich shares calls with it, would no longer hold for it\n";
     else
       text += told.empty() ? "there is no worker to tell; who joins is told\n"

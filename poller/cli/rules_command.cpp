@@ -39,7 +39,7 @@ ExitCode show_rules(Context& context) {
                       printable(rule.by) + ' ' + ago(rule.at_ms), told_of(rule)});
     for (const auto& rule : answer.configured)
       rows.push_back({printable(rule.action), printable(rule.kind), printable(rule.rule), source, ""});
-    if (rows.size() == 1) return "no rules; every ask goes to a person (" + source + ")\n";
+    if (rows.size() == 1) return "no rules; every request goes to a person (" + source + ")\n";
     return context.console.table(rows, "") +
            context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
   });
@@ -115,9 +115,10 @@ std::string list_text(const std::vector<operations::Suggestion>& suggestions, st
   std::string text;
   for (const auto& one : suggestions) {
     if (one.kind != kind) continue;
-    const long long asks = one.asks;
-    text += "    " + printable(json::serialize(json::string(one.rule.bytes))) + ",  # " + std::to_string(asks) +
-            (asks == 1 ? " ask" : " asks") + " of " + names_of(one.members) + ", the last " + ago(one.last_ms) + '\n';
+    const long long requests = one.requests;
+    text += "    " + printable(json::serialize(json::string(one.rule.bytes))) + ",  # " + std::to_string(requests) +
+            (requests == 1 ? " request" : " requests") + " of " + names_of(one.members) + ", the last " +
+            ago(one.last_ms) + '\n';
   }
   return text.empty() ? text : '[' + std::string(section) + "]\nallow = [\n" + text + "]\n";
 }
@@ -129,9 +130,9 @@ ExitCode suggest(Context& context, const RulesOptions& options) {
     const auto& suggestions = answer.suggestions;
     const std::string looked = std::to_string(answer.looked_at) + " decisions";
     if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
-    long long asks = 0;
-    for (const auto& one : suggestions) asks += one.asks;
-    return "# " + looked + ": " + std::to_string(asks) + " approvals of yours would be " +
+    long long requests = 0;
+    for (const auto& one : suggestions) requests += one.requests;
+    return "# " + looked + ": " + std::to_string(requests) + " approvals of yours would be " +
            std::to_string(suggestions.size()) + (suggestions.size() == 1 ? " rule" : " rules") +
            ", each for exactly what you approved.\n# To be merged into " + printable(answer.source) +
            ", then: inbox-poller check-config && inbox-poller reload\n" +

@@ -161,15 +161,15 @@ constexpr Argument lead_takes[] = {
 
 constexpr Command status_rows[] = {
     {.name = arguments::Status::verb, .group = Group::look, .summary = "Show the teams, their workers, and what is waiting",
-     .help = "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
+     .help = "Several teams: a line each, with the requests that wait for a person and the age of the oldest, the chat that\n"
              "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
              "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
              "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
              "the lead are not used.\n"
-             "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+             "A worker is idle, busy, waiting (a request of it is open), failed, silent (busy, but not heard of for\n"
              "team.unresponsive_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
              "change. Ctrl-C ends it with 0.\n"
-             "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
+             "--short is for a prompt or a status bar: one line with what waits, such as \"2 requests 3m, 5 chat 40s,\n"
              "1 silent, beta: paused\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
      .examples = "inbox-poller status\n"
                  "inbox-poller status --team demo --long\n"

@@ -93,23 +93,23 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Sums up what waits in all teams, such as "2 asks 3m, 5 chat 40s, 1 failed, 1 silent".
+/// Sums up what waits in all teams, such as "2 requests 3m, 5 chat 40s, 1 failed, 1 silent".
 std::string waiting_text(const std::vector<TeamLine>& lines) {
-  long long asks = 0, chat = 0, failed = 0, silent = 0, oldest_ask = 0, oldest_chat = 0;
+  long long requests = 0, chat = 0, failed = 0, silent = 0, oldest_request = 0, oldest_chat = 0;
   const auto older = [](long long& oldest, long long one) {
     if (one != 0 && (oldest == 0 || one < oldest)) oldest = one;
   };
   for (const TeamLine& line : lines) {
-    asks += line.asks;
+    requests += line.requests;
     chat += line.chat;
     failed += line.doing("failed");
     silent += line.doing("silent");
-    older(oldest_ask, line.oldest_ask_ms);
+    older(oldest_request, line.oldest_request_ms);
     older(oldest_chat, line.oldest_chat_ms);
   }
   const auto age = [](long long ms) { return ms == 0 ? "" : ' ' + span_text(now_ms() - ms); };
   std::vector<std::string> parts;
-  if (asks > 0) parts.push_back(counted(asks, "ask", "asks") + age(oldest_ask));
+  if (requests > 0) parts.push_back(counted(requests, "request", "requests") + age(oldest_request));
   if (chat > 0) parts.push_back(std::to_string(chat) + " chat" + age(oldest_chat));
   if (failed > 0) parts.push_back(std::to_string(failed) + " failed");
   if (silent > 0) parts.push_back(std::to_string(silent) + " silent");
@@ -124,11 +124,17 @@ long long TeamLine::doing(std::string_view what) const {
 }
 
 TeamLine team_line(const operations::Team& team) {
-  const auto& asks = team.asks;
+  const auto& requests = team.requests;
   const auto& chat = team.chat;
   const std::string role = printable(team.role);
-  TeamLine line{printable(team.team), role == "leader" ? "" : role, asks.pending, asks.oldest_ms,
-                chat.queued,          chat.oldest_queued_ms,        {},           trouble_of(team, chat.queued)};
+  TeamLine line{printable(team.team),
+                role == "leader" ? "" : role,
+                requests.pending,
+                requests.oldest_ms,
+                chat.queued,
+                chat.oldest_queued_ms,
+                {},
+                trouble_of(team, chat.queued)};
   for (const auto& member : team.members) ++line.workers[member.doing.bytes];
   return line;
 }
@@ -142,17 +148,17 @@ std::string not_ready(const operations::Status& status) {
 }
 
 std::string teams_text(const Console& console, const std::vector<TeamLine>& lines, bool is_long) {
-  std::vector<Row> rows{{"TEAM", "ROLE", "ASKS", "CHAT", "WORKERS", "TROUBLE"}};
+  std::vector<Row> rows{{"TEAM", "ROLE", "REQUESTS", "CHAT", "WORKERS", "TROUBLE"}};
   long long troubled = 0;
   bool all_lead = true;
   for (const TeamLine& line : lines) {
-    const std::string asks = aged(line.asks, line.oldest_ask_ms);
+    const std::string requests = aged(line.requests, line.oldest_request_ms);
     const std::string trouble = joined(line.trouble);
     troubled += line.trouble.empty() ? 0 : 1;
     all_lead = all_lead && line.role.empty();
-    rows.push_back({line.team, line.role.empty() ? "leader" : line.role, line.asks > 0 ? console.loud(asks) : asks,
-                    aged(line.chat, line.oldest_chat_ms), workers_text(console, line, is_long),
-                    trouble.empty() ? "-" : console.loud(trouble)});
+    rows.push_back({line.team, line.role.empty() ? "leader" : line.role,
+                    line.requests > 0 ? console.loud(requests) : requests, aged(line.chat, line.oldest_chat_ms),
+                    workers_text(console, line, is_long), trouble.empty() ? "-" : console.loud(trouble)});
   }
   if (all_lead && !is_long)
     for (Row& row : rows) row.erase(row.begin() + 1);

@@ -94,7 +94,7 @@ std::vector<Row> without_empty_columns(std::vector<Row> rows) {
 }
 
 std::string members_text(const Console& console, const std::vector<operations::Member>& members, bool is_long) {
-  std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
+  std::vector<Row> rows{{"NAME", "DOING", "TASK", "REQUESTS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
   std::size_t gone = 0;
   for (const auto& member : members) {
     if (!is_long && member.doing == "gone") {
@@ -153,11 +153,11 @@ void add_oddities(const Console& console, const operations::Team& team, std::vec
                                    " unread; if it means the lead, name it in team.aliases"});
 }
 
-std::string asks_text(const Console& console, const operations::AskCounts& asks) {
-  const long long pending = asks.pending;
+std::string requests_text(const Console& console, const operations::RequestCounts& requests) {
+  const long long pending = requests.pending;
   if (pending == 0) return "none is open";
-  const std::string subject = cut(printable(asks.oldest_subject), 60);
-  return console.loud(std::to_string(pending) + " pending") + " (the oldest " + ago(asks.oldest_ms) +
+  const std::string subject = cut(printable(requests.oldest_subject), 60);
+  return console.loud(std::to_string(pending) + " pending") + " (the oldest " + ago(requests.oldest_ms) +
          (subject.empty() ? "" : ", " + subject) + "): inbox-poller pending";
 }
 
@@ -177,7 +177,7 @@ std::string team_text(const Console& console, const operations::Team& team, bool
     rows.push_back({"lead", lead_sentence(team.lead)});
     for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));
     rows.push_back({"inbox", inbox_text(console, team.inbox)});
-    rows.push_back({"asks", asks_text(console, team.asks)});
+    rows.push_back({"requests", requests_text(console, team.requests)});
     rows.push_back({"chat", chat_text(team.chat)});
   }
   if (team.tasks) rows.push_back({"tasks", tasks_text(console, *team.tasks)});

@@ -15,8 +15,8 @@ namespace inbox_poller::poller::cli {
 struct TeamLine {
   std::string team;
   std::string role;  // empty: leader, the usual role
-  long long asks = 0;
-  long long oldest_ask_ms = 0;  // Unix epoch, when it arrived; 0: none is open
+  long long requests = 0;
+  long long oldest_request_ms = 0;  // Unix epoch, when it arrived; 0: none is open
   long long chat = 0;           // queued for the lead
   long long oldest_chat_ms = 0;
   std::map<std::string, long long, std::less<>> workers;  // count by state: idle, busy, waiting, failed, silent, gone
@@ -41,7 +41,7 @@ std::string teams_text(const Console&, const std::vector<TeamLine>&, bool is_lon
 /// A summary of all teams: what waits, and what is wrong.
 struct Short {
   bool waits = false;  // a person must act, or messages wait for the lead
-  std::string line;    // "2 asks 3m, 5 chat, 1 silent, beta: paused"; empty when nothing waits
+  std::string line;    // "2 requests 3m, 5 chat, 1 silent, beta: paused"; empty when nothing waits
 };
 Short short_of(const std::vector<TeamLine>&);
 

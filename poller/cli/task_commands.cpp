@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t short_id = 12;
+constexpr std::size_t shown_id_length = 12;
 constexpr std::size_t most_done = 20;  // rows of a list for people
 
 struct TaskOptions {
@@ -60,7 +60,7 @@ ExitCode list_tasks(Context& context, const TaskOptions& options) {
     const bool late = one.task.text("status") == "late";
     const std::string what = options.dead ? one.task.text("dead_reason") : one.task.text("type");
     const std::string whose = one.holder.empty() ? one.task.text("owner") : one.holder;
-    rows.push_back({printable(schema::identity_of(one.task).substr(0, short_id)),
+    rows.push_back({printable(schema::identity_of(one.task).substr(0, shown_id_length)),
                     late ? "late result" : std::string(place_name(one.place)), or_dash(printable(whose)),
                     or_dash(printable(what))});
   }

@@ -87,7 +87,7 @@ std::string unconfigured_text(const config::TeamConfig& any, const Result<std::v
   if (!teams) return text + "  that folder cannot be looked into: " + printable(teams.error().message) + '\n';
   text += teams->empty() ? "  there is none yet; one that comes is seen at once\n" : seen_text(*teams);
   const std::string name = teams->empty() ? "my-team" : teams->front().place.name;
-  return text + "`inbox-poller status` shows more. To answer a team's asks: `inbox-poller init`,\nor write\n" +
+  return text + "`inbox-poller status` shows more. To answer a team's requests: `inbox-poller init`,\nor write\n" +
          printable_block(team_file_text({.team = name}), "  ") + "into\n  " +
          printable(shell_word(folder + '/' + team_file_name(name))) + "\nand run `inbox-poller reload`.\n";
 }

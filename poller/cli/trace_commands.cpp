@@ -2,11 +2,11 @@
 #include <boost/json.hpp>
 #include <memory>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/hosts_text.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -48,7 +48,7 @@ std::string trace_text(const Console& console, const operations::Trace& answer, 
   for (const auto& request : answer.requests) {
     const std::string what = "\n  " + printable(request.member) + ", team " + printable(request.team) + ", about " +
                              printable(request.subject) + '\n';
-    text += console.bold(ask_name(request)) + (full ? ask_content(request) : what) + "  it " +
+    text += console.bold(request_name(request)) + (full ? request_content(request) : what) + "  it " +
             request_sentence(request) + '\n' + effects_text(request.effects);
   }
   for (const auto& shutdown : answer.shutdowns) {
@@ -115,17 +115,17 @@ ExitCode quarantine(Context& context, const QuarantineOptions& options) {
 
 // clang-format off
 constexpr Argument trace_takes[] = {
-    takes<&TraceOptions::id>("ID", "A message key, the beginning of one, or the id of an ask or a shutdown").required(),
-    takes<&TraceOptions::kind>("--kind KIND", "Of asks only those of this kind: permission, sandbox, plan, stop"),
+    takes<&TraceOptions::id>("ID", "A message key, the beginning of one, or the id of a request or a shutdown").required(),
+    takes<&TraceOptions::kind>("--kind KIND", "Of requests only those of this kind: permission, sandbox, plan, stop"),
     takes<&TraceOptions::full>("--full", "All of what was asked"),
 };
 constexpr Argument quarantine_takes[] = {takes<&QuarantineOptions::limit>("--limit N", "At most so many entries").shows_default().within(1, 10000)};
 
 constexpr Command trace_rows[] = {
-    {.name = arguments::Trace::verb, .group = Group::look, .summary = "Tell the whole life of a message, an ask or a shutdown",
+    {.name = arguments::Trace::verb, .group = Group::look, .summary = "Tell the whole life of a message, a request or a shutdown",
      .help = "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
-             "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
-             "shutdown. Of an ask its subject is shown, masked; --full shows all of what was asked.",
+             "a message key (also of a message that we wrote), the beginning of one, or the id of a request or of a\n"
+             "shutdown. Of a request its subject is shown, masked; --full shows all of what was asked.",
      .examples = "inbox-poller trace perm-17\n"
                  "inbox-poller trace shutdown-1770477646348@alice\n"
                  "inbox-poller trace 0f3a9c21",

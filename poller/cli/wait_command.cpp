@@ -41,7 +41,7 @@ decltype(arguments::Wait::until) points_of(const WaitOptions& options) {
 std::string sentence_of(const operations::Text& point, const operations::Waited& answer) {
   if (point == "idle") return answer.present == 0 ? "there is no worker" : "no worker is working";
   if (point == "closed") return "no worker is left";
-  if (point == "answered") return "no ask is open";
+  if (point == "answered") return "no request is open";
   const long long mail = answer.mail;
   return std::to_string(mail) + (mail == 1 ? " message waits" : " messages wait") + " for the lead";
 }
@@ -58,8 +58,8 @@ std::string open_text(const operations::Waited& answer) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const auto& worker : answer.working) add(printable(worker.member) + " is " + printable(worker.doing));
-  if (const long long asks = answer.asks; asks > 0)
-    add(std::to_string(asks) + (asks == 1 ? " ask is open" : " asks are open"));
+  if (const long long requests = answer.requests; requests > 0)
+    add(std::to_string(requests) + (requests == 1 ? " request is open" : " requests are open"));
   if (const long long open = answer.shutdowns; open > 0)
     add(std::to_string(open) + (open == 1 ? " shutdown is under way" : " shutdowns are under way"));
   if (answer.mail == 0) add("no message waits for the lead");
@@ -118,14 +118,14 @@ constexpr Argument wait_takes[] = {
     takes<&WaitOptions::idle>("--idle", "Until no worker works"),
     takes<&WaitOptions::closed>("--exited", "Until no worker is left"),
     takes<&WaitOptions::mail>("--mail", "Until a message waits for the lead"),
-    takes<&WaitOptions::answered>("--answered", "Until no ask is open"),
+    takes<&WaitOptions::answered>("--answered", "Until no request is open"),
     takes<&WaitOptions::all>("--all", "Until all of these are met, not the first"),
     takes<&WaitOptions::limit>("--timeout DURATION", "Wait at most so long (without it: for ever)"),
     takes<&WaitOptions::quiet>("--quiet", "Print nothing; the exit code tells"),
 };
 
 constexpr Command wait_rows[] = {
-    {.name = arguments::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no ask is open",
+    {.name = arguments::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no request is open",
      .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
              "waited for, but not for --exited.\n"
@@ -133,7 +133,7 @@ constexpr Command wait_rows[] = {
              "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
              "  --exited    no worker is left, and no shutdown is under way\n"
              "  --mail      a message waits for the lead\n"
-             "  --answered  no ask is open",
+             "  --answered  no request is open",
      .examples = "inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --timeout 30min\n"
                  "inbox-poller shutdown --all && inbox-poller wait --exited --timeout 5min\n"
                  "inbox-poller wait --mail --timeout 1h && inbox-poller recv\n"

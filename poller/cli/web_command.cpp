@@ -199,8 +199,8 @@ constexpr Argument web_takes[] = {
 };
 
 constexpr Command web_rows[] = {
-    {.name = "web", .group = Group::look, .summary = "Serve a page on which asks are seen and answered, and the rest is looked at",
-     .help = "Serves a page on which a person sees and answers asks, and looks at workers, chat, one message's way,\n"
+    {.name = "web", .group = Group::look, .summary = "Serve a page on which requests are seen and answered, and the rest is looked at",
+     .help = "Serves a page on which a person sees and answers requests, and looks at workers, chat, one message's way,\n"
              "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
              "Only this machine is served, only browsers that were given a link, and each link counts once.\n"
              "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --server-name.\n"

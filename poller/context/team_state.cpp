@@ -163,9 +163,9 @@ void TeamState::heard_of_ledger(const Status& last) {
   ledger_fault_.clear();
 }
 
-Result<std::vector<std::pair<std::string, handlers::Ask>>> TeamState::recent_decisions() {
+Result<std::vector<std::pair<std::string, handlers::Request>>> TeamState::recent_decisions() {
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
-  return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
+  return ledger.requests().decisions(name, clock.wall_ms() - span.count(), most_recent);
 }
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,5 @@
 // State that the parts of one team's service share: members, rights, rules and the recording services. Team owns it;
-// the parts (Intake, Asks, Outbox, Delivery) keep a reference. Decision thread only.
+// the parts (Intake, Requests, Outbox, Delivery) keep a reference. Decision thread only.
 #pragma once
 
 #include <functional>
@@ -89,7 +89,7 @@ class TeamState {
 
   /// Returns the decisions of the last day, latest first, for follow-up work that a restart interrupted. Errors:
   /// ledger.*.
-  Result<std::vector<std::pair<std::string, handlers::Ask>>> recent_decisions();
+  Result<std::vector<std::pair<std::string, handlers::Request>>> recent_decisions();
 
  private:
   std::vector<std::string> former_members_;

@@ -128,8 +128,8 @@ struct Verbs::Row {
         return Error{"request.invalid", std::string(Request::need.why)};
     }
     if constexpr (requires { request.kind; }) {
-      if (const auto& kind = request.kind.bytes; !kind.empty() && !schema::parse<handlers::AskKind>(kind))
-        return Error{"request.invalid", "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop"};
+      if (const auto& kind = request.kind.bytes; !kind.empty() && !schema::parse<handlers::RequestKind>(kind))
+        return Error{"request.invalid", "\"" + kind + "\" is no kind of request; kinds are permission, sandbox, plan and stop"};
     }
     return Done{};
   }
@@ -154,7 +154,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
   static constexpr std::string_view writing = "writing to its workers";
   static constexpr Verb table[] = {
       Row<&Verbs::status, &operations::Status::teams>::of(lead_looks),
-      Row<&Verbs::pending, &operations::Pending::asks>::of(lead_looks),
+      Row<&Verbs::pending, &operations::Pending::requests>::of(lead_looks),
       Row<&Verbs::approve>::of(lead_allows),
       Row<&Verbs::deny>::of(lead_denies),
       Row<&Verbs::which>::of(),
@@ -221,7 +221,7 @@ Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request)
     if (const auto* value = request.if_contains(name)) said.insert_or_assign(name, *value);
   if (const auto* ids = said.if_contains(operations::name_of<&arguments::Verdict::ids>()))
     if (!ids->is_array() || ids->get_array().size() != 1)
-      return Error{"request.invalid", "a tool of the lead's answers one ask at a time"};
+      return Error{"request.invalid", "a tool of the lead's answers one request at a time"};
   return said;
 }
 
@@ -300,7 +300,7 @@ Result<operations::Status> Verbs::status(const arguments::Status& request) {
 Result<operations::Pending> Verbs::pending(const arguments::Pending& request) {
   operations::Pending pending;
   for (const auto& team : all_served(request.team))
-    for (const auto* ask : team->asks().shown()) pending.asks.push_back(open_ask_view(*team, *ask));
+    for (const auto* one : team->requests().shown()) pending.requests.push_back(open_request_view(*team, *one));
   // Show requests that reused another one's id and were denied by a text, because a person must know.
   TRY(const auto kept, services_.ledger.messages().quarantined(request.team, most_reused));
   for (const auto& row : kept)
@@ -337,7 +337,7 @@ Result<operations::Reloaded> Verbs::reload(const arguments::Reload&) {
   using operations::texts_of;
   operations::Reloaded reloaded{texts_of(report.added), texts_of(report.removed), texts_of(report.changed),
                                 texts_of(report.restart), {}};
-  for (const auto& [team, ask] : report.answered) reloaded.answered.push_back(ruled_view(team, ask));
+  for (const auto& [team, request] : report.answered) reloaded.answered.push_back(ruled_view(team, request));
   return reloaded;
 }
 

@@ -20,7 +20,7 @@
 
 namespace inbox_poller::poller {
 
-class AskFinder;
+class RequestFinder;
 
 /// A connection as a holder of a team's messages.
 struct Borrower {
@@ -88,7 +88,7 @@ class Verbs {
   Result<operations::Outcomes> deny(const arguments::Deny&);
   Result<operations::Outcomes> answer(const arguments::Verdict&, const handlers::Answer&, bool always);
   /// Finds the open request of a served team, or returns the error why there is not exactly one.
-  Result<std::pair<std::string, handlers::Ask>> open_ask(AskFinder&, const std::string& id) const;
+  Result<std::pair<std::string, handlers::Request>> open_request(RequestFinder&, const std::string& id) const;
   /// Resolves ids to requests; all fail if one is uncertain.
   Result<operations::Meant> which(const arguments::Which&);
   Result<operations::Acknowledged> acknowledge(const arguments::Ack&);

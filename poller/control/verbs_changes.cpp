@@ -26,7 +26,7 @@ asio::awaitable<Result<operations::Changed>> Verbs::changes(arguments::Changes r
   auto& changes = services_.changes;
   const Areas wanted = areas_of(request);
   if (wanted == 0)
-    co_return Error{"request.invalid", "`of` must be a list of: asks, workers, chat, teams, shutdowns"};
+    co_return Error{"request.invalid", "`of` must be a list of: requests, workers, chat, teams, shutdowns"};
   if (changes.listeners() >= most_watchers)
     co_return Error{"control.busy", "as many wait for changes as may: " + std::to_string(most_watchers)};
   LongPoll poll(services_, session, LongPoll::Span(request.wait_ms));

@@ -15,12 +15,12 @@ Result<operations::Decisions> Verbs::decisions(const arguments::Decisions& reque
   const auto& member = request.member;
   // Filter by member here, because one member's rows may lie far back.
   TRY(const auto rows,
-      services_.ledger.asks().decisions(request.team, request.since_ms, member.empty() ? limit : most_decisions));
+      services_.ledger.requests().decisions(request.team, request.since_ms, member.empty() ? limit : most_decisions));
   operations::Decisions list;
   for (const auto& [team, decided] : rows) {
     if (!member.empty() && decided.asker != member) continue;
     if (list.decisions.size() == static_cast<std::size_t>(limit)) break;
-    list.decisions.push_back(ask_view(team, decided));
+    list.decisions.push_back(request_view(team, decided));
   }
   return list;
 }

@@ -80,9 +80,9 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
     if (!wanted.team.empty() && row.team != wanted.team) continue;
     auto view = history_view(row, full);
     if (!row.request_id.empty()) {
-      TRY(const auto asks, ledger.asks().by_id(row.request_id));
-      for (const auto& [team, ask] : asks)
-        if (ask.message == row.key) view.subject = handlers::subject_of(ask);
+      TRY(const auto requests, ledger.requests().by_id(row.request_id));
+      for (const auto& [team, one] : requests)
+        if (one.message == row.key) view.subject = handlers::subject_of(one);
     }
     TRY(const auto letter, ledger.host_mail().like(row.key.value, 1));
     if (!letter.empty()) view.letter = letter_view(letter.front());

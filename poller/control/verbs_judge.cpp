@@ -4,7 +4,7 @@
 #include "handlers/lead_permission.hpp"
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
-#include "poller/team/lead_asks.hpp"
+#include "poller/team/lead_requests.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -23,38 +23,40 @@ operations::Judgement reply(const LeadVerdict& verdict) {
 
 asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, arguments::Judge request,
                                                             SessionPtr session) {
-  LeadAsks asks(team->context(), team->asks());
+  LeadRequests requests(team->context(), team->requests());
   LeadCall call{request.id, request.tool, request.input, request.cwd};
   if (request.preview) call.tool += handlers::preview_mark;
-  if (const auto problem = LeadAsks::problem_of(call)) co_return *problem;
-  const bool may_wait = request.wait && asks.may_open();
+  if (const auto problem = LeadRequests::problem_of(call)) co_return *problem;
+  const bool may_wait = request.wait && requests.may_open();
   if (request.preview && !may_wait)
     co_return Error{"request.not_applicable", "the prompts of team " + team->context().name +
                                                    "'s lead are not put before a person here: that needs "
-                                                   "`permissions = true` under [lead], and a role that answers asks"};
-  std::optional<handlers::Ask> ask;
+                                                   "`permissions = true` under [lead], and a role that answers requests"};
+  std::optional<handlers::Request> opened;
   if (may_wait) {  // an earlier connection may have asked and broken; then the request or its decision exists
-    CO_TRY(ask, asks.find(call));
+    CO_TRY(opened, requests.find(call));
   }
-  if (!ask) {
-    CO_TRY(const auto verdict, request.preview ? Result<LeadVerdict>(LeadAsks::of_preview()) : asks.judge(call));
+  if (!opened) {
+    CO_TRY(const auto verdict,
+           request.preview ? Result<LeadVerdict>(LeadRequests::of_preview()) : requests.judge(call));
     if (verdict.decision != config::Action::ask || !may_wait) co_return reply(verdict);
-    CO_TRY(ask, asks.open(call, verdict));
+    CO_TRY(opened, requests.open(call, verdict));
   }
   LongPoll poll(services_, session);
   for (;;) {
     poll.look();
-    CO_TRY(const auto decided, asks.decision(*ask));
+    CO_TRY(const auto decided, requests.decision(*opened));
     if (decided && decided->decision != config::Action::ask) co_return reply(*decided);
     if (decided && !session->closed) {  // withdrawn by another connection
-      CO_TRY(ask, asks.open(call, *decided));
+      CO_TRY(opened, requests.open(call, *decided));
     }
     if (session->closed) {
-      asks.withdraw(*ask);
+      requests.withdraw(*opened);
       co_return Error{"control.closed", "nobody waits for the decision any more"};
     }
     if (team->retired())
-      co_return Error{"team.unknown", "team \"" + team->context().name + "\" is no longer served; its asks are kept"};
+      co_return Error{"team.unknown",
+                      "team \"" + team->context().name + "\" is no longer served; its requests are kept"};
     co_await poll.next(decision_look);
   }
 }

@@ -123,7 +123,7 @@ Result<operations::Allowed> Verbs::allow(Team& team, const arguments::Allow& req
                            .not_told = allowed.not_told,
                            .answered = {},
                            .role = to_string(team.context().standing.stance)};
-  for (const auto& ask : team.asks().judge_again()) view.answered.push_back(ruled_view(team.context().name, ask));
+  for (const auto& one : team.requests().judge_again()) view.answered.push_back(ruled_view(team.context().name, one));
   team.wake();
   return view;
 }

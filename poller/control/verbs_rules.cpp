@@ -11,13 +11,13 @@ namespace {
 
 /// True when the written answer allows exactly the requested input, because a person may replace it. False when the
 /// answer is not known any more.
-Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Ask& ask) {
-  if (ask.kind != handlers::AskKind::permission) return true;
-  TRY(const auto rows, ledger.outbox().of_request(team, schema::inbox_name(ask.asker), ask.request_id));
+Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Request& request) {
+  if (request.kind != handlers::RequestKind::permission) return true;
+  TRY(const auto rows, ledger.outbox().of_request(team, schema::inbox_name(request.asker), request.request_id));
   for (const auto& row : rows) {
     const auto payload = schema::decode_payload(row.message.text);
     const auto* answer = std::get_if<schema::PermissionResponse>(&payload);
-    if (answer != nullptr && answer->allowed) return answer->updated_input == ask.body;
+    if (answer != nullptr && answer->allowed) return answer->updated_input == request.body;
   }
   return false;
 }
@@ -57,15 +57,15 @@ Result<operations::Trial> Verbs::try_rules(Team& team, const arguments::Try& req
 
 Result<operations::Suggestions> Verbs::suggest(Team& team, const arguments::Suggest& request) {
   auto& context = team.context();
-  TRY(const auto rows, services_.ledger.asks().decisions(context.name, request.since_ms, limit_of(request)));
-  std::vector<handlers::Ask> decided;
-  for (const auto& [name, ask] : rows) {
-    TRY(const bool as_asked, ask.state == handlers::AskState::approved ? ran_as_asked(services_.ledger, name, ask) : true);
-    if (as_asked) decided.push_back(ask);
+  TRY(const auto rows, services_.ledger.requests().decisions(context.name, request.since_ms, limit_of(request)));
+  std::vector<handlers::Request> decided;
+  for (const auto& [name, one] : rows) {
+    TRY(const bool as_asked, one.state == handlers::RequestState::approved ? ran_as_asked(services_.ledger, name, one) : true);
+    if (as_asked) decided.push_back(one);
   }
   operations::Suggestions list{context.name, operations::number_of(rows.size()), {}, context.config.source};
   for (const auto& one : handlers::suggest_rules(decided, context.view()))
-    list.suggestions.push_back({one.kind, one.rule, operations::number_of(one.asks),
+    list.suggestions.push_back({one.kind, one.rule, operations::number_of(one.requests),
                                 operations::Texts(one.askers.begin(), one.askers.end()), one.last_ms});
   return list;
 }

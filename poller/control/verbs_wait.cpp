@@ -37,7 +37,7 @@ Result<handlers::TeamCounts> counts_of(Team& team, Runtime& services) {
     counts.working += name != context.lead && handlers::is_working(state) ? 1 : 0;
   }
   counts.shutdowns = team.shutdowns().open().size();
-  counts.asks = team.asks().count();
+  counts.requests = team.requests().count();
   TRY(const auto mail, services.ledger.deliveries().queued_count(context.name));
   counts.mail = static_cast<std::size_t>(mail);
   return counts;
@@ -73,7 +73,7 @@ asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, arguments:
       waited.team = team->context().name;
       waited.working = working_view(*team, services_.clock.wall_ms());
       waited.present = number_of(counts.present);
-      waited.asks = number_of(counts.asks);
+      waited.requests = number_of(counts.requests);
       waited.mail = number_of(counts.mail);
       waited.shutdowns = number_of(counts.shutdowns);
       co_return waited;

@@ -9,12 +9,12 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using handlers::AskState;
+using handlers::RequestState;
 
-std::string output_of(const handlers::Ask& decided) {
+std::string output_of(const handlers::Request& decided) {
   const std::string reason = handlers::one_line(decided.reason, 1000);
-  if (decided.state == AskState::denied) return schema::hook_call_deny(reason);
-  if (decided.state != AskState::approved) return {};
+  if (decided.state == RequestState::denied) return schema::hook_call_deny(reason);
+  if (decided.state != RequestState::approved) return {};
   return schema::hook_call_allow("allowed by the rule " + handlers::one_line(decided.rule) + " of inbox-poller");
 }
 

@@ -41,15 +41,15 @@ handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs 
   signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
   signs.active = listed == nullptr || listed->is_active;
   signs.last_report = member.state;
-  signs.open_asks = team.asks().pending_of(member.name);
+  signs.open_requests = team.requests().pending_of(member.name);
   signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
   signs.told_ms = told == context.told.end() ? 0 : told->second;
   return handlers::state_of(signs, context.config.team.unresponsive_after, now);
 }
 
-operations::OpenAsk open_ask_view(Team& team, const handlers::Ask& ask) {
-  auto view = team.asks().view_of(ask);
-  const auto worth = team.context().worth(ask.asker);
+operations::OpenRequest open_request_view(Team& team, const handlers::Request& request) {
+  auto view = team.requests().view_of(request);
+  const auto worth = team.context().worth(request.asker);
   view.answers = handlers::to_string(worth.answers);
   view.answers_reason = worth.reason;
   return view;
@@ -93,7 +93,7 @@ operations::Member member_view(Team& team, const std::string& name, const Member
                           .mode = listed == nullptr ? "" : listed->mode,
                           .last_seen_ms = member.last_seen_ms,
                           .unread_ms = unread > 0 && now_ms - unread > context.config.team.unresponsive_after.count() ? unread : 0,
-                          .pending = team.asks().pending_of(name),
+                          .pending = team.requests().pending_of(name),
                           .answers = {},
                           .answers_reason = {}};
   if (listed == nullptr) return view;
@@ -164,14 +164,14 @@ operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdo
   return view;
 }
 
-operations::RuledAsk ruled_view(std::string_view team, const handlers::Ask& ask) {
+operations::RuledRequest ruled_view(std::string_view team, const handlers::Request& request) {
   return {team,
-          handlers::to_string(ask.kind),
-          ask.request_id,
-          ask.asker,
-          handlers::subject_of(ask),
-          handlers::to_string(ask.state),
-          ask.rule};
+          handlers::to_string(request.kind),
+          request.request_id,
+          request.asker,
+          handlers::subject_of(request),
+          handlers::to_string(request.state),
+          request.rule};
 }
 
 operations::GivenRule rule_view(const SessionRule& rule) {
@@ -254,7 +254,7 @@ Result<operations::Team> team_view(Team& team, Runtime& services) {
   TRY(const auto owed, services.ledger.outbox().owed(context.name));
   TRY(const auto quarantined, services.ledger.messages().quarantined_count(context.name));
 
-  const auto open = team.asks().shown();
+  const auto open = team.requests().shown();
   const auto& locks = team.contention();
   const auto& inbox = team.inbox_report();
   const auto& compacted = team.housekeeping().compacted();
@@ -267,9 +267,9 @@ Result<operations::Team> team_view(Team& team, Runtime& services) {
   view.roster = {team.roster_report().state, team.roster_report().detail};
   for (const auto& [name, member] : context.members)
     if (name != context.lead) view.members.push_back(member_view(team, name, member, services.clock.wall_ms()));
-  view.asks.pending = number_of(open.size());
-  if (!open.empty()) view.asks.oldest_ms = open.front()->asked_ms;
-  if (!open.empty()) view.asks.oldest_subject = handlers::subject_of(*open.front());
+  view.requests.pending = number_of(open.size());
+  if (!open.empty()) view.requests.oldest_ms = open.front()->asked_ms;
+  if (!open.empty()) view.requests.oldest_subject = handlers::subject_of(*open.front());
   view.chat = {counts.queued,  counts.offered, counts.delivered,       counts.assumed,
                counts.expired, counts.digest,  counts.oldest_queued_ms};
   view.delivery = delivery_view(team);
@@ -326,10 +326,10 @@ class Trace {
       };
       if (std::ranges::none_of(trace_.letters, is_row)) trace_.letters.push_back(letter_view(row));
     }
-    TRY(auto requests, ledger_.asks().by_id(id));
+    TRY(auto requests, ledger_.requests().by_id(id));
     for (const auto& [name, request] : requests)
       if ((team.empty() || team == name) && (kind_.empty() || kind_ == to_string(request.kind)))
-        TRY(add(id, operations::TracedAsk{ask_view(name, request), {}}, trace_.requests));
+        TRY(add(id, operations::TracedRequest{request_view(name, request), {}}, trace_.requests));
     TRY(auto shutdowns, ledger_.shutdowns().by_id(id));
     for (const auto& [name, shutdown] : shutdowns)
       if (team.empty() || team == name)

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "handlers/worker_state.hpp"
-#include "poller/team/ask_view.hpp"
+#include "poller/team/request_view.hpp"
 #include "poller/team/team.hpp"
 #include "schema/error.hpp"
 #include "schema/operations/team.hpp"
@@ -22,8 +22,8 @@ operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdo
 handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
 /// Adds the folder in which an open request would run, the rules' verdict on each part, and the authority of our
 /// answer.
-operations::OpenAsk open_ask_view(Team&, const handlers::Ask&);
-operations::RuledAsk ruled_view(std::string_view team, const handlers::Ask&);
+operations::OpenRequest open_request_view(Team&, const handlers::Request&);
+operations::RuledRequest ruled_view(std::string_view team, const handlers::Request&);
 operations::GivenRule rule_view(const SessionRule&);
 Result<operations::Team> team_view(Team&, Runtime&);
 /// Collects all ledger data on a message key, a key prefix or a request id: messages, requests, shutdowns, outgoing

@@ -1,6 +1,6 @@
 #include "poller/delivery/sinks.hpp"
 
-#include "handlers/ask_block.hpp"
+#include "handlers/request_block.hpp"
 #include "poller/child.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/json_scan.hpp"
@@ -50,7 +50,7 @@ Offered outgoing(MessageRow row, const schema::Roster& roster, config::Bytes lim
   message.timestamp = std::move(row.message.timestamp);
   message.received_ms = row.received_ms;
   message.attempts = row.attempts;
-  if (row.type.ends_with("_ask")) message.request_id = std::move(row.request_id);
+  if (row.type.ends_with("_requested")) message.request_id = std::move(row.request_id);
   message.type = std::move(row.type);
   message.summary = std::move(row.message.summary);
   message.text = std::move(row.message.text);

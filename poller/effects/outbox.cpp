@@ -8,7 +8,7 @@
 #include <limits>
 #include <variant>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
 

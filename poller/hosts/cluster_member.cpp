@@ -115,12 +115,12 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
     known->epoch = std::max(known->epoch, epoch);
     if (!state_.commit([&](Tx& tx) { tx.keep(tx.ledger.host_mail().set_place(*known)); })) co_return false;
     if (!before_leading_()) co_return false;
-    auto open = asks_.open ? asks_.open() : std::vector<std::pair<std::string, std::string>>();
+    auto open = requests_.open ? requests_.open() : std::vector<std::pair<std::string, std::string>>();
     const auto answered = co_await exchange_->answered(open);
     if (!answered) co_return false;
     for (std::size_t i = 0; i < std::min(open.size(), answered->size()); ++i) {
       const auto& host = (*answered)[i];
-      if (!host.empty() && !asks_.answered(open[i].first, open[i].second, host)) co_return false;
+      if (!host.empty() && !requests_.answered(open[i].first, open[i].second, host)) co_return false;
     }
   }
   co_return note_epoch(epoch).ok();

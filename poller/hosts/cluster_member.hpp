@@ -49,11 +49,11 @@ class ClusterMember {
   void before_leading(std::function<Status()> work) { before_leading_ = std::move(work); }
   /// Access to the open requests of this host. `open` lists them by kind (the type of the answer) and id.
   /// `answered` records that `host` answered one of them.
-  struct KnownAsks {
+  struct KnownRequests {
     std::function<std::vector<std::pair<std::string, std::string>>()> open;
     std::function<Status(const std::string& kind, const std::string& id, const std::string& host)> answered;
   };
-  void know_asks(KnownAsks asks) { asks_ = std::move(asks); }
+  void know_requests(KnownRequests requests) { requests_ = std::move(requests); }
   /// Queues a message from a local inbox for the leader host. Call in a transaction.
   /// Replication starts after the commit. Errors: "ledger.*".
   Status hand_over(const MessageRow&, Tx&);
@@ -103,7 +103,7 @@ class ClusterMember {
   Signal turn_;  // wakes keep_lease(), and send() and receive() from a back-off
   std::function<void()> poke_ = [] {};
   std::function<Status()> before_leading_ = [] { return Status(Done{}); };
-  KnownAsks asks_;
+  KnownRequests requests_;
 };
 
 }  // namespace inbox_poller::poller

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "handlers/ask_kind.hpp"
+#include "handlers/request_kind.hpp"
 #include "poller/context/message_life.hpp"
 #include "poller/ledger/keys.hpp"
 #include "schema/codec.hpp"
@@ -28,7 +28,7 @@ std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t 
 
 /// Marks the request of a local worker as read once its answer arrived, so that no later leader receives it.
 /// A leader host does the same for its own worker's request that was answered before.
-Status settle_ask(const HostState& state, HostMailRow& row) {
+Status settle_request(const HostState& state, HostMailRow& row) {
   auto& table = state.context.ledger.host_mail();
   const auto& team = state.context.name;
   if (row.request_id.empty()) return Done{};
@@ -290,10 +290,11 @@ Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
 Result<bool> Relay::decided_here(const HostMailRow& row) const {
   const auto* kind = handlers::kind_answered_by(row.type);
   if (kind == nullptr) return false;
-  TRY(const auto ask, state_.context.ledger.asks().find(state_.context.name, {kind->kind, row.inbox, row.request_id}));
-  using handlers::AskState;
-  return ask &&
-         (ask->state == AskState::approved || ask->state == AskState::denied || ask->state == AskState::expired);
+  TRY(const auto request,
+      state_.context.ledger.requests().find(state_.context.name, {kind->kind, row.inbox, row.request_id}));
+  using handlers::RequestState;
+  return request &&
+         (request->state == RequestState::approved || request->state == RequestState::denied || request->state == RequestState::expired);
 }
 
 Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& letter, HostMailRow& row) const {
@@ -379,7 +380,7 @@ Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
       refused_now_[row.host] += row.entry.size();
   } else {
     TRY(take_up(row));
-    TRY(settle_ask(state_, row));
+    TRY(settle_request(state_, row));
   }
   TRY(const auto added, table.add(row));
   if (!added) {

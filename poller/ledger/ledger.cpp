@@ -16,7 +16,7 @@ SELECT id, key FROM messages AS m
 WHERE team = ?1 AND received_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE message = m.id AND state IN ('queued', 'offered'))
   AND (request_id = '' OR NOT (
-    EXISTS (SELECT 1 FROM asks WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
+    EXISTS (SELECT 1 FROM requests WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
     OR EXISTS (SELECT 1 FROM shutdowns WHERE request_id = m.request_id AND team = m.team
                AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone'))
     OR EXISTS (SELECT 1 FROM outbox WHERE team = m.team AND request_id = m.request_id AND state IN ('pending', 'written'))))
@@ -24,8 +24,8 @@ WHERE team = ?1 AND received_ms < ?2
 
 /// The order matters: each statement checks the rows that the one before left. A request can come again while the
 /// ledger has a message with it, so its answer must stay until then.
-constexpr const char* prune_asks = R"sql(
-DELETE FROM asks AS r
+constexpr const char* prune_requests = R"sql(
+DELETE FROM requests AS r
 WHERE team = ?1 AND asked_ms < ?2 AND decided_ms < ?2 AND state NOT IN ('received', 'pending')
   AND NOT EXISTS (SELECT 1 FROM messages WHERE request_id = r.request_id AND team = r.team AND request_id <> '')
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE team = r.team AND request_id = r.request_id AND state IN ('pending', 'written'))
@@ -39,14 +39,14 @@ WHERE team = ?1 AND changed_ms < ?2 AND state NOT IN ('requested', 'approved', '
 constexpr const char* prune_outbox = R"sql(
 DELETE FROM outbox AS o
 WHERE team = ?1 AND created_ms < ?2 AND state IN ('done', 'dead')
-  AND NOT EXISTS (SELECT 1 FROM asks WHERE request_id = o.request_id AND team = o.team)
+  AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = o.request_id AND team = o.team)
   AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = o.request_id AND team = o.team)
 )sql";
 constexpr const char* prune_history = R"sql(
 DELETE FROM history AS h
 WHERE team = ?1 AND at_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM messages WHERE key = h.message_key)
-  AND NOT EXISTS (SELECT 1 FROM asks WHERE request_id = h.request_id AND team = h.team)
+  AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = h.request_id AND team = h.team)
   AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = h.request_id AND team = h.team)
 )sql";
 constexpr const char* prune_orders = R"sql(
@@ -74,7 +74,7 @@ std::vector<TableText> described_tables() {
            "INSERT INTO daemon VALUES (1, 0);\n"},
           messages_table().text(),
           deliveries_table().text(),
-          asks_table().text(),
+          requests_table().text(),
           outbox_table().text(),
           shutdowns_table().text(),
           orders_table().text(),
@@ -113,7 +113,7 @@ Ledger::~Ledger() = default;
 
 MessageTable& Ledger::messages() { return impl_->messages; }
 DeliveryTable& Ledger::deliveries() { return impl_->deliveries; }
-AskTable& Ledger::asks() { return impl_->asks; }
+RequestTable& Ledger::requests() { return impl_->requests; }
 OutboxTable& Ledger::outbox() { return impl_->outbox; }
 ShutdownTable& Ledger::shutdowns() { return impl_->shutdowns; }
 OrderTable& Ledger::orders() { return impl_->orders; }
@@ -178,7 +178,7 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
     const auto ids = json_list(gone);
     auto done = database.run("DELETE FROM deliveries WHERE message IN (SELECT value FROM json_each(?1))", ids);
     if (done) done = database.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))", ids);
-    for (const char* step : {prune_asks, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
+    for (const char* step : {prune_requests, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
       if (done) done = database.run(step, team, cutoff);
     }
     return done;

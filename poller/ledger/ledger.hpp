@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "poller/changes.hpp"
-#include "poller/ledger/asks.hpp"
 #include "poller/ledger/deliveries.hpp"
 #include "poller/ledger/history.hpp"
 #include "poller/ledger/host_mail.hpp"
@@ -21,6 +20,7 @@
 #include "poller/ledger/members.hpp"
 #include "poller/ledger/messages.hpp"
 #include "poller/ledger/outbox.hpp"
+#include "poller/ledger/requests.hpp"
 #include "poller/ledger/shutdowns.hpp"
 
 namespace inbox_poller::poller {
@@ -90,7 +90,7 @@ class Ledger {
 
   MessageTable& messages();
   DeliveryTable& deliveries();
-  AskTable& asks();
+  RequestTable& requests();
   OutboxTable& outbox();
   ShutdownTable& shutdowns();
   OrderTable& orders();

@@ -20,7 +20,7 @@ struct Ledger::Impl {
   bool was_saved = false;
   DeliveryTable deliveries{*database};
   MessageTable messages{*database, deliveries};
-  AskTable asks{*database};
+  RequestTable requests{*database};
   OutboxTable outbox{*database};
   ShutdownTable shutdowns{*database};
   OrderTable orders{*database};

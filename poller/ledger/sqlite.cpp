@@ -16,7 +16,7 @@ constexpr int many_pages = 500;  // in the write-ahead log, of 8 KiB; as many by
 /// Returns the areas of a team's state that show this table; none if only `trace` and `history` show it.
 Areas areas_of_table(std::string_view table) {
   if (table == "messages" || table == "deliveries") return only(Area::chat);
-  if (table == "asks") return only(Area::asks) | only(Area::workers);  // the worker of a request waits
+  if (table == "requests") return only(Area::requests) | only(Area::workers);  // the worker of a request waits
   if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
   if (table == "outbox")
     return only(Area::teams) | only(Area::workers);  // pending replies; a worker with a reply is busy

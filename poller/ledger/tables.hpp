@@ -17,8 +17,8 @@ inline constexpr int ledger_application_id = 0x496e506f;
 /// `PRAGMA user_version` of the format that this program writes.
 inline constexpr int ledger_format = 7;
 
-using handlers::AskKind;
-using handlers::AskState;
+using handlers::RequestKind;
+using handlers::RequestState;
 using handlers::ShutdownState;
 
 /// Without `none`, because such a message has no delivery.
@@ -26,10 +26,10 @@ template <>
 inline constexpr std::array values_of<DeliveryState> = {DeliveryState::queued, DeliveryState::offered,
                                                         DeliveryState::delivered, DeliveryState::expired};
 
-struct AskRow {
+struct RequestRow {
   long long id = 0;
   std::string team;
-  handlers::Ask request;
+  handlers::Request request;
 };
 
 struct ShutdownRow {
@@ -50,7 +50,7 @@ struct TeamRosterRow {
 
 const Table<MessageRow>& messages_table();
 const Table<MessageRow>& deliveries_table();  // the delivery columns of the same row
-const Table<AskRow>& asks_table();
+const Table<RequestRow>& requests_table();
 const Table<OutboxRow>& outbox_table();
 const Table<ShutdownRow>& shutdowns_table();
 const Table<OrderRow>& orders_table();

@@ -61,7 +61,7 @@ Result<Envelope> letter_of(const schema::Message& message, std::string_view to, 
       std::holds_alternative<schema::PlainText>(payload) || std::holds_alternative<schema::UnknownPayload>(payload);
   if (!is_said)
     return Error{"letter.not_carried", "letters carry no " + std::string(schema::type_name(payload)) +
-                                           ": orders and asks do not exist there"};
+                                           ": orders and requests do not exist there"};
   Envelope letter;
   letter.set("id", id).set("from", message.from).set("to", to).set("type", plain_type);
   letter.set("payload", message.text).set_raw("ts", seconds_of_timestamp(message.timestamp));

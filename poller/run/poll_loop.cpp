@@ -108,7 +108,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
       let_go(name);
     } else if (*before != *after) {
       team->reconfigure(*after);
-      for (auto& ask : team->asks().judge_again()) report.answered.emplace_back(name, std::move(ask));
+      for (auto& request : team->requests().judge_again()) report.answered.emplace_back(name, std::move(request));
     }
   }
   configs_ = std::move(configs);
@@ -147,7 +147,8 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   if (const auto served = teams_.find(name); served != teams_.end()) {
     if (served->second->context().config.team.root != config.team.root)
       warn_once("team \"" + name + "\" exists below " + served->second->context().config.team.root + " and below " +
-                config.team.root + ": only the first is served, because asks and messages are kept by the team's name");
+                config.team.root +
+                ": only the first is served, because requests and messages are kept by the team's name");
     return;
   }
   if (pushing_.contains(name)) return;  // a later scan finds it

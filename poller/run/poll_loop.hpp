@@ -22,7 +22,7 @@ namespace inbox_poller::poller {
 struct ReloadReport {
   std::vector<std::string> added, removed, changed;
   std::vector<std::string> restart;  // changed settings that need a restart
-  std::vector<std::pair<std::string, handlers::Ask>> answered = {};  // requests that the new rules decided, by team
+  std::vector<std::pair<std::string, handlers::Request>> answered = {};  // requests that the new rules decided, by team
 };
 
 /// Service of all teams. Decision thread only; `services` and `manager` must outlive this object.

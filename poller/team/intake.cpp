@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "handlers/answers_count.hpp"
-#include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
+#include "handlers/request_kind.hpp"
 #include "handlers/subject.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
@@ -21,9 +21,9 @@ namespace {
 
 /// Keeps only the answers to this request and the texts decided with them. The asker chooses the id, so unrelated rows
 /// may share it.
-std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
-  const auto inbox = schema::inbox_name(ask.sender);
-  const auto* kind = handlers::kind_asked_by(ask.type);
+std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& request) {
+  const auto inbox = schema::inbox_name(request.sender);
+  const auto* kind = handlers::kind_asked_by(request.type);
   const auto answer = kind == nullptr ? schema::PlainText::type : kind->answer_type;
   const auto type_of = [](const OutboxRow& row) { return schema::type_name(schema::decode_payload(row.message.text)); };
   std::set<long long> batches;
@@ -87,15 +87,15 @@ Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
   return Done{};
 }
 
-void Intake::close(const std::vector<handlers::AskName>& moot) {
+void Intake::close(const std::vector<handlers::RequestName>& moot) {
   for (const auto& name : moot) {
-    const auto* request = asks_.find(name);  // null if it was answered meanwhile
+    const auto* request = requests_.find(name);  // null if it was answered meanwhile
     if (request == nullptr) continue;
     handlers::Answer answer;
-    answer.event = handlers::AskEvent::answered_by_other;
+    answer.event = handlers::RequestEvent::answered_by_other;
     answer.by = context_.lead;
     answer.reason = "the worker's turn has ended, so it waits no longer";
-    static_cast<void>(asks_.answer(*request, answer, false));
+    static_cast<void>(requests_.answer(*request, answer, false));
   }
 }
 
@@ -143,7 +143,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
     return record(row, Event::message_ignored, tx, piece);
   }
 
-  handlers::AskView known;
+  handlers::RequestView known;
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
@@ -156,15 +156,15 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
     known.last_state = member->state;
     known.last_detail = member->detail;
   }
-  std::optional<handlers::Ask> same_id;
+  std::optional<handlers::Request> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
-    TRY(auto found, tx.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id}));
+    TRY(auto found, tx.ledger.requests().find(context_.name, {ref->kind, row.sender, ref->request_id}));
     same_id = std::move(found);
     known.same_id = same_id ? &*same_id : nullptr;
-    TRY(const auto open, tx.ledger.asks().open_count(context_.name, row.sender));
+    TRY(const auto open, tx.ledger.requests().open_count(context_.name, row.sender));
     known.pending_of_asker = open;
-    TRY(const auto plans, tx.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash));
+    TRY(const auto plans, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
     known.same_plan_count = plans;
     if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
@@ -216,7 +216,7 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
   }
   // The worker's turn has ended, so no tool call of it waits for a permission any more.
-  for (const auto& request : asks_.open())
+  for (const auto& request : requests_.open())
     if (handlers::is_moot(request, status, row.sender, context_.standing)) piece.moot.push_back(name_of(request));
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
@@ -245,13 +245,13 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
       tx.log(Event::request_answered_by_lead, {{"team", context_.name},
                                         {"request_id", asked.request.request_id},
                                         {"from", asked.request.asker},
-                                        {"reason", "the lead had read the ask before we did"}});
+                                        {"reason", "the lead had read the request before we did"}});
     return leave(row, Disposition::control, tx, piece);
   }
   piece.ours = whose == handlers::FirstMet::ours;
   TRY(record(row, Event::message_accepted, tx, piece));
   const auto& request = asked.request;
-  TRY(tx.ledger.asks().put(context_.name, request));
+  TRY(tx.ledger.requests().put(context_.name, request));
   tx.post(asked.posts, request.request_id, row.batch);
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
@@ -266,9 +266,9 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
                 {"reason", request.reason}};
   if (handlers::is_open(request.state)) {
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
-    tx.then([this, request] { asks_.opened(request); });
+    tx.then([this, request] { requests_.opened(request); });
     tx.log(Event::request_pending, std::move(fields));
-    return asks_.put_before_lead(request, tx);
+    return requests_.put_before_lead(request, tx);
   }
   fields.emplace_back("latency_ms", "0");
   tx.log(Event::request_decided, std::move(fields));
@@ -279,14 +279,14 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
                      Piece& piece) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
-  TRY(const auto by_rule, beside_lead ? asks_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));
+  TRY(const auto by_rule, beside_lead ? requests_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));
   const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
   if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, piece);
   if (beside_lead) piece.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
-                   ? "the same ask as before; the recorded answer, if there is one, is written again"
-                   : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
+                   ? "the same request as before; the recorded answer, if there is one, is written again"
+                   : "the same request as before; nothing is written: " + handlers::verifies(row.sender, worth);
   TRY(record(row, Event::request_repeated, tx, piece));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
@@ -332,7 +332,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
   TRY(const auto found, tx.ledger.messages().find(taken.key));
   if (!found) return Done{};
   const auto& row = *found;
-  TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : asks_.answered_by_rule(row.request_id, row.sender));
+  TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : requests_.answered_by_rule(row.request_id, row.sender));
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) piece.ours = true;

@@ -12,19 +12,19 @@
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 #include "poller/team/shutdowns.hpp"
 
 namespace inbox_poller::poller {
 
 class Intake {
  public:
-  Intake(TeamState& context, const Mailbox& mailbox, GroupCommit& commits, Asks& asks, Shutdowns& shutdowns,
+  Intake(TeamState& context, const Mailbox& mailbox, GroupCommit& commits, Requests& requests, Shutdowns& shutdowns,
          Outbox& outbox, Delivery& delivery, handlers::Place place)
       : context_(context),
         mailbox_(mailbox),
         commits_(commits),
-        asks_(asks),
+        requests_(requests),
         shutdowns_(shutdowns),
         outbox_(outbox),
         delivery_(delivery),
@@ -46,7 +46,7 @@ class Intake {
     std::string inbox;
     long long batch = 0;
     std::vector<Ack> disposals;
-    std::vector<handlers::AskName> moot;  // requests that became pointless
+    std::vector<handlers::RequestName> moot;  // requests that became pointless
     std::map<std::string, MemberRow> members;  // as of this transaction
     std::string full;                   // why chat was left in the inbox; else empty
     // State of the current message:
@@ -58,7 +58,7 @@ class Intake {
 
   Status take_all(const std::vector<Taken>&, Tx&, Piece&);
   /// Closes requests that nobody waits for any more.
-  void close(const std::vector<handlers::AskName>& moot);
+  void close(const std::vector<handlers::RequestName>& moot);
   Status accept(const Taken&, Tx&, Piece&);
   Status judge(const Taken&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::ToLead&, const Taken&, MessageRow&, Tx&, Piece&);
@@ -81,7 +81,7 @@ class Intake {
   TeamState& context_;
   const Mailbox& mailbox_;
   GroupCommit& commits_;
-  Asks& asks_;
+  Requests& requests_;
   Shutdowns& shutdowns_;
   Outbox& outbox_;
   Delivery& delivery_;

@@ -32,9 +32,9 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
       parts_(parts),
       standing_(standing),
       chat_(chat),
-      intake_(context, mailbox, services.commits, parts.asks, parts.shutdowns, parts.outbox, parts.delivery,
+      intake_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
               handlers::Place::lead),
-      between_(context, mailbox, services.commits, parts.asks, parts.shutdowns, parts.outbox, parts.delivery,
+      between_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
                handlers::Place::worker) {}
 
 void LeadBoxes::follow_standing() {
@@ -61,7 +61,7 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
 
 Intake& LeadBoxes::intake_of(const std::string& box, handlers::Place place) {
   return others_
-      .try_emplace(box, context_, mailbox_, services_.commits, parts_.asks, parts_.shutdowns, parts_.outbox, parts_.delivery,
+      .try_emplace(box, context_, mailbox_, services_.commits, parts_.requests, parts_.shutdowns, parts_.outbox, parts_.delivery,
                    place)
       .first->second;
 }

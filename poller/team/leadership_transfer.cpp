@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/ask_kind.hpp"
 #include "handlers/hosts.hpp"
+#include "handlers/request_kind.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -12,37 +12,39 @@ namespace {
 constexpr int most_handed_over = 5000;
 
 /// Names the request of an answer as the relay does.
-std::string name_at_hosts(const handlers::Ask& ask) { return schema::inbox_name(ask.asker) + "/" + ask.request_id; }
+std::string name_at_hosts(const handlers::Request& request) {
+  return schema::inbox_name(request.asker) + "/" + request.request_id;
+}
 
 }  // namespace
 
-LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& hosts, Asks& asks)
-    : context_(context), hosts_(hosts), asks_(asks) {
+LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& hosts, Requests& requests)
+    : context_(context), hosts_(hosts), requests_(requests) {
   hosts_.before_leading([this] { return hand_over(); });
-  ClusterMember::KnownAsks known;
+  ClusterMember::KnownRequests known;
   known.open = [this] {
     std::vector<std::pair<std::string, std::string>> open;
-    for (const auto* ask : asks_.oldest_first())
-      if (const auto type = handlers::traits_of(ask->kind).answer_type; !type.empty())
-        open.emplace_back(std::string(type), name_at_hosts(*ask));
+    for (const auto* request : requests_.oldest_first())
+      if (const auto type = handlers::traits_of(request->kind).answer_type; !type.empty())
+        open.emplace_back(std::string(type), name_at_hosts(*request));
     return open;
   };
   known.answered = [this](const std::string& type, const std::string& id, const std::string& host) -> Status {
     const auto* kind = handlers::kind_answered_by(type);
-    const auto open = asks_.oldest_first();
-    const auto found = std::find_if(open.begin(), open.end(), [&](const handlers::Ask* one) {
+    const auto open = requests_.oldest_first();
+    const auto found = std::find_if(open.begin(), open.end(), [&](const handlers::Request* one) {
       return kind != nullptr && one->kind == kind->kind && name_at_hosts(*one) == id;
     });
     if (found == open.end()) return Done{};
     handlers::Answer answer;
-    answer.event = handlers::AskEvent::answered_by_other;
+    answer.event = handlers::RequestEvent::answered_by_other;
     answer.by = "node " + host;
     answer.reason = "node " + host + " led the team then, and answered it";
-    const auto outcome = asks_.answer(**found, answer, false);
-    const auto* refused = std::get_if<Asks::Refusal>(&outcome);
+    const auto outcome = requests_.answer(**found, answer, false);
+    const auto* refused = std::get_if<Requests::Refusal>(&outcome);
     return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
   };
-  hosts_.know_asks(std::move(known));
+  hosts_.know_requests(std::move(known));
 }
 
 bool LeadershipTransfer::is_ours(const std::string& member) const {
@@ -75,7 +77,7 @@ Status LeadershipTransfer::hand_over() {
   return context_.commit([&](Tx& tx) -> Status {
     TRY(tx.ledger.host_mail().hand_over(context_.name));
     TRY(hand_over_chat(tx));
-    return hand_over_asks(tx);
+    return hand_over_requests(tx);
   });
 }
 
@@ -97,10 +99,10 @@ Status LeadershipTransfer::hand_over_chat(Tx& tx) {
   return tx.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
 
-Status LeadershipTransfer::hand_over_asks(Tx& tx) {
-  for (const auto* ask : asks_.oldest_first()) {
-    if (!is_ours(ask->asker)) continue;
-    TRY(const auto message, tx.ledger.messages().find(ask->message));
+Status LeadershipTransfer::hand_over_requests(Tx& tx) {
+  for (const auto* request : requests_.oldest_first()) {
+    if (!is_ours(request->asker)) continue;
+    TRY(const auto message, tx.ledger.messages().find(request->message));
     if (!message) continue;
     TRY(hosts_.hand_over(*message, tx));
   }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "poller/hosts/cluster_member.hpp"
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 
 namespace inbox_poller::poller {
 
 class LeadershipTransfer {
  public:
-  LeadershipTransfer(TeamState& context, ClusterMember& hosts, Asks& asks);
+  LeadershipTransfer(TeamState& context, ClusterMember& hosts, Requests& requests);
 
   /// Hands messages over while another host leads. Call at each poll.
   void run_due();
@@ -20,12 +20,12 @@ class LeadershipTransfer {
  private:
   Status hand_over();
   Status hand_over_chat(Tx& tx);
-  Status hand_over_asks(Tx& tx);
+  Status hand_over_requests(Tx& tx);
   [[nodiscard]] bool is_ours(const std::string& member) const;
 
   TeamState& context_;
   ClusterMember& hosts_;
-  Asks& asks_;
+  Requests& requests_;
   std::string to_;       // leader and epoch for which everything was handed over
   std::int64_t epoch_ = 0;
   long long left_ = 0;   // messages written by the daemon itself, which stay here

@@ -72,7 +72,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std
                                                                               const std::function<bool()>& may_write,
                                                                               Rows& rows) {
   OpenIds open;  // open requests and shutdowns
-  for (const auto& ask : asks_.open()) open.emplace_back(ask.asker, ask.request_id);
+  for (const auto& request : requests_.open()) open.emplace_back(request.asker, request.request_id);
   for (const auto& shutdown : shutdowns_.open()) open.emplace_back(shutdown.member, shutdown.request_id);
   std::vector<handlers::InboxItem> items;
   items.reserve(held.size());

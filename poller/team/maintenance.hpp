@@ -16,16 +16,16 @@
 #include "poller/context/team_state.hpp"
 #include "poller/every.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 #include "poller/team/shutdowns.hpp"
 
 namespace inbox_poller::poller {
 
 class Maintenance {
  public:
-  Maintenance(TeamState& context, Mailbox& mailbox, const Asks& asks, const Shutdowns& shutdowns,
+  Maintenance(TeamState& context, Mailbox& mailbox, const Requests& requests, const Shutdowns& shutdowns,
                boost::asio::any_io_executor executor)
-      : context_(context), mailbox_(mailbox), asks_(asks), shutdowns_(shutdowns), executor_(std::move(executor)) {}
+      : context_(context), mailbox_(mailbox), requests_(requests), shutdowns_(shutdowns), executor_(std::move(executor)) {}
 
   /// Stores the size of the lead's inbox at the last scan, after its messages were accepted.
   void saw(const BoxSize& size) { size_ = size; }
@@ -62,7 +62,7 @@ class Maintenance {
 
   TeamState& context_;
   Mailbox& mailbox_;
-  const Asks& asks_;
+  const Requests& requests_;
   const Shutdowns& shutdowns_;
   boost::asio::any_io_executor executor_;
   BoxSize size_;

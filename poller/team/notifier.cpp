@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/ask_route.hpp"
-#include "poller/team/ask_view.hpp"
+#include "handlers/request_route.hpp"
+#include "poller/team/request_view.hpp"
 #include "schema/operations/shape.hpp"
 
 namespace inbox_poller::poller {
 namespace {
 
-using handlers::Ask;
+using handlers::Request;
 
 constexpr std::size_t most_errands = 1000;
 constexpr int most_tries = 3;
 
-/// Prefix of the history lines that AskNotice writes.
-std::string about_of(const handlers::AskName& name) {
+/// Prefix of the history lines that RequestNotice writes.
+std::string about_of(const handlers::RequestName& name) {
   return "from=" + name.asker + "  type=" + std::string(handlers::to_string(name.kind));
 }
 
-/// Reads from the lines of AskNotice which notifications were made.
-Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
+/// Reads from the lines of RequestNotice which notifications were made.
+Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const handlers::RequestName& name) {
   TRY(const auto history, ledger.history().of_request(team, name.request_id));
   handlers::Told told;
   const std::string about = about_of(name) + "  state=";
@@ -32,9 +32,9 @@ Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const ha
   return told;
 }
 
-class AskNotice final : public Errand {
+class RequestNotice final : public Errand {
  public:
-  AskNotice(TeamState& context, handlers::AskName name, bool of_decision)
+  RequestNotice(TeamState& context, handlers::RequestName name, bool of_decision)
       : context_(context), name_(std::move(name)), of_decision_(of_decision) {}
 
   [[nodiscard]] Program program() const override {
@@ -43,12 +43,12 @@ class AskNotice final : public Errand {
   }
 
   Result<std::optional<boost::json::object>> due() override {
-    TRY(auto ask, context_.ledger.asks().find(context_.name, name_));
+    TRY(auto request, context_.ledger.requests().find(context_.name, name_));
     TRY(const auto told, told_of(context_.ledger, context_.name, name_));
-    if (!ask || !handlers::is_to_be_told(*ask, told, of_decision_)) return std::optional<boost::json::object>();
-    auto view = operations::encode(ask_view(context_.name, *ask));
+    if (!request || !handlers::is_to_be_told(*request, told, of_decision_)) return std::optional<boost::json::object>();
+    auto view = operations::encode(request_view(context_.name, *request));
     view["event"] = of_decision_ ? "decided" : "asked";
-    ask_ = *std::move(ask);
+    request_ = *std::move(request);
     return std::optional(std::move(view));
   }
 
@@ -67,19 +67,19 @@ class AskNotice final : public Errand {
   Status record(Event event, const std::string& reason) {
     return context_.commit([&](Tx& tx) {
       Fields fields{{"team", context_.name},
-                    {"request_id", ask_.request_id},
-                    {"from", ask_.asker},
-                    {"type", std::string(handlers::to_string(ask_.kind))},
-                    {"state", std::string(handlers::to_string(ask_.state))}};
+                    {"request_id", request_.request_id},
+                    {"from", request_.asker},
+                    {"type", std::string(handlers::to_string(request_.kind))},
+                    {"state", std::string(handlers::to_string(request_.state))}};
       if (!reason.empty()) fields.emplace_back("reason", reason);
       tx.log(event, std::move(fields));
     });
   }
 
   TeamState& context_;
-  handlers::AskName name_;
+  handlers::RequestName name_;
   bool of_decision_;
-  Ask ask_;  // as last read by the program
+  Request request_;  // as last read by the program
 };
 
 }  // namespace
@@ -95,18 +95,19 @@ Status Notifier::restore() {
   return Done{};
 }
 
-bool Notifier::note(const Ask& ask, bool of_decision) {
+bool Notifier::note(const Request& request, bool of_decision) {
   if (context_.config.approver.command.empty()) return false;
   if (errands_.size() == 0) overflow_told_ = false;
   if (errands_.size() < most_errands) {
-    errands_.add(std::make_unique<AskNotice>(context_, name_of(ask), of_decision));
+    errands_.add(std::make_unique<RequestNotice>(context_, name_of(request), of_decision));
     return true;
   }
   if (!overflow_told_)
-    context_.telemetry.emit(Event::daemon_warning,
-                            {{"team", context_.name},
-                             {"reason", "approver.command does not keep up: " + std::to_string(most_errands) +
-                                            " asks and decisions wait to be told, further decisions are not told"}});
+    context_.telemetry.emit(
+        Event::daemon_warning,
+        {{"team", context_.name},
+         {"reason", "approver.command does not keep up: " + std::to_string(most_errands) +
+                        " requests and decisions wait to be told, further decisions are not told"}});
   overflow_told_ = true;
   return false;
 }

@@ -17,12 +17,12 @@ class Notifier {
   Status restore();
 
   /// Queues a notification of the request. False when it cannot be queued now (no program, or queue full); retry later.
-  bool asked(const handlers::Ask& ask) { return note(ask, false); }
-  void decided(const handlers::Ask& ask) { note(ask, true); }
+  bool asked(const handlers::Request& request) { return note(request, false); }
+  void decided(const handlers::Request& request) { note(request, true); }
   Errands& errands() { return errands_; }
 
  private:
-  bool note(const handlers::Ask&, bool of_decision);
+  bool note(const handlers::Request&, bool of_decision);
 
   TeamState& context_;
   Errands errands_;

@@ -19,7 +19,7 @@ void PlanReminders::run_due() {
 
 bool PlanReminders::remind_due() {
   const auto now = context_.clock.wall_ms();
-  const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
+  const auto decisions = context_.ledger.requests().decisions(context_.name, now - looks_back_ms, most_at_once);
   if (!decisions) return false;  // a failing ledger is reported elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);
@@ -28,7 +28,7 @@ bool PlanReminders::remind_due() {
   return decisions->empty();
 }
 
-bool PlanReminders::is_silent(const handlers::Ask& approved) const {
+bool PlanReminders::is_silent(const handlers::Request& approved) const {
   const auto written = context_.ledger.outbox().of_request(context_.name, schema::inbox_name(approved.asker), approved.request_id);
   const auto said =
       context_.ledger.messages().latest({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
@@ -49,7 +49,7 @@ bool PlanReminders::is_silent(const handlers::Ask& approved) const {
   return handlers::is_silent_since(approved, since);
 }
 
-void PlanReminders::remind(const handlers::Ask& approved) {
+void PlanReminders::remind(const handlers::Request& approved) {
   static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, tx.ledger.next_batch());
     tx.log(Event::request_reminded,

@@ -19,8 +19,8 @@ class PlanReminders {
   /// True when nothing was decided lately.
   bool remind_due();
   /// True when the worker has read the approval and sent nothing since.
-  [[nodiscard]] bool is_silent(const handlers::Ask& approved) const;
-  void remind(const handlers::Ask& approved);
+  [[nodiscard]] bool is_silent(const handlers::Request& approved) const;
+  void remind(const handlers::Request& approved);
 
   TeamState& context_;
   Every look_{std::chrono::seconds(5)};

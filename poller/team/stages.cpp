@@ -74,8 +74,8 @@ struct Team::Stages {
     return look.boxes ? team.lead_boxes_.look_at_workers(*look.boxes) : Work();  // the lead's inbox reports the error
   }
 
-  static Work run_asks(Team& team, const Look&) {
-    team.parts_.asks.run_due();
+  static Work run_requests(Team& team, const Look&) {
+    team.parts_.requests.run_due();
     return {};
   }
 
@@ -106,10 +106,10 @@ struct Team::Stages {
     return look.rests && !team.parts_.shutdowns.under_way() ? Work() : team.parts_.shutdowns.run_due();
   }
 
-  static Work close_asks_of_ended(Team& team, const Look&) {
+  static Work close_requests_of_ended(Team& team, const Look&) {
     for (const auto& one : team.parts_.shutdowns.take_ended())
       if (team.context_.may(answer_by_time))
-        team.parts_.asks.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
+        team.parts_.requests.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
     return {};
   }
 
@@ -150,7 +150,8 @@ struct Team::Stages {
   }
 };
 
-// The order is part of what is promised: asks before orders, letters before the lead's box, effects after decisions.
+// The order is part of what is promised: requests before orders, letters before the lead's box, effects after
+// decisions.
 const Team::Stage Team::stages[] = {
     {"hand over to another host", anybody, Stage::each, Stages::hand_over},
     {"ends told by hosts", anybody, Stage::each, Stages::run_ends},
@@ -158,14 +159,14 @@ const Team::Stage Team::stages[] = {
     {"letters to the lead", any_of(read_inbox), Stage::changed, Stages::read_letters},
     {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
     {"workers' boxes", anybody, Stage::changed, Stages::read_workers},
-    {"asks that are due", anybody, Stage::each, Stages::run_asks},
+    {"requests that are due", anybody, Stage::each, Stages::run_requests},
     {"loans that are due", anybody, Stage::each, Stages::run_delivery},
     {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},
     {"orders", any_of(order), Stage::changed, Stages::run_orders},
     {"reminders of plans", any_of(order), Stage::changed, Stages::run_plans},
     {"wishes to stop", any_of(shut_down), Stage::changed, Stages::grant_stops},
     {"shutdowns", any_of(shut_down, end_here), Stage::each, Stages::run_shutdowns},
-    {"asks of who was ended", any_of(shut_down, end_here), Stage::each, Stages::close_asks_of_ended},
+    {"requests of who was ended", any_of(shut_down, end_here), Stage::each, Stages::close_requests_of_ended},
     {"tasks", any_of(write), Stage::each, Stages::run_tasks},
     {"effects", any_of(write, carry), Stage::each, Stages::carry_out},
     {"word to whoever hands over", anybody, Stage::each, Stages::tell_of_chat},

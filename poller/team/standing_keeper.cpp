@@ -8,12 +8,12 @@
 
 namespace inbox_poller::poller {
 
-StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Asks& asks,
-                               Delivery& delivery, FileSystem& files, Processes& processes)
+StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts,
+                               const Requests& requests, Delivery& delivery, FileSystem& files, Processes& processes)
     : context_(context),
       mailbox_(mailbox),
       hosts_(hosts),
-      asks_(asks),
+      requests_(requests),
       delivery_(delivery),
       processes_(processes),
       session_(files, processes, context.clock, context.config.team.session_folder()) {
@@ -55,7 +55,7 @@ void StandingKeeper::observe_consumers(const Batch& batch) {
         watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
     });
     for (const auto& one : consumed) {
-      TRY(const auto answered, asks_.answered_by_rule(one.key));
+      TRY(const auto answered, requests_.answered_by_rule(one.key));
       Fields fields{{"team", context_.name},
                     {"inbox", context_.lead},
                     {"message_key", one.key.value},

@@ -13,7 +13,7 @@
 #include "poller/delivery/delivery.hpp"
 #include "poller/hosts/cluster_member.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 
 namespace inbox_poller::poller {
 
@@ -28,8 +28,8 @@ struct Watched {
 class StandingKeeper {
  public:
   /// `hosts` is null if the team has one host.
-  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Asks& asks, Delivery& delivery,
-                 FileSystem& files, Processes& processes);
+  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Requests& requests,
+                 Delivery& delivery, FileSystem& files, Processes& processes);
 
   /// Evaluates the changes that the lead or another consumer made in the lead's inbox since the last scan.
   void observe_consumers(const Batch&);
@@ -75,7 +75,7 @@ class StandingKeeper {
   TeamState& context_;
   const Mailbox& mailbox_;
   ClusterMember* hosts_;
-  const Asks& asks_;
+  const Requests& requests_;
   Delivery& delivery_;
   Processes& processes_;
   SessionWatch session_;

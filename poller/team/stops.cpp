@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using handlers::Ask;
+using handlers::Request;
 
 constexpr int restored_shutdowns = 1000;
 
@@ -19,7 +19,7 @@ Status Stops::restore() {
   TRY(auto decisions, context_.recent_decisions());
   TRY(const auto shutdowns, context_.ledger.shutdowns().latest(context_.name, restored_shutdowns));
   for (auto& [team, request] : decisions) {
-    if (request.kind != handlers::AskKind::stop || request.state != handlers::AskState::approved) continue;
+    if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;
     const bool begun = std::any_of(shutdowns.begin(), shutdowns.end(), [&r = request](const auto& shutdown) {
       return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
     });
@@ -29,8 +29,8 @@ Status Stops::restore() {
 }
 
 asio::awaitable<void> Stops::run_due() {
-  for (auto& request : asks_.take_granted_stops()) granted_.push_back(std::move(request));
-  std::vector<Ask> left;
+  for (auto& request : requests_.take_granted_stops()) granted_.push_back(std::move(request));
+  std::vector<Request> left;
   for (auto& request : std::exchange(granted_, {})) {
     const bool done = co_await begin(request);
     if (!done) left.push_back(std::move(request));
@@ -38,7 +38,7 @@ asio::awaitable<void> Stops::run_due() {
   granted_.insert(granted_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
-asio::awaitable<bool> Stops::begin(Ask granted) {
+asio::awaitable<bool> Stops::begin(Request granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
                                                                       // it

@@ -5,31 +5,31 @@
 #include <boost/asio/awaitable.hpp>
 #include <vector>
 
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 #include "poller/team/shutdowns.hpp"
 
 namespace inbox_poller::poller {
 
 class Stops {
  public:
-  Stops(TeamState& context, Asks& asks, Shutdowns& shutdowns)
-      : context_(context), asks_(asks), shutdowns_(shutdowns) {}
+  Stops(TeamState& context, Requests& requests, Shutdowns& shutdowns)
+      : context_(context), requests_(requests), shutdowns_(shutdowns) {}
 
   /// Loads the approvals of the last day without a shutdown. Errors: ledger.*.
   Status restore();
 
   /// Starts the approved shutdowns. Call once a tick, before Shutdowns::run_due().
   boost::asio::awaitable<void> run_due();
-  [[nodiscard]] bool owes() const { return !granted_.empty() || asks_.has_granted_stops(); }
+  [[nodiscard]] bool owes() const { return !granted_.empty() || requests_.has_granted_stops(); }
 
  private:
   /// True when nothing is left to start for this request.
-  boost::asio::awaitable<bool> begin(handlers::Ask granted);
+  boost::asio::awaitable<bool> begin(handlers::Request granted);
 
   TeamState& context_;
-  Asks& asks_;
+  Requests& requests_;
   Shutdowns& shutdowns_;
-  std::vector<handlers::Ask> granted_;
+  std::vector<handlers::Request> granted_;
 };
 
 }  // namespace inbox_poller::poller

@@ -30,7 +30,8 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
       boxes_(std::move(boxes)),
       hosts_(open_hosts(services, context_, boxes_)),
       parts_(services, context_, mailbox(), members(), boxes_),
-      standing_(context_, mailbox(), hosts_.get(), parts_.asks, parts_.delivery, services.files, services.processes),
+      standing_(context_, mailbox(), hosts_.get(), parts_.requests, parts_.delivery, services.files,
+                services.processes),
       roster_(context_, members()),
       lead_boxes_(services, context_, mailbox(), parts_, standing_, chat_),
       pace_(services.executor, services.clock) {
@@ -39,7 +40,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   mailbox().on_news([this] { hint(); });
   if (!hosts_) return;
   between_hosts_.reset(
-      new BetweenHosts{{context_, *hosts_, parts_.shutdowns}, {context_, *hosts_, parts_.asks}});
+      new BetweenHosts{{context_, *hosts_, parts_.shutdowns}, {context_, *hosts_, parts_.requests}});
   context_.guard = [this] {
     return context_.standing.stance == handlers::EffectiveRole::leader ? hosts_->may_decide() : Status(Done{});
   };
@@ -56,7 +57,7 @@ Status Team::restore() {
 }
 
 Status TeamParts::restore() {
-  TRY(asks.restore());
+  TRY(requests.restore());
   TRY(notifier.restore());
   TRY(shutdowns.restore());
   TRY(stops.restore());
@@ -66,9 +67,9 @@ Status TeamParts::restore() {
 }
 
 asio::awaitable<bool> Team::errands(std::function<bool()> given_up) {
-  const bool asks = co_await parts_.notifier.errands().run_next(given_up);
+  const bool requests = co_await parts_.notifier.errands().run_next(given_up);
   const bool tasks = co_await parts_.tasks.errands().run_next(std::move(given_up));
-  co_return asks || tasks;
+  co_return requests || tasks;
 }
 
 bool Team::something_waits() {

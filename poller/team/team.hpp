@@ -65,7 +65,7 @@ class Team {
   Status heard_of(const std::string& member, const std::string& state, const std::string& task);
 
   TeamState& context() { return context_; }
-  Asks& asks() { return parts_.asks; }
+  Requests& requests() { return parts_.requests; }
   Delivery& delivery() { return parts_.delivery; }
   Shutdowns& shutdowns() { return parts_.shutdowns; }
   Orders& orders() { return parts_.orders; }

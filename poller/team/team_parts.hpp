@@ -1,21 +1,21 @@
 // The parts of a team's service. Each part knows only the parts that are declared before it.
 #pragma once
 
+#include "poller/broker/broker.hpp"
 #include "poller/changes.hpp"
 #include "poller/context/group_commit.hpp"
 #include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/broker/broker.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/mailbox/roster_store.hpp"
 #include "poller/systems/mailbox_system.hpp"
-#include "poller/team/asks.hpp"
 #include "poller/team/maintenance.hpp"
 #include "poller/team/notifier.hpp"
 #include "poller/team/orders.hpp"
 #include "poller/team/plan_reminders.hpp"
 #include "poller/team/quarantine.hpp"
+#include "poller/team/requests.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
 #include "poller/team/task_keeper.hpp"
@@ -46,24 +46,24 @@ struct Runtime {
 struct TeamParts {
   TeamParts(Runtime& services, TeamState& context, Mailbox& mailbox, RosterStore& members, const OpenTeam& team)
       : notifier(context),
-        asks(context, notifier),
+        requests(context, notifier),
         outbox(context, mailbox, services.commits),
         panes(context.config.shutdown.tmux, services.processes),
         lead_panes(context.config.delivery.tmux.command, services.processes),
         delivery(context, services.files, lead_panes),
         shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
         worker_calls(context, panes, services.processes),
-        stops(context, asks, shutdowns),
+        stops(context, requests, shutdowns),
         orders(context),
         plan_reminders(context),
         tasks(context, team.tasks.get()),
-        worker_boxes(context, mailbox, asks, outbox),
-        housekeeping(context, mailbox, asks, shutdowns, services.executor) {}
+        worker_boxes(context, mailbox, requests, outbox),
+        housekeeping(context, mailbox, requests, shutdowns, services.executor) {}
 
   Status restore();
 
   Notifier notifier;
-  Asks asks;
+  Requests requests;
   Outbox outbox;
   TmuxPanes panes;       // of workers
   TmuxPanes lead_panes;  // of the lead

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
+#include "handlers/request_kind.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -86,10 +86,10 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& ta
   for (const auto& finding : findings) {
     if (!finding.closes) continue;
     handlers::Answer answer;
-    answer.event = handlers::AskEvent::answered_by_other;
+    answer.event = handlers::RequestEvent::answered_by_other;
     answer.by = finding.by;
     answer.reason = finding.reason;
-    static_cast<void>(asks_.answer(*finding.closes, answer, false));
+    static_cast<void>(requests_.answer(*finding.closes, answer, false));
   }
   return true;
 }
@@ -128,7 +128,7 @@ void WorkerBoxes::judge(const std::string& inbox, const Taken& taken, bool first
       if (fresh) findings.push_back({Event::answer_forged, fields(std::string(direction.reason)), {}, {}, {}});
       return;
     case handlers::Passage::private_talk:
-    case handlers::Passage::ask:
+    case handlers::Passage::request:
     case handlers::Passage::answer:
     case handlers::Passage::status:
     case handlers::Passage::chat:
@@ -141,7 +141,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
   const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
   if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
-  const auto* open = asks_.find({kind->kind, context_.owner_of(inbox), id});
+  const auto* open = requests_.find({kind->kind, context_.owner_of(inbox), id});
   if (open == nullptr) return;  // already decided or never asked: nothing waits for it
   const auto ours = context_.ledger.outbox().wrote(key);
   if (!ours || *ours) return;
@@ -162,9 +162,10 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
     finding.closes = *open;
   } else {
     finding.event = Event::answer_malformed;
-    finding.fields.emplace_back("reason",
-                                "workers do not understand an answer of this shape; the ask stays open, answer it with "
-                                "inbox-poller approve or deny");
+    finding.fields.emplace_back(
+        "reason",
+        "workers do not understand an answer of this shape; the request stays open, answer it with "
+        "inbox-poller approve or deny");
   }
   findings.push_back(std::move(finding));
 }

@@ -13,7 +13,7 @@
 #include "poller/context/team_state.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/team/asks.hpp"
+#include "poller/team/requests.hpp"
 
 namespace inbox_poller::poller {
 
@@ -27,8 +27,8 @@ struct OrphanedInbox {
 
 class WorkerBoxes {
  public:
-  WorkerBoxes(TeamState& context, const Mailbox& mailbox, Asks& asks, Outbox& outbox)
-      : context_(context), mailbox_(mailbox), asks_(asks), outbox_(outbox) {}
+  WorkerBoxes(TeamState& context, const Mailbox& mailbox, Requests& requests, Outbox& outbox)
+      : context_(context), mailbox_(mailbox), requests_(requests), outbox_(outbox) {}
 
   /// Inboxes that changed since they were last read, without the lead's and its aliases. Call once a poll, with a fresh
   /// roster.
@@ -46,7 +46,7 @@ class WorkerBoxes {
   struct Finding {
     Event event = Event::answer_foreign;
     Fields fields;
-    std::optional<handlers::Ask> closes;
+    std::optional<handlers::Request> closes;
     std::string by;
     std::string reason;
     bool is_expected = false;  // not logged: the end of the request is the log line
@@ -60,7 +60,7 @@ class WorkerBoxes {
 
   TeamState& context_;
   const Mailbox& mailbox_;
-  Asks& asks_;
+  Requests& requests_;
   Outbox& outbox_;
   std::set<std::string> seen_;                // inboxes that were read
   std::optional<std::set<std::string>> old_;  // inboxes from before our first scan, until they were read

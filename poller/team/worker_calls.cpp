@@ -85,15 +85,15 @@ std::string WorkerCalls::why_silent() const {
   return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
 }
 
-Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
-  using handlers::AskKind;
+Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
+  using handlers::RequestKind;
   if (call.id.size() > most_id || !schema::is_valid_request_id(call.id))
     return Error{"request.invalid", "the call has no tool_use_id of letters, digits or @._:+=-"};
   if (call.tool.empty() || !handlers::is_sendable_input(call.input))
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
     const std::string id = handlers::call_request_id("hook", call.id, round);
-    TRY(auto known, context_.ledger.asks().find(context_.name, {AskKind::permission, worker, id}));
+    TRY(auto known, context_.ledger.requests().find(context_.name, {RequestKind::permission, worker, id}));
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (known) {
       const auto hash = handlers::digest_of({call.tool, call.input});
@@ -114,7 +114,7 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
                                       {"rule", decided->rule},
                                       {"reason", decided->reason},
                                       {"latency_ms", "0"}});
-      return tx.ledger.asks().put(context_.name, *decided);
+      return tx.ledger.requests().put(context_.name, *decided);
     }));
     return decided;
   }

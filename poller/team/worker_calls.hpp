@@ -39,7 +39,7 @@ class WorkerCalls {
   [[nodiscard]] std::string why_silent() const;
 
   /// Returns the recorded decision about this call; the same call gets the same decision. Empty when no rule decides.
-  Result<std::optional<handlers::Ask>> decide(const std::string& worker, const handlers::Call& call);
+  Result<std::optional<handlers::Request>> decide(const std::string& worker, const handlers::Call& call);
 
  private:
   boost::asio::awaitable<bool> lives_in(HookClient client, std::string pane);

@@ -35,7 +35,7 @@ struct SaidMessage : Message {
   Text timestamp;  // the sender's
   Text text;
   bool is_cut = false;
-  std::optional<Text> subject;  // of its ask
+  std::optional<Text> subject;  // of its request
   std::optional<Letter> letter;
 };
 BOOST_DESCRIBE_STRUCT(SaidMessage, (Message), (timestamp, text, is_cut, subject, letter))

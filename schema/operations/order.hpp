@@ -1,7 +1,7 @@
 // What is told of orders to a team, to the daemon, and of what is waited for.
 #pragma once
 
-#include "schema/operations/ask.hpp"
+#include "schema/operations/request.hpp"
 #include "schema/operations/rule.hpp"
 
 namespace inbox_poller::operations {
@@ -30,7 +30,7 @@ BOOST_DESCRIBE_STRUCT(Resumed, (), (team, role))
 struct Reloaded {
   Texts added, removed, changed;  // names of teams, or patterns of names
   Texts restart;                  // settings that hold only after a restart
-  std::vector<RuledAsk> answered;
+  std::vector<RuledRequest> answered;
 };
 BOOST_DESCRIBE_STRUCT(Reloaded, (), (added, removed, changed, restart, answered))
 
@@ -45,13 +45,13 @@ struct Waited {
   bool is_met = false;
   std::vector<OneOf<"idle", "closed", "mail", "answered">> met;
   std::vector<Working> working;
-  long long present = 0, asks = 0, mail = 0, shutdowns = 0;
+  long long present = 0, requests = 0, mail = 0, shutdowns = 0;
 };
-BOOST_DESCRIBE_STRUCT(Waited, (), (team, is_met, met, working, present, asks, mail, shutdowns))
+BOOST_DESCRIBE_STRUCT(Waited, (), (team, is_met, met, working, present, requests, mail, shutdowns))
 
 struct Changed {
   long long version = 0;
-  std::vector<OneOf<"asks", "workers", "chat", "teams", "shutdowns">> changed;
+  std::vector<OneOf<"requests", "workers", "chat", "teams", "shutdowns">> changed;
 };
 BOOST_DESCRIBE_STRUCT(Changed, (), (version, changed))
 

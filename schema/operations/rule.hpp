@@ -1,7 +1,7 @@
 // What is told of rules.
 #pragma once
 
-#include "schema/operations/ask.hpp"
+#include "schema/operations/request.hpp"
 
 namespace inbox_poller::operations {
 
@@ -56,11 +56,11 @@ BOOST_DESCRIBE_STRUCT(Trial, (), (team, host, tool, input, member, folder, decis
 /// A rule that would have spared a person approvals.
 struct Suggestion {
   Text kind, rule;
-  long long asks = 0;
+  long long requests = 0;
   Texts members;
   long long last_ms = 0;
 };
-BOOST_DESCRIBE_STRUCT(Suggestion, (), (kind, rule, asks, members, last_ms))
+BOOST_DESCRIBE_STRUCT(Suggestion, (), (kind, rule, requests, members, last_ms))
 
 struct Suggestions {
   Text team;
@@ -75,7 +75,7 @@ struct Allowed {
   bool is_new = false;
   Texts told;
   Text not_told;
-  std::vector<RuledAsk> answered;
+  std::vector<RuledRequest> answered;
   Role role;
 };
 BOOST_DESCRIBE_STRUCT(Allowed, (), (rule, is_new, told, not_told, answered, role))

@@ -29,17 +29,17 @@ struct Member {
   Text detail, task, mode;
   long long last_seen_ms = 0;
   long long unread_ms = 0;  // since when nobody reads what we wrote to it
-  long long pending = 0;    // asks
-  std::optional<Text> answers, answers_reason;  // of one in the roster: as of an open ask
+  long long pending = 0;    // requests
+  std::optional<Text> answers, answers_reason;  // of one in the roster: as of an open request
 };
 BOOST_DESCRIBE_STRUCT(Member, (), (member, present, doing, state, detail, task, mode, last_seen_ms, unread_ms, pending, answers, answers_reason))
 
-struct AskCounts {
+struct RequestCounts {
   long long pending = 0;
   long long oldest_ms = 0;
   Text oldest_subject;
 };
-BOOST_DESCRIBE_STRUCT(AskCounts, (), (pending, oldest_ms, oldest_subject))
+BOOST_DESCRIBE_STRUCT(RequestCounts, (), (pending, oldest_ms, oldest_subject))
 
 /// Messages for the lead.
 struct ChatCounts {
@@ -95,7 +95,7 @@ BOOST_DESCRIBE_STRUCT(Spread, (), (up_to, count, sum_ms))
 /// Since the daemon's start.
 struct Counted {
   std::vector<DecisionCount> decisions;
-  Spread waits;    // of asks that waited for somebody
+  Spread waits;    // of requests that waited for somebody
   Spread accepts;  // from the beginning of a look that found something to its commit
 };
 BOOST_DESCRIBE_STRUCT(Counted, (), (decisions, waits, accepts))
@@ -147,7 +147,7 @@ struct Team {
   Inbox inbox;
   Roster roster;
   std::vector<Member> members;
-  AskCounts asks;
+  RequestCounts requests;
   ChatCounts chat;
   Delivery delivery;
   long long replies_owed = 0;  // answers and orders still to be written
@@ -167,7 +167,7 @@ struct Team {
   std::optional<Cluster> cluster;       // where it has several
   std::optional<Seen> seen;         // where another lead consumes the inbox
 };
-BOOST_DESCRIBE_STRUCT(Team, (), (team, source, lead, inbox, roster, members, asks, chat, delivery, replies_owed, quarantined, locks, rules, counted,
+BOOST_DESCRIBE_STRUCT(Team, (), (team, source, lead, inbox, roster, members, requests, chat, delivery, replies_owed, quarantined, locks, rules, counted,
                                  polls, ledger_fault, role, role_reason, shutdowns, not_adopted, orphaned_inboxes, unreachable, tasks, cluster, seen))
 
 /// What the daemon reads.

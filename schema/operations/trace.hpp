@@ -1,8 +1,8 @@
-// All that the ledger has on a message, an ask or a shutdown.
+// All that the ledger has on a message, a request or a shutdown.
 #pragma once
 
-#include "schema/operations/ask.hpp"
 #include "schema/operations/message.hpp"
+#include "schema/operations/request.hpp"
 #include "schema/operations/shutdown.hpp"
 
 namespace inbox_poller::operations {
@@ -32,10 +32,10 @@ struct Happened {
 };
 BOOST_DESCRIBE_STRUCT(Happened, (), (at_ms, team, message_key, request_id, event, detail))
 
-struct TracedAsk : Ask {
+struct TracedRequest : Request {
   std::vector<Effect> effects;
 };
-BOOST_DESCRIBE_STRUCT(TracedAsk, (Ask), (effects))
+BOOST_DESCRIBE_STRUCT(TracedRequest, (Request), (effects))
 
 struct TracedShutdown : Shutdown {
   std::vector<Effect> effects;
@@ -44,7 +44,7 @@ BOOST_DESCRIBE_STRUCT(TracedShutdown, (Shutdown), (effects))
 
 struct Trace {
   std::vector<Message> messages;
-  std::vector<TracedAsk> requests;
+  std::vector<TracedRequest> requests;
   std::vector<TracedShutdown> shutdowns;
   std::vector<Effect> effects;
   std::vector<Letter> letters;

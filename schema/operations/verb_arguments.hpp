@@ -20,8 +20,8 @@
 
 namespace inbox_poller::arguments {
 
-using operations::AskKind;
 using operations::OneOf;
+using operations::RequestKind;
 using Strings = std::vector<std::string>;
 
 /// A field that a request cannot do without, and what is said where it is missing.
@@ -41,7 +41,7 @@ BOOST_DESCRIBE_STRUCT(Status, (), (team))
 
 struct Pending {
   static constexpr std::string_view verb = "pending";
-  static constexpr std::string_view about = "The open asks, and those of the last hour that were denied because their worker had used the id before";
+  static constexpr std::string_view about = "The open requests, and those of the last hour that were denied because their worker had used the id before";
   using Answer = operations::Pending;
   std::string team;
 };
@@ -69,11 +69,11 @@ BOOST_DESCRIBE_STRUCT(History, (), (team, sender, type, since_ms, limit, full, k
 
 struct Trace {
   static constexpr std::string_view verb = "trace";
-  static constexpr std::string_view about = "All that the ledger has on a message, an ask or a shutdown";
+  static constexpr std::string_view about = "All that the ledger has on a message, a request or a shutdown";
   static constexpr Need need{"id", "`id` must be a message key, the beginning of one, or a request id"};
   using Answer = operations::Trace;
   std::string id;
-  AskKind kind;  // only asks of this kind
+  RequestKind kind;  // only requests of this kind
 };
 BOOST_DESCRIBE_STRUCT(Trace, (), (id, kind))
 
@@ -141,27 +141,27 @@ struct Changes {
   static constexpr std::string_view about = "Answers once something of these areas, or of all, has changed since a version";
   using Answer = operations::Changed;
   long long since = 0, wait_ms = 0;
-  std::vector<OneOf<"asks", "workers", "chat", "teams", "shutdowns">> of;
+  std::vector<OneOf<"requests", "workers", "chat", "teams", "shutdowns">> of;
 };
 BOOST_DESCRIBE_STRUCT(Changes, (), (since, wait_ms, of))
 
 // --- answering ---
 
-/// What the answers to asks have in common. An id is a request id, WORKER/ID, the key of the ask's message, or the
-/// beginning of one.
+/// What the answers to requests have in common. An id is a request id, WORKER/ID, the key of the request's message, or
+/// the beginning of one.
 struct Verdict {
   Strings ids;
   std::string by, team;
-  AskKind kind;
-  std::string message_key;  // of the ask as it was shown: another one is refused
+  RequestKind kind;
+  std::string message_key;  // of the request as it was shown: another one is refused
   bool shown = false;       // the ids are whole, as they were shown
 };
 BOOST_DESCRIBE_STRUCT(Verdict, (), (ids, by, team, kind, message_key, shown))
 
 struct Approve : Verdict {
   static constexpr std::string_view verb = "approve";
-  static constexpr std::string_view about = "Allows open asks";
-  static constexpr Need need{"ids", "`ids` must be a list of the asks that are meant"};
+  static constexpr std::string_view about = "Allows open requests";
+  static constexpr Need need{"ids", "`ids` must be a list of the requests that are meant"};
   using Answer = operations::Outcomes;
   bool always = false;  // and the same again in this session, by a rule
   std::string mode;     // of a plan: the permission mode to grant
@@ -172,8 +172,8 @@ BOOST_DESCRIBE_STRUCT(Approve, (Verdict), (always, mode, input, note))
 
 struct Deny : Verdict {
   static constexpr std::string_view verb = "deny";
-  static constexpr std::string_view about = "Refuses open asks";
-  static constexpr Need need{"ids", "`ids` must be a list of the asks that are meant"};
+  static constexpr std::string_view about = "Refuses open requests";
+  static constexpr Need need{"ids", "`ids` must be a list of the requests that are meant"};
   using Answer = operations::Outcomes;
   std::string reason;  // that the worker is told
 };
@@ -181,11 +181,11 @@ BOOST_DESCRIBE_STRUCT(Deny, (Verdict), (reason))
 
 struct Which {
   static constexpr std::string_view verb = "which";
-  static constexpr std::string_view about = "The open asks that `ids` mean, or those that the rule covers which `always` would make of the one `like` names";
+  static constexpr std::string_view about = "The open requests that `ids` mean, or those that the rule covers which `always` would make of the one `like` names";
   using Answer = operations::Meant;
   Strings ids;
   std::string like, team;
-  AskKind kind;
+  RequestKind kind;
 };
 BOOST_DESCRIBE_STRUCT(Which, (), (ids, like, team, kind))
 

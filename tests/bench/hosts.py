@@ -106,7 +106,7 @@ def words(*parts):
 
 
 def asked(team, worker, count):
-    """From an ask that a rule answers to its answer in the worker's inbox."""
+    """From a request that a rule answers to its answer in the worker's inbox."""
     samples = []
     for _ in range(count):
         time.sleep(GAP_S)
@@ -118,7 +118,7 @@ def asked(team, worker, count):
         team.say(worker, said)
         while not (inbox.exists() and marker in inbox.read_bytes()):
             if time.monotonic() > end:
-                raise Lost("an ask of %s was not answered in a minute" % worker)
+                raise Lost("a request of %s was not answered in a minute" % worker)
             time.sleep(0.0001)
         samples.append(time.perf_counter_ns() - begun)
         wire.replace(inbox, "[]")  # it has read it; a long inbox would be measured otherwise
@@ -127,7 +127,7 @@ def asked(team, worker, count):
 
 def latency(bench):
     farm, first, here, there = two(bench, bench.folder / "hosts-latency")
-    found = {"redis": [], "here": [], "across": [], "ask here": [], "ask across": []}
+    found = {"redis": [], "here": [], "across": [], "request here": [], "request across": []}
     try:
         receiver = Socket(first)
         timed(receiver, lambda text: there.say("w3", text), 5)
@@ -135,8 +135,8 @@ def latency(bench):
             found["redis"] += through_redis(farm, BLOCK)
             found["here"] += timed(receiver, lambda text: here.say("w1", text), BLOCK)
             found["across"] += timed(receiver, lambda text: there.say("w3", text), BLOCK)
-            found["ask here"] += asked(here, "w2", BLOCK)
-            found["ask across"] += asked(there, "w4", BLOCK)
+            found["request here"] += asked(here, "w2", BLOCK)
+            found["request across"] += asked(there, "w4", BLOCK)
         receiver.close()
     finally:
         farm.stop()
@@ -146,8 +146,8 @@ def latency(bench):
         bench.say("  %-10s p50 %s  p90 %s  p99 %s ms" % (name, *(milliseconds(one[p]) for p in ("p50", "p90", "p99"))))
     rows = []
     for name, what in (("across", "written on a host -> at the lead on another, on both disks: p50 / p99"),
-                       ("ask across", "permission ask on a host -> answer readable there, by the leader's rule: p50 / p99")):
-        one, same = found[name], found["ask here" if "ask" in name else "here"]
+                       ("request across", "permission request on a host -> answer readable there, by the leader's rule: p50 / p99")):
+        one, same = found[name], found["request here" if "request" in name else "here"]
         row = Row(what, "p50 <= 4 ms" if name == "across" else "for comparison")
         row.result = "%s / %s ms; on one host %s / %s" % tuple(milliseconds(x) for x in (one["p50"], one["p99"], same["p50"], same["p99"]))
         row.floor = "%s / %s" % (times(one["p50"] / found["redis"]["p50"]), times(one["p99"] / found["redis"]["p99"]))

@@ -5,7 +5,7 @@
 //   hot_paths scan       one scan of an inbox of 1 MB
 //   hot_paths idle       one poll of a team with nothing new behind 1,000 read entries
 //   hot_paths take_in    one poll that takes in, records and marks one new message behind 1,000 read entries
-//   hot_paths decide     a permission ask decided by rule: from its text to the bytes of the answer
+//   hot_paths decide     a permission request decided by rule: from its text to the bytes of the answer
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else  // only where the syntax is checked; the build of deploy/bench insists on the header

@@ -14,7 +14,7 @@ import subprocess
 
 BASELINE = pathlib.Path(__file__).resolve().parent / "hot_paths_baseline.json"
 PATHS = {"scan": "scan of an inbox of 1 MB", "idle": "a poll with nothing new behind 1,000 read entries",
-         "take_in": "a poll that takes in one message behind 1,000", "decide": "a permission ask decided by rule"}
+         "take_in": "a poll that takes in one message behind 1,000", "decide": "a permission request decided by rule"}
 MORE_IS_WORSE = 0.03
 
 

@@ -4,7 +4,7 @@
 // missing: tests/bench/bench.py judges.
 //
 //   bench_load chat   one message at a time, from several writers in turn, with a jittered pause before each
-//   bench_load ask    permission asks; each writer waits for its answer in its own inbox
+//   bench_load request permission requests; each writer waits for its answer in its own inbox
 //   bench_load drain  one file with many unread messages, put there by one rename
 //   bench_load scale  many teams, each with so many messages a second
 //   bench_load fill   makes an inbox with read entries, and no more
@@ -290,7 +290,7 @@ void ask_and_wait(const Options& options, std::span<Slot> slots, std::size_t wri
   }
 }
 
-json::object ask(const Options& options) {
+json::object request(const Options& options) {
   const auto slots = shared_slots(static_cast<std::size_t>(options.number("count")));
   const auto writers = static_cast<std::size_t>(options.number("writers", 2));
   // The reference has nobody to hand chat to here, but it insists on a listener.
@@ -424,11 +424,11 @@ int main(int argc, char** argv) {
   const Options options(argc, argv, 2);
   using Run = boost::json::object (*)(const Options&);
   constexpr std::pair<std::string_view, Run> kinds[] = {
-      {"chat", chat}, {"ask", ask}, {"drain", drain}, {"scale", scale}, {"fill", fill}};
+      {"chat", chat}, {"request", request}, {"drain", drain}, {"scale", scale}, {"fill", fill}};
   for (const auto& [name, run] : kinds) {
     if (kind != name) continue;
     std::cout << boost::json::serialize(run(options)) << std::endl;
     return 0;
   }
-  give_up("expected chat, ask, drain, scale or fill, found \"" + kind + "\"");
+  give_up("expected chat, request, drain, scale or fill, found \"" + kind + "\"");
 }

@@ -1,4 +1,4 @@
-// What pure_bench and hot_paths work on: the same inbox, the same ask, the same rule.
+// What pure_bench and hot_paths work on: the same inbox, the same request, the same rule.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ inline std::string inbox_of_bytes(std::size_t bytes) {
   return test::inbox_of(entries);
 }
 
-inline std::string permission_ask(const std::string& id) {
+inline std::string permission_request(const std::string& id) {
   return R"({"type":"permission_request","request_id":")" + id +
          R"(","agent_id":"w1","tool_name":"Bash","tool_use_id":"toolu_1","description":"status",)"
          R"("input":{"command":"git status -s"},"permission_suggestions":[]})";
@@ -48,7 +48,7 @@ inline poller::MessageRow message_row(std::size_t number) {
   return row;
 }
 
-/// A permission ask decided by rule, from the text of the message to the bytes of the answer.
+/// A permission request decided by rule, from the text of the message to the bytes of the answer.
 class Decision {
  public:
   Decision() {
@@ -63,7 +63,7 @@ class Decision {
       roster_.members.push_back(member);
     }
     message_.from = "w1";
-    message_.text = permission_ask("perm-1-aaaaaaa");
+    message_.text = permission_request("perm-1-aaaaaaa");
   }
 
   /// The size of what is to be written; it ends the program when no rule decided.

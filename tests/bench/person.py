@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the console (`top`) and the page (`web`) cost at rest: memory and CPU with nothing open, with many asks, and with many
+"""What the console (`top`) and the page (`web`) cost at rest: memory and CPU with nothing open, with many requests, and with many
 pages open in browsers.
 
 Not a test: it judges nothing. The figures in docs/dev/performance.md come from here:
@@ -76,25 +76,25 @@ def look_on(pages):
         threading.Thread(target=lambda one=one: [None for _ in one.answer], daemon=True).start()
 
 
-def measure(program, folder, asks, pages):
+def measure(program, folder, requests, pages):
     team = wire.Team(folder / "teams", "demo", ("ada", "bob"), wire.ERA2)
-    limits = "[limits]\npending_per_worker = %d\n" % max(asks, 1)
+    limits = "[limits]\npending_per_worker = %d\n" % max(requests, 1)
     daemon = Daemon(os.path.abspath(program), folder, team_toml(team, poll="500ms", timeout="10h", more=limits)).start()
     bench = Bench(daemon)
     try:
-        for n in range(asks):
+        for n in range(requests):
             command = "cd src/part%d && make -j2 target-%d && git push origin work-%d" % (n, n, n)
             team.say("ada", wire.permission_request("ada", "Bash", {"command": command}, "perm-%d" % n))
-        wait_for("all are open", lambda: len(daemon.ask("pending")["asks"]) == asks, 300, pause=1)
+        wait_for("all are open", lambda: len(daemon.ask("pending")["requests"]) == requests, 300, pause=1)
         console = Console(daemon)
         bench.stops.append(console.stop)
-        wait_for("it is drawn", lambda: b"1:asks" in console.drawn, 30)
-        told("console, %d asks" % asks, console.process.pid)
+        wait_for("it is drawn", lambda: b"1:requests" in console.drawn, 30)
+        told("console, %d requests" % requests, console.process.pid)
         page = Page(bench)
         page.enter()
         for count, more in ((1, 1), (pages, pages - 1)):
             look_on([page.events() for _ in range(more)])
-            told("page, %d asks, %d open" % (asks, count), page.process.pid)
+            told("page, %d requests, %d open" % (requests, count), page.process.pid)
         told("daemon beside them", daemon.process.pid)
     finally:
         for stop in reversed(bench.stops):
@@ -105,12 +105,12 @@ def measure(program, folder, asks, pages):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program")
-    parser.add_argument("--asks", type=int, nargs="*", default=[0, 1000])
+    parser.add_argument("--requests", type=int, nargs="*", default=[0, 1000])
     parser.add_argument("--pages", type=int, default=100)
     arguments = parser.parse_args()
-    for asks in arguments.asks:
+    for requests in arguments.requests:
         with tempfile.TemporaryDirectory(prefix="ip-") as folder:
-            measure(arguments.program, pathlib.Path(folder), asks, arguments.pages)
+            measure(arguments.program, pathlib.Path(folder), requests, arguments.pages)
 
 
 if __name__ == "__main__":

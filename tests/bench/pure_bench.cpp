@@ -26,11 +26,11 @@ void key(benchmark::State& state) {
 }
 BENCHMARK(key)->Arg(100)->Arg(1000);
 
-void decode_payload_of_ask(benchmark::State& state) {
-  const std::string text = permission_ask("perm-1-aaaaaaa");
+void decode_payload_of_request(benchmark::State& state) {
+  const std::string text = permission_request("perm-1-aaaaaaa");
   for (auto _ : state) benchmark::DoNotOptimize(schema::decode_payload(text));
 }
-BENCHMARK(decode_payload_of_ask);
+BENCHMARK(decode_payload_of_request);
 
 void decode_payload_of_chat(benchmark::State& state) {
   const std::string text(1000, 'x');

@@ -181,11 +181,11 @@ def permission(bench):
     for subject in [*bench.pick([product(bench)], products(bench)), Reference(bench.tools, allow=True)]:
         place = Place(bench, inboxes=5)
         # A worker asks when it has had its answer: with a pause as long as a poll, it does not fall into step with the polls.
-        result = measured(bench, subject, "permission", "ask", place, count=bench.pick(24, 300), writers=4, gap_us=20_000, gap_to_us=540_000)
+        result = measured(bench, subject, "permission", "request", place, count=bench.pick(24, 300), writers=4, gap_us=20_000, gap_to_us=540_000)
         found[subject.name] = dict(summary(result["latency_ns"]), samples=result["latency_ns"], refused_to_old_writers=result["refused"])
         bench.say("  %-10s %s" % (subject.name, pair(found[subject.name])))
     bench.keep("permission", found)
-    row = Row("permission ask -> answer readable at the worker, by rule: p50 / p99", "order of 3 ms / 15 ms")
+    row = Row("permission request -> answer readable at the worker, by rule: p50 / p99", "order of 3 ms / 15 ms")
     mine = best(bench, found)
     floor = bench.kept.get("latency", {}).get("floor")
     row.result = pair(mine)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs the daemon that a hundred clients wait for changes (`changes`): at rest, and while messages and asks come.
+"""What it costs the daemon that a hundred clients wait for changes (`changes`): at rest, and while messages and requests come.
 
 Not a test: it judges nothing. The figures in docs/dev/performance.md come from here. Use a release build on a quiet machine:
 

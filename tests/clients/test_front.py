@@ -1,4 +1,4 @@
-"""Beside a real lead: its mail is its own, its workers' asks go by our rules only where our answer counts."""
+"""Beside a real lead: its mail is its own, its workers' requests go by our rules only where our answer counts."""
 
 import json
 import os
@@ -21,10 +21,10 @@ class BesideALead(FlowTest):
             return (self.world.project / made).exists()
         wait_for("the lead's yes made " + made, pressed, SECONDS, pause=2)
 
-    def test_front_never_makes_an_ask_fail(self):
-        name = self.start_lead(tool("Bash", command="echo ready"), held(tool("Bash", command="mkdir allowed"), "ask"), "done")
+    def test_front_never_makes_a_request_fail(self):
+        name = self.start_lead(tool("Bash", command="echo ready"), held(tool("Bash", command="mkdir allowed"), "request"), "done")
         self.serve(name, team_more='role = "interceptor"')
-        self.model.release("ask")
+        self.model.release("request")
         if self.world.version < (2, 1, 329):  # its lead signs nothing, so its workers verify nothing: the rule's yes counts
             wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
             return
@@ -35,15 +35,15 @@ class BesideALead(FlowTest):
         self.lead_says_yes("allowed")
         self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
 
-    @since((2, 1, 178), "its workers take answers from us, which test_front_never_makes_an_ask_fail shows")
+    @since((2, 1, 178), "its workers take answers from us, which test_front_never_makes_a_request_fail shows")
     def test_rules_decide_by_the_workers_own_hooks(self):
         self.make_daemon()
         self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
         self.be_patient()
-        name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "ask"), tool("Bash", command="mkdir denied"),
+        name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "request"), tool("Bash", command="mkdir denied"),
                                tool("Bash", command="mkdir asked"), "done")
         self.serve(name, team_more='role = "interceptor"')
-        self.model.release("ask")
+        self.model.release("request")
         wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
         self.lead.shows("from the ada agent", "mkdir asked", seconds=SECONDS)  # what no rule decides goes on to the lead
         self.assertFalse((self.world.project / "denied").exists())
@@ -78,7 +78,7 @@ class BesideALead(FlowTest):
         self.serve(name, self.shutdown)
         self.daemon.cli("send", "ada", "go on " + script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir asked"), "done"))
         wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
-        wait_for("the second is known here", lambda: [a for a in self.daemon.ask("pending")["asks"] if "mkdir asked" in json.dumps(a)], SECONDS)
+        wait_for("the second is known here", lambda: [a for a in self.daemon.ask("pending")["requests"] if "mkdir asked" in json.dumps(a)], SECONDS)
         self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
         self.assertFalse((self.world.project / "asked").exists())
         self.ends_by_force()
@@ -89,9 +89,9 @@ class BesideALead(FlowTest):
         self.kill_the_lead()
         self.serve(name, self.shutdown)
         self.daemon.cli("send", "ada", "go on " + script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir asked"), "done"))
-        ask = wait_for("the second is pending", lambda: [a for a in self.daemon.ask("pending")["asks"] if "mkdir asked" in json.dumps(a)], SECONDS)[0]
+        request = wait_for("the second is pending", lambda: [a for a in self.daemon.ask("pending")["requests"] if "mkdir asked" in json.dumps(a)], SECONDS)[0]
         self.assertTrue((self.world.project / "allowed").exists())
-        self.daemon.cli("approve", ask["request_id"])
+        self.daemon.cli("approve", request["request_id"])
         wait_for("the person's yes ran it", (self.world.project / "asked").exists, SECONDS)
         self.ends_by_force()
 

@@ -132,7 +132,7 @@ class WithHooks(HooksFlow):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
-    def test_the_leads_own_asks_go_by_the_rules(self):
+    def test_the_leads_own_requests_go_by_the_rules(self):
         self.prepare("[lead]\npermissions = true\n")
         session = "11111111-2222-4333-8444-999999999999"
         self.is_lead(session)
@@ -178,7 +178,7 @@ class OverTheStream(FlowTest):
         if not self.old:  # it says what it took up; the older one repeats no line that begins with a block
             self.assertEqual(self.chat()["assumed"], 0, self.chat())
 
-    def test_the_leads_own_asks_go_by_the_rules(self):
+    def test_the_leads_own_requests_go_by_the_rules(self):
         run = self.start_run(toml_more="[lead]\npermissions = true\n")
         steps = script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir denied"), "done")
         line = {"type": "user", "message": {"role": "user", "content": "go " + steps}, "parent_tool_use_id": None}

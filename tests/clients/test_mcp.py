@@ -46,7 +46,7 @@ class Tools(FlowTest):
                      for name in project.get("mcpServers", {})}
         self.team.say("ada", "payload pearl")
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "mkdir other"}, "req-1"))
-        wait_for("both are there", lambda: self.chat()["queued"] == 1 and self.daemon.ask("pending")["asks"], SECONDS)
+        wait_for("both are there", lambda: self.chat()["queued"] == 1 and self.daemon.ask("pending")["requests"], SECONDS)
         self.goes_on(tool("mcp__%s__recv" % server, timeout_s=20), tool("mcp__%s__pending" % server),
                      tool("mcp__%s__send" % server, to="ada", type="note", payload="go on with ruby"), "done", allowed="mcp__" + server)
         self.model_sees("payload pearl")

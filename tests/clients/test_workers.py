@@ -21,8 +21,8 @@ class Led(FlowTest):
         self.worker = self.start_worker("ada", *options, mode=mode)
         self.daemon.cli("send", "ada", "begin " + script(*steps))
 
-    def asks(self, kind):
-        return [a for a in self.daemon.ask("pending")["asks"] if a["kind"] == kind]
+    def requests(self, kind):
+        return [a for a in self.daemon.ask("pending")["requests"] if a["kind"] == kind]
 
     def says(self, text):
         """A call by which its model writes to the lead."""
@@ -45,14 +45,14 @@ class Led(FlowTest):
 
     def test_rules_allow_and_deny_and_a_person_says_the_rest(self):
         self.begin(*(tool("Bash", command="mkdir " + name) for name in ("allowed", "denied", "asked", "refused")), "done")
-        ask = wait_for("the third is pending", lambda: self.asks("permission"), SECONDS)[0]
+        request = wait_for("the third is pending", lambda: self.requests("permission"), SECONDS)[0]
         self.assertTrue((self.world.project / "allowed").exists())
         self.assertFalse((self.world.project / "denied").exists())
-        self.daemon.cli("approve", ask["request_id"], "--input", json.dumps({"command": "mkdir changed"}))
+        self.daemon.cli("approve", request["request_id"], "--input", json.dumps({"command": "mkdir changed"}))
         wait_for("the third ran as the person changed it", (self.world.project / "changed").exists, SECONDS)
         self.assertFalse((self.world.project / "asked").exists())
-        ask = wait_for("the fourth is pending", lambda: [a for a in self.asks("permission") if "mkdir refused" in json.dumps(a)], SECONDS)[0]
-        self.daemon.cli("deny", ask["request_id"], "--reason", "not before the pearl is found")
+        request = wait_for("the fourth is pending", lambda: [a for a in self.requests("permission") if "mkdir refused" in json.dumps(a)], SECONDS)[0]
+        self.daemon.cli("deny", request["request_id"], "--reason", "not before the pearl is found")
         self.model_sees("not before the pearl is found", "ada")
         self.turns(5, "ada")
         self.assertFalse((self.world.project / "refused").exists())
@@ -96,16 +96,16 @@ class Led(FlowTest):
     @told_apart(the_client_approves_silently)
     def test_a_plan_is_rejected_then_approved(self):
         self.begin(*self.plan_steps(), **self.PLANNING)
-        ask = wait_for("the plan is pending", lambda: self.asks("plan"), SECONDS)[0]
+        request = wait_for("the plan is pending", lambda: self.requests("plan"), SECONDS)[0]
         self.rests(1)
-        self.daemon.cli("deny", ask["request_id"], "--reason", self.REASON)
+        self.daemon.cli("deny", request["request_id"], "--reason", self.REASON)
         self.model_sees(self.REASON, "ada")
-        ask = wait_for("the next plan is pending", lambda: [a for a in self.asks("plan") if "2. do it" in json.dumps(a)], SECONDS)[0]
+        request = wait_for("the next plan is pending", lambda: [a for a in self.requests("plan") if "2. do it" in json.dumps(a)], SECONDS)[0]
         self.rests(2)
-        self.daemon.cli("approve", ask["request_id"], "--mode", "acceptEdits")
-        wait_for("the approval is taken", lambda: self.daemon.log("reply.read", request_id=ask["request_id"]), SECONDS)
+        self.daemon.cli("approve", request["request_id"], "--mode", "acceptEdits")
+        wait_for("the approval is taken", lambda: self.daemon.log("reply.read", request_id=request["request_id"]), SECONDS)
         made = self.writes("the message after it")
-        wait_for("it goes on", lambda: made.exists() or self.asks("permission"), SECONDS)
+        wait_for("it goes on", lambda: made.exists() or self.requests("permission"), SECONDS)
         self.assertTrue(made.exists(), "the approval was not obeyed: it asks as in plan mode")
         if not self.approval_was_told():
             raise ClientsOwn("the worker took the approval and its model was not told")
@@ -137,7 +137,7 @@ class Led(FlowTest):
         self.told_a_mode()
         wait_for("it is adopted", lambda: [m for m in self.status()["members"] if m["member"] == "ada" and m["mode"] == "acceptEdits"], SECONDS)
         wait_for("it wrote without a question", self.writes().exists, SECONDS)
-        self.assertEqual((self.asks("permission"), self.daemon.log("request.decided")), ([], []))
+        self.assertEqual((self.requests("permission"), self.daemon.log("request.decided")), ([], []))
 
     @since((2, 1, 329), "it adopts the mode: test_a_mode_is_adopted_and_goes_for_the_next_call")
     def test_a_mode_that_a_newer_worker_does_not_adopt_is_reported(self):
@@ -145,9 +145,9 @@ class Led(FlowTest):
         wait_for("it is reported", lambda: self.daemon.log("setting.not_applied", member="ada", value="acceptEdits"), SECONDS)
         self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
         made = self.writes()
-        ask = wait_for("it asks as before", lambda: self.asks("permission") or self.could_not_ask(), SECONDS)[0]
+        request = wait_for("it asks as before", lambda: self.requests("permission") or self.could_not_ask(), SECONDS)[0]
         self.assertFalse(made.exists())
-        self.daemon.cli("approve", ask["request_id"])
+        self.daemon.cli("approve", request["request_id"])
         wait_for("a person's yes wrote it", made.exists, SECONDS)
 
     def test_an_agreed_end(self):
@@ -165,8 +165,8 @@ class Led(FlowTest):
 
     def test_a_forced_end_takes_the_running_tool_along(self):
         self.begin(tool("Bash", command="mkdir asked && tail -f /dev/null"), "done")
-        ask = wait_for("the tool is pending", lambda: self.asks("permission"), SECONDS)[0]
-        self.daemon.cli("approve", ask["request_id"])
+        request = wait_for("the tool is pending", lambda: self.requests("permission"), SECONDS)[0]
+        self.daemon.cli("approve", request["request_id"])
         wait_for("the tool runs", self.tails, SECONDS)
         self.stops.append(lambda: [os.kill(int(pid), signal.SIGKILL) for pid in self.tails()])
         asked = self.daemon.ask("shutdown", member="ada", by="test", force_after_ms=500)

@@ -1,5 +1,5 @@
 // The way between hosts is the same over a Redis and in memory (poller/broker/broker.hpp): letters in each sender's
-// order, once for each attempt; one decision an ask; nothing for whoever does not lead any more. What is tested over the
+// order, once for each attempt; one decision a request; nothing for whoever does not lead any more. What is tested over the
 // one in memory (hosts_test.cpp) is true of the real one as far as this goes.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>

@@ -35,7 +35,7 @@ class Kill9(ProcessTest):
         self.team = self.make_team(members=[name for name, _ in WORKERS])
         self.make_daemon(team_toml(self.team, poll="50ms"))
         self.workers = {name: self.start_worker(self.team, name, era) for name, era in WORKERS}
-        self.asks = {name: [] for name in self.workers}
+        self.requests = {name: [] for name in self.workers}
         self.chat = {name: [] for name in self.workers}
 
     # --- those who keep the daemon busy ---
@@ -52,15 +52,15 @@ class Kill9(ProcessTest):
                 self.chat[name].append(text)
             else:
                 command = "git status %d" if kind < 0.7 else "rm file%d" if kind < 0.8 else "make target%d"
-                self.asks[name].append(worker.ask("permission", tool="Bash", input={"command": command % n}, patient=True))
+                self.requests[name].append(worker.ask("permission", tool="Bash", input={"command": command % n}, patient=True))
             time.sleep(choose.uniform(0.0, 2 * self.seconds / EACH_WORKER_SAYS))  # clock: the pace of a peer; nothing is judged by it
 
     def person(self):
         while not self.over.is_set():
             try:
                 with self.daemon.connect() as control:
-                    for ask in control.ask("pending")["asks"]:
-                        control.answer("approve", ask["request_id"], by="person")
+                    for request in control.ask("pending")["requests"]:
+                        control.answer("approve", request["request_id"], by="person")
             except (OSError, ValueError):
                 pass
             time.sleep(0.1)  # clock: the pace of a peer; nothing is judged by it
@@ -128,12 +128,12 @@ class Kill9(ProcessTest):
         self.assertEqual(self.daemon.stop(), 0)
 
     def settle(self):
-        everything = sum(map(len, self.asks.values())) + sum(map(len, self.chat.values()))
+        everything = sum(map(len, self.requests.values())) + sum(map(len, self.chat.values()))
         wait_for("all %d messages in the lead's inbox, all marked" % everything, lambda: (lambda entries: entries and len(
             entries) == everything and all(e["read"] for e in entries))(wire.read_inbox(self.team.lead_inbox)), pause=0.2)
         for name, worker in self.workers.items():
-            wait_for("every ask of %s answered" % name, lambda: {e["id"] for e in worker.events() if e["event"] in ANSWERS} >= set(
-                self.asks[name]), pause=0.2)
+            wait_for("every request of %s answered" % name, lambda: {e["id"] for e in worker.events() if e["event"] in ANSWERS} >= set(
+                self.requests[name]), pause=0.2)
         wait_for("all chat taken", lambda: {m["text"] for m in self.taken} >= {t for c in self.chat.values() for t in c}, pause=0.2)
         wait_for("nothing owed", lambda: not self.daemon.ask("status")["teams"][0]["replies_owed"], pause=0.2)
         self.daemon.polled(20)  # whatever would come a second time has come
@@ -153,11 +153,11 @@ class Kill9(ProcessTest):
             events = worker.events()
             self.assertEqual([e for e in events if e["event"] in ("interrupted", "shown", "lost")], [])
             taken = collections.Counter(e["id"] for e in events if e["event"] in ANSWERS)
-            self.assertEqual(taken, collections.Counter(self.asks[name]))
+            self.assertEqual(taken, collections.Counter(self.requests[name]))
             ignored = [e for e in events if e["event"] == "ignored"]
             if worker.era == wire.ERA1:  # it keeps what it has read: all that was ever written is there
                 replies = collections.Counter(json.loads(e["text"])["request_id"] for e in self.team.replies(name))
-                self.assertEqual(replies, collections.Counter(self.asks[name]))
+                self.assertEqual(replies, collections.Counter(self.requests[name]))
                 self.assertEqual(ignored, [])
             else:
                 # It deletes what it has read. Killed between writing a reply and recording that, the daemon cannot know whether the
@@ -166,8 +166,8 @@ class Kill9(ProcessTest):
                 self.assertEqual([e for e in ignored if e["why"] != "answered before" or e["text"] not in texts], [])
                 self.assertLessEqual(len(ignored), KILLS)
                 again = len(ignored)
-        print("asks: %d, each taken exactly once; %d answers written again, byte for byte, to the worker that deletes what it read" % (
-            sum(map(len, self.asks.values())), again))
+        print("requests: %d, each taken exactly once; %d answers written again, byte for byte, to the worker that deletes what it read" % (
+            sum(map(len, self.requests.values())), again))
 
     def check_decisions(self):
         logged = collections.Counter()
@@ -176,9 +176,9 @@ class Kill9(ProcessTest):
                 if '"request.decided"' in line and line.endswith("}"):
                     logged[json.loads(line)["request_id"]] += 1
         with self.daemon.connect() as control:
-            for ask in (a for asks in self.asks.values() for a in asks):
-                self.assertLessEqual(logged[ask], 1, "decided twice in the log: " + ask)
-                history = control.ask("trace", id=ask)["history"]
+            for request in (a for requests in self.requests.values() for a in requests):
+                self.assertLessEqual(logged[request], 1, "decided twice in the log: " + request)
+                history = control.ask("trace", id=request)["history"]
                 decisions = [h for h in history if h["event"] == "request.decided"]
                 self.assertEqual(len(decisions), 1, history)
 

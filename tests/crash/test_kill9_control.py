@@ -1,4 +1,4 @@
-"""kill -9 of the daemon at a hundred random moments while the whole control plane is at work: asks and chat as in test_kill9, and
+"""kill -9 of the daemon at a hundred random moments while the whole control plane is at work: requests and chat as in test_kill9, and
 beside them workers in real tmux panes that join, get their mode and the team's rules, and are shut down, each in its own manner.
 
 Nothing is lost, nothing comes twice, every shutdown ends in its right state, and what is not ours stays as it is. The moments come
@@ -122,8 +122,8 @@ class Kill9Control(test_kill9.Kill9):
     def settle(self):
         wait_for("every shutdown ends", lambda: not self.status()["shutdowns"], pause=0.2)
         for name, worker in self.workers.items():
-            wait_for("every ask of %s answered" % name, lambda: {
-                e["id"] for e in worker.events(*test_kill9.ANSWERS)} >= set(self.asks[name]), pause=0.2)
+            wait_for("every request of %s answered" % name, lambda: {
+                e["id"] for e in worker.events(*test_kill9.ANSWERS)} >= set(self.requests[name]), pause=0.2)
         wait_for("everything marked", lambda: all(
             e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]), pause=0.2)
         wait_for("nothing owed", lambda: not self.status()["replies_owed"], pause=0.2)

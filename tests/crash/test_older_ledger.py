@@ -1,7 +1,7 @@
 """A start that finds a ledger of an older format ends after a call of the C library: the next start sets the rest aside or refuses it.
 
 The old ledger lies there with a log, as a killed daemon leaves it. The starts end after every call up to the first one of the new ledger
-and after some later ones (tests/shim/calls.cpp). The bytes of the old ledger and of its log stay in every case. Asks are answered once.
+and after some later ones (tests/shim/calls.cpp). The bytes of the old ledger and of its log stay in every case. Requests are answered once.
 """
 
 import json

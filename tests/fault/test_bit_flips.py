@@ -1,5 +1,5 @@
 """One bit of the ledger or of its log is wrong: the daemon refuses to start and names the way out, or sets aside what it cannot trust,
-or works. Never does an ask get another answer, never is anything allowed that no rule allows, never does the lead read altered words.
+or works. Never does a request get another answer, never is anything allowed that no rule allows, never does the lead read altered words.
 
 Three moments of one run: its decisions are in the log and no answer is written yet; the same with everything in the database file; and
 all answered and delivered. FLIPS=… bits are tried of each, drawn by the seed (LONG=1: 1,500; `all`: one in every byte, which takes

@@ -39,18 +39,18 @@ class FullDisk(ProcessTest):
         self.filler_place = self.daemon.state / "quarantine" if small == "state" else self.disk.place
 
     def peers_write(self, chat=3, size=40):
-        """Chat, asks that a rule allows, and one that needs a person; the ids of the asks of the first kind."""
-        asks = []
+        """Chat, requests that a rule allows, and one that needs a person; the ids of the requests of the first kind."""
+        requests = []
         for _ in range(chat):
             self.number += 1
             self.sent(self.team.say("ada", "chat %d " % self.number + "x" * size))
-            ask = wire.permission_request("bob", "Bash", {"command": "git status"}, "perm-%d" % self.number)
-            self.sent(self.team.say("bob", ask))
-            asks.append(ask["request_id"])
-        self.world.may_allow.update(asks)
+            request = wire.permission_request("bob", "Bash", {"command": "git status"}, "perm-%d" % self.number)
+            self.sent(self.team.say("bob", request))
+            requests.append(request["request_id"])
+        self.world.may_allow.update(requests)
         person = wire.permission_request("ada", "Bash", {"command": "make"}, "person-%d" % self.number)
         self.sent(self.team.say("ada", person))
-        return asks
+        return requests
 
     def sent(self, entry):
         self.world.sent.append(entry)
@@ -67,19 +67,19 @@ class FullDisk(ProcessTest):
         self.world.received = received(self.lead_file)
         return oracle.violations(self.world, over)
 
-    def is_served(self, asks):
+    def is_served(self, requests):
         texts = {m["text"] for m in received(self.lead_file)}
-        replies = {i for i in asks if self.team.replies("bob", i)}
+        replies = {i for i in requests if self.team.replies("bob", i)}
         chat = {e["text"] for e in self.world.sent if not wire.as_payload(e["text"])}
         marked = all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}])
-        if replies != set(asks) or not chat <= texts or not marked:
+        if replies != set(requests) or not chat <= texts or not marked:
             return False
         waiting = self.status()["chat"]  # what the file has and a full ledger could not record comes once more
         return waiting["queued"] + waiting["offered"] == 0
 
-    def goes_on(self, asks):
+    def goes_on(self, requests):
         began = time.monotonic()  # clock: a figure for the reader, compared with nothing
-        wait_for("all that waited is served", lambda: self.is_served(asks), pause=0.05)
+        wait_for("all that waited is served", lambda: self.is_served(requests), pause=0.05)
         self.waits.append(time.monotonic() - began)  # clock: a figure for the reader, compared with nothing
 
     def ends_well(self):
@@ -90,19 +90,19 @@ class FullDisk(ProcessTest):
 
     def outage(self, fill, told):
         """Entries come, the disk fills before the daemon sees them, `told` is true in time; what must hold does; then there is room. The
-        asks that were answered meanwhile. A later outage may find room that was made before (in the log of the ledger): it is none."""
+        requests that were answered meanwhile. A later outage may find room that was made before (in the log of the ledger): it is none."""
         before = len(self.daemon.log())
-        asks = self.paused(lambda: (self.peers_write(), fill())[0])
-        wait_for("it is told", lambda: told() or (self.outages and self.is_served(asks)))
-        answered = [] if self.is_served(asks) else [i for i in asks if self.team.replies("bob", i)]
+        requests = self.paused(lambda: (self.peers_write(), fill())[0])
+        wait_for("it is told", lambda: told() or (self.outages and self.is_served(requests)))
+        answered = [] if self.is_served(requests) else [i for i in requests if self.team.replies("bob", i)]
         self.outages += 1
         self.assertEqual(self.paused(lambda: self.judged(over=False)), [])
         self.daemon.polled()
         problems = collections.Counter(e["event"] for e in self.daemon.log()[before:] if e["level"] in ("warn", "error"))
-        self.assertLessEqual(max(problems.values(), default=0), len(asks) + 1, "told again and again")
+        self.assertLessEqual(max(problems.values(), default=0), len(requests) + 1, "told again and again")
         self.assertTrue(self.daemon.running())
         self.disk.free()
-        self.goes_on(asks)
+        self.goes_on(requests)
         return answered
 
     def doctor(self):
@@ -129,17 +129,17 @@ class FullDisk(ProcessTest):
     def test_a_spool_that_fills_its_disk_and_a_disk_that_grows(self):
         self.start("state", kib=3072)
         self.team.add_member("cleo")
-        asks = []
+        requests = []
 
         def fault():
-            asks.extend(self.peers_write(chat=4, size=BIG))
-            return wait_for("taken in, or refused", lambda: self.daemon.log("ledger.fault") or self.is_served(asks))
+            requests.extend(self.peers_write(chat=4, size=BIG))
+            return wait_for("taken in, or refused", lambda: self.daemon.log("ledger.fault") or self.is_served(requests))
 
         wait_for("the disk is full", lambda: (fault(), self.daemon.log("ledger.fault"))[1])
         self.assertEqual(self.paused(lambda: self.judged(over=False)), [])
         self.assertFalse(self.room_in_status())
         self.disk.grow(65536)
-        self.goes_on(asks)
+        self.goes_on(requests)
         self.ends_well()
 
     def test_no_room_for_replies(self):
@@ -189,7 +189,7 @@ class FullDisk(ProcessTest):
                 self.assertRegex(last["reason"], "[Nn]o (space|room)")
                 self.disk.free()
                 daemon.start()
-                wait_for("the ask is answered", lambda: self.team.replies("bob", "perm-1"))
+                wait_for("the request is answered", lambda: self.team.replies("bob", "perm-1"))
                 self.assertEqual(daemon.stop(), 0)
                 self.disk.unmount()
 

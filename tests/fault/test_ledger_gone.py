@@ -69,7 +69,7 @@ UNCLEAR = {
 
 class LedgerGone(ProcessTest):
     def begin(self):
-        """A daemon that has answered one ask and holds one message for the lead."""
+        """A daemon that has answered one request and holds one message for the lead."""
         self.team = self.make_team()
         self.start_daemon(self.team)
         self.path = self.daemon.state / "ledger.sqlite3"

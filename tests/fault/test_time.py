@@ -97,7 +97,7 @@ class Life:
         return time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def pending(self):
-        return {a["request_id"] for a in self.ask("pending")["asks"]}
+        return {a["request_id"] for a in self.ask("pending")["requests"]}
 
     def asked(self, request_id):
         self.wait("%s is pending" % request_id, lambda: request_id in self.pending())
@@ -155,7 +155,7 @@ class WhileItRuns(TimeTest):
         life.world.may_allow.add("perm-owed")
         since["chat"] = life.say("ada", "before the jump")
         life.say("cleo", wire.idle_notification("cleo"))
-        since["ask"] = life.permission("ada", "make", "perm-open")
+        since["request"] = life.permission("ada", "make", "perm-open")
         life.asked("perm-open")
         since["mode"] = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
         life.ask("mode", member="cleo", mode="plan")
@@ -189,7 +189,7 @@ class WhileItRuns(TimeTest):
     def wait_for_all(self, life, since, shutdown):
         self.not_before(life, "the reminder", life.logged("shutdown.reminded", request_id=shutdown) - since["shutdown"], 1)
         self.not_before(life, "not adopted", life.logged("setting.not_applied") - since["mode"], 2)
-        self.not_before(life, "the deadline", life.answered("ada", "perm-open") - since["ask"], 3)
+        self.not_before(life, "the deadline", life.answered("ada", "perm-open") - since["request"], 3)
         self.not_before(life, "chat for a busy lead", life.delivered("before the jump") - since["chat"], 3)
         life.delivered("after the jump")
         life.logged("shutdown.state", request_id=shutdown, new="timed_out")
@@ -221,7 +221,7 @@ class OverARestart(TimeTest):
         lock.rmdir()
         life.set_clock(SHIFTS[name])
         life.daemon.start()
-        life.permission("ada", "git status", "perm-done")  # the same ask in another envelope: the same answer, not another decision
+        life.permission("ada", "git status", "perm-done")  # the same request in another envelope: the same answer, not another decision
         life.answered("bob", "perm-open")
         life.logged("shutdown.state", request_id=shutdown, new="timed_out")
         life.wait("it is known again", lambda: life.daemon.log("request.repeated", request_id="perm-done"))

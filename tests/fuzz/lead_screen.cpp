@@ -36,9 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(!holds_exactly(reading, text) || holds_rest_of(reading, text));
   EXPECT(!reading.typed.empty() || !holds_rest_of(reading, text));
   for (const auto* below : {"\n \u276f 1. Yes\n", "\n$ \n"}) {
-    Screen asks = screen;
-    asks.text += below;
-    EXPECT(!lets_type(read_screen(asks).kind));
+    Screen requests = screen;
+    requests.text += below;
+    EXPECT(!lets_type(read_screen(requests).kind));
   }
   return 0;
 }

@@ -21,10 +21,10 @@ using namespace inbox_poller::poller;
 namespace {
 
 namespace fs = std::filesystem;
-using handlers::AskKind;
-using handlers::AskState;
+using handlers::RequestKind;
+using handlers::RequestState;
 
-constexpr int asks = 4;
+constexpr int requests = 4;
 constexpr std::size_t sector = 512;
 
 /// Question to answer; a fault is "error".
@@ -61,9 +61,9 @@ std::string id(const char* what, int i) { return std::string(what) + "-" + std::
 
 schema::MessageKey key(const char* what, int i) { return {schema::content_hash(id(what, i)).substr(0, 32)}; }
 
-handlers::Ask ask(int i, AskState state) {
-  handlers::Ask row;
-  row.request_id = id("ask", i);
+handlers::Request request(int i, RequestState state) {
+  handlers::Request row;
+  row.request_id = id("request", i);
   row.asker = "ann";
   row.content_hash = id("hash", i);
   row.subject = "Bash";
@@ -75,7 +75,7 @@ handlers::Ask ask(int i, AskState state) {
   return row;
 }
 
-/// One tick's worth: a message, its ask, the decision, the reply that is owed.
+/// One tick's worth: a message, its request, the decision, the reply that is owed.
 Status tick(Ledger& ledger, int i) {
   MessageRow message;
   message.team = "red";
@@ -85,13 +85,13 @@ Status tick(Ledger& ledger, int i) {
   message.type = "text";
   message.message = {"ann", "hello", "", "t", "", ""};
   message.disposition = i % 2 == 0 ? Disposition::control : Disposition::refused;
-  message.request_id = id("ask", i);
+  message.request_id = id("request", i);
   OutboxRow reply;
   reply.team = "red";
   reply.inbox = "ann";
   reply.key = key("reply", i);
   reply.message.text = id("denied", i);
-  reply.request_id = id("ask", i);
+  reply.request_id = id("request", i);
   handlers::Shutdown shutdown;
   shutdown.request_id = id("shutdown", i);
   shutdown.member = "ann";
@@ -99,21 +99,22 @@ Status tick(Ledger& ledger, int i) {
   return ledger.transaction([&]() -> Status {
     if (auto done = ledger.next_batch(); !done) return done.error();
     if (auto done = ledger.messages().insert(message); !done) return done.error();
-    if (auto done = ledger.asks().put("red", ask(i, i % 2 == 0 ? AskState::denied : AskState::pending)); !done)
+    if (auto done = ledger.requests().put("red", request(i, i % 2 == 0 ? RequestState::denied : RequestState::pending));
+        !done)
       return done;
     if (auto done = ledger.outbox().enqueue(reply); !done) return done;
     if (auto done = ledger.shutdowns().put("red", shutdown); !done) return done;
     if (auto done = ledger.rules().add({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
       return done.error();
     if (auto done = ledger.members().put({"red", "ann", true, id("state", i), "", "", i}); !done) return done;
-    return ledger.history().add({i, "red", key("message", i).value, id("ask", i), "message.accepted", ""});
+    return ledger.history().add({i, "red", key("message", i).value, id("request", i), "message.accepted", ""});
   });
 }
 
 std::string show(const MessageRow& row) {
   return row.key.value + "|" + row.sender + "|" + row.message.text + "|" + std::string(to_string(row.disposition));
 }
-std::string show(const handlers::Ask& row) {
+std::string show(const handlers::Request& row) {
   return row.request_id + "|" + row.asker + "|" + row.content_hash + "|" + row.body + "|" +
          std::string(to_string(row.state)) + "|" + std::to_string(row.deadline_ms);
 }
@@ -144,14 +145,14 @@ std::string told(const Result<std::vector<T>>& rows) {
 
 Answers read_all(Ledger& ledger) {
   Answers answers;
-  for (int i = 0; i < asks; ++i) {
+  for (int i = 0; i < requests; ++i) {
     answers[id("message", i)] = told(ledger.messages().find(key("message", i)));
-    answers[id("request", i)] = told(ledger.asks().find("red", {AskKind::permission, "ann", id("ask", i)}));
-    answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("ask", i)));
+    answers[id("request", i)] = told(ledger.requests().find("red", {RequestKind::permission, "ann", id("request", i)}));
+    answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("request", i)));
     answers[id("shutdown", i)] = told(ledger.shutdowns().find("red", id("shutdown", i)));
-    answers[id("history", i)] = told(ledger.history().of_request("red", id("ask", i)));
+    answers[id("history", i)] = told(ledger.history().of_request("red", id("request", i)));
   }
-  answers["open"] = told(ledger.asks().open("red"));
+  answers["open"] = told(ledger.requests().open("red"));
   answers["refused"] = told(ledger.messages().quarantined("red", 100));
   answers["shutdowns"] = told(ledger.shutdowns().open("red"));
   answers["rules"] = told(ledger.rules().of_team("red"));
@@ -176,12 +177,12 @@ struct Base {
   std::set<std::string> rows{"error", "none"};  // that were ever there
 
   Base() {
-    for (int i = 0; i < asks; ++i) {
-      auto ledger = i <= asks / 2 ? Ledger::open(path) : Result<std::unique_ptr<Ledger>>(std::move(kept));
+    for (int i = 0; i < requests; ++i) {
+      auto ledger = i <= requests / 2 ? Ledger::open(path) : Result<std::unique_ptr<Ledger>>(std::move(kept));
       EXPECT(ledger.ok());
-      if (i == asks / 2) remember(**ledger);
+      if (i == requests / 2) remember(**ledger);
       EXPECT(tick(**ledger, i).ok());
-      if (i < asks / 2) continue;
+      if (i < requests / 2) continue;
       remember(**ledger);
       kept = *std::move(ledger);
     }
@@ -234,10 +235,10 @@ bool agrees(const Answers& answers, const Answers& state) {
 
 /// Whoever was denied is not allowed afterwards.
 void check_decisions(Ledger& ledger) {
-  for (int i = 0; i < asks; i += 2) {
-    const auto recorded = ledger.asks().find("red", {AskKind::permission, "ann", id("ask", i)});
+  for (int i = 0; i < requests; i += 2) {
+    const auto recorded = ledger.requests().find("red", {RequestKind::permission, "ann", id("request", i)});
     if (recorded && !*recorded) continue;  // forgotten: check_answers() judges whether it may be
-    EXPECT(!ledger.asks().put("red", ask(i, AskState::approved)).ok());
+    EXPECT(!ledger.requests().put("red", request(i, RequestState::approved)).ok());
   }
 }
 

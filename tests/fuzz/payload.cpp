@@ -35,13 +35,13 @@ T read_back(const T& payload) {
 struct Check {
   std::string_view text;
 
-  void operator()(const PermissionRequest& ask) const {
-    check_one_id(text, ask.request_id);
-    const auto allowed = read_back(PermissionResponse{ask.request_id, true, ask.input, "", ""});
-    EXPECT(allowed.allowed && allowed.request_id == ask.request_id);
-    EXPECT(allowed.updated_input == ask.input);  // byte for byte: a number must not be spelled anew
-    const auto denied = read_back(PermissionResponse{ask.request_id, false, "", "", ask.description});
-    EXPECT(!denied.allowed && denied.request_id == ask.request_id && denied.updated_input.empty());
+  void operator()(const PermissionRequest& request) const {
+    check_one_id(text, request.request_id);
+    const auto allowed = read_back(PermissionResponse{request.request_id, true, request.input, "", ""});
+    EXPECT(allowed.allowed && allowed.request_id == request.request_id);
+    EXPECT(allowed.updated_input == request.input);  // byte for byte: a number must not be spelled anew
+    const auto denied = read_back(PermissionResponse{request.request_id, false, "", "", request.description});
+    EXPECT(!denied.allowed && denied.request_id == request.request_id && denied.updated_input.empty());
   }
   void operator()(const PermissionResponse& answer) const {
     EXPECT(is_valid_request_id(answer.request_id));
@@ -49,19 +49,19 @@ struct Check {
     const auto back = read_back(answer);
     EXPECT(back.request_id == answer.request_id && back.allowed == answer.allowed);
   }
-  void operator()(const SandboxPermissionRequest& ask) const {
-    check_one_id(text, ask.request_id);
-    const auto back = read_back(SandboxPermissionResponse{ask.request_id, ask.host, true, "t"});
-    EXPECT(back.allow && back.host == ask.host && back.request_id == ask.request_id);
+  void operator()(const SandboxPermissionRequest& request) const {
+    check_one_id(text, request.request_id);
+    const auto back = read_back(SandboxPermissionResponse{request.request_id, request.host, true, "t"});
+    EXPECT(back.allow && back.host == request.host && back.request_id == request.request_id);
   }
   void operator()(const SandboxPermissionResponse& answer) const {
     check_one_id(text, answer.request_id);
     EXPECT(read_back(answer).allow == answer.allow);
   }
-  void operator()(const PlanApprovalRequest& ask) const {
-    check_one_id(text, ask.request_id);
-    const auto back = read_back(PlanApprovalResponse{ask.request_id, false, ask.plan_content, "t", ""});
-    EXPECT(!back.approved && back.request_id == ask.request_id && back.feedback == ask.plan_content);
+  void operator()(const PlanApprovalRequest& request) const {
+    check_one_id(text, request.request_id);
+    const auto back = read_back(PlanApprovalResponse{request.request_id, false, request.plan_content, "t", ""});
+    EXPECT(!back.approved && back.request_id == request.request_id && back.feedback == request.plan_content);
   }
   void operator()(const PlanApprovalResponse& answer) const {
     check_one_id(text, answer.request_id);

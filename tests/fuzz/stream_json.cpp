@@ -25,15 +25,15 @@ std::string_view inside(std::string_view object, std::initializer_list<std::stri
 std::string as_read(std::string_view text) { return decode_string(quote(text)).value(); }
 
 struct Check {
-  void operator()(const ToolAsk& ask) const {
-    const std::string denied = encode_tool_denied(ask.request_id, ask.tool);
-    EXPECT(is_one_object(denied) && answered_request(denied) == ask.request_id);
+  void operator()(const ToolRequest& request) const {
+    const std::string denied = encode_tool_denied(request.request_id, request.tool);
+    EXPECT(is_one_object(denied) && answered_request(denied) == request.request_id);
     EXPECT(inside(denied, {"response", "response", "behavior"}) == "\"deny\"");
-    if (ask.input.empty()) return;
-    const std::string allowed = encode_tool_allowed(ask.request_id, ask.input);
-    EXPECT(is_one_object(allowed) && answered_request(allowed) == ask.request_id);
+    if (request.input.empty()) return;
+    const std::string allowed = encode_tool_allowed(request.request_id, request.input);
+    EXPECT(is_one_object(allowed) && answered_request(allowed) == request.request_id);
     EXPECT(inside(allowed, {"response", "response", "behavior"}) == "\"allow\"");
-    std::string on_one_line = ask.input;
+    std::string on_one_line = request.input;
     std::replace(on_one_line.begin(), on_one_line.end(), '\r', ' ');
     std::replace(on_one_line.begin(), on_one_line.end(), '\n', ' ');
     EXPECT(inside(allowed, {"response", "response", "updatedInput"}) == on_one_line);

@@ -27,7 +27,7 @@ def refused(code):
 class Case:
     name: str
     raw: bytes             # the entry as it stands in the file
-    ends: tuple            # (disposition, code); of an ask ("control", state of the request)
+    ends: tuple            # (disposition, code); of a request ("control", state of the request)
     text: str = None       # what the lead must read of it, None if nobody looks
     entry: dict = None     # the same for the oracle, None where Python cannot hold it
 
@@ -100,7 +100,7 @@ def only_flags_changed(test, attack):
 def compare(test, attack, world):
     """Every case has ended as it should: recorded once, in its order, with its bytes, code and, if chat, its words."""
     rows = [r for r in world.rows["messages"] if r["team"] == attack.team.name and r["inbox"] == attack.team.lead
-            and not (r["disposition"] == "chat" and r["type"].endswith("_ask"))]  # what the lead is asked is our own
+            and not (r["disposition"] == "chat" and r["type"].endswith("_requested"))]  # what the lead is asked is our own
     test.assertEqual(len(rows), len(attack.cases), "a row for each entry")
     states = {(r["kind"], r["request_id"]): r["state"] for r in world.rows["requests"] if r["team"] == attack.team.name}
     texts = {m["message_key"]: m["text"] for m in world.received}

@@ -67,7 +67,7 @@ def twice(a):
     a.raw("two texts", '{"from":"ada","text":"not this","text":"d3","timestamp":"@","read":false}', CHAT, "d3")
     a.raw("two flags", '{"from":"ada","text":"d4","timestamp":"@","read":true,"read":false}', CHAT, "d4")
     a.raw("two texts, one of them none", '{"from":"ada","text":"x","text":null,"timestamp":"@","read":false}', BAD)
-    ask = ('{"type":"permission_request","request_id":"%s","agent_id":"ada","tool_name":"Bash","tool_use_id":"t","description":"d",%s,'
+    request = ('{"type":"permission_request","request_id":"%s","agent_id":"ada","tool_name":"Bash","tool_use_id":"t","description":"d",%s,'
            '"permission_suggestions":[]}')
     for name, members, ends in (
             ("two inputs, the last allowed", '"input":{"command":"rm x"},"input":{"command":"git status"}', "approved"),
@@ -75,7 +75,7 @@ def twice(a):
             ("two commands in one input", '"input":{"command":"git status","command":"make"}', "pending"),
             ("two commands, the last allowed", '"input":{"command":"make","command":"git status"}', "pending")):
         request_id = "perm-twice-%d" % len(a.cases)
-        a.say(name, "ada", ask % (request_id, members), ("control", ends), request_id if ends == "approved" else None)
+        a.say(name, "ada", request % (request_id, members), ("control", ends), request_id if ends == "approved" else None)
 
 
 def odd_entries(a):

@@ -34,11 +34,11 @@ class FileLogged(Daemon):
 def spoil(a):
     """Each text in each place from which a line of the log is made."""
     for n, text in enumerate(TEXTS):
-        ask = wire.permission_request("ada", "Bash", {"command": "make " + text, "note": MARK}, "perm-%d" % n, description=MARK + text)
-        a.say("command", "ada", ask, ("control", "pending"))
-        a.say("tool", "ada", dict(ask, request_id="tool-%d" % n, tool_name="T" + text), ("control", "pending"))
-        a.say("other worker", "ada", dict(ask, request_id="other-%d" % n, agent_id=text), attack.refused("sender.disagrees"))
-        a.say("id", "ada", dict(ask, request_id="x " + text), attack.refused("payload.malformed"))
+        request = wire.permission_request("ada", "Bash", {"command": "make " + text, "note": MARK}, "perm-%d" % n, description=MARK + text)
+        a.say("command", "ada", request, ("control", "pending"))
+        a.say("tool", "ada", dict(request, request_id="tool-%d" % n, tool_name="T" + text), ("control", "pending"))
+        a.say("other worker", "ada", dict(request, request_id="other-%d" % n, agent_id=text), attack.refused("sender.disagrees"))
+        a.say("id", "ada", dict(request, request_id="x " + text), attack.refused("payload.malformed"))
         a.say("host", "ada", wire.sandbox_request("ada", "demo", text, "host-%d" % n), ("control", "denied"))
         a.say("plan", "ada", wire.plan_request("ada", "demo", "# plan %s\n\n%s" % (text, MARK), "plan-%d" % n), ("control", "pending"))
         a.say("type", "ada", {"type": "t" + text, "n": n, "x": MARK}, attack.CHAT)
@@ -47,8 +47,8 @@ def spoil(a):
         a.raw("an entry that is none", wire.stringify({"from": text, "text": n, "timestamp": "@"}), attack.BAD)
     for n, command in enumerate(SECRETS):
         for prefix in ("", "rm x; "):  # asked about, and denied
-            ask = wire.permission_request("ada", "Bash", {"command": prefix + command % SECRET, "password": SECRET}, "secret-%d-%d" % (n, len(prefix)))
-            a.say("secret", "ada", ask, ("control", "denied" if prefix else "pending"))
+            request = wire.permission_request("ada", "Bash", {"command": prefix + command % SECRET, "password": SECRET}, "secret-%d-%d" % (n, len(prefix)))
+            a.say("secret", "ada", request, ("control", "denied" if prefix else "pending"))
 
 
 class Log(ProcessTest):

@@ -1,4 +1,4 @@
-"""Every row of tests/fixtures/config/tool_rules.txt as a real ask of a worker to a running daemon: what the unit test says of the rules
+"""Every row of tests/fixtures/config/tool_rules.txt as a real request of a worker to a running daemon: what the unit test says of the rules
 holds for what is written into inboxes. A team for each set of rules, all of them under one daemon.
 """
 
@@ -22,7 +22,7 @@ REFUSED_AT_START = ("+mcp__*", "+AskUserQuestion")
 
 
 def rows():
-    """(line, decision, rules, tool, input as JSON text), without what could not be an ask's input at all."""
+    """(line, decision, rules, tool, input as JSON text), without what could not be a request's input at all."""
     for number, line in enumerate(TABLE.read_text("utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
@@ -57,12 +57,12 @@ class Rules(ProcessTest):
             team.team.change_member("ann", cwd="/work/app")
             team.toml = toml(team.team, texts)
             for line, decision, _, tool, text in members:
-                ask = wire.stringify(wire.permission_request("ann", tool, {"@": 1}, "line-%d" % line)).replace('{"@":1}', text.replace("/home/ann", home))
+                request = wire.stringify(wire.permission_request("ann", tool, {"@": 1}, "line-%d" % line)).replace('{"@":1}', text.replace("/home/ann", home))
                 state = STATES[decision]
-                team.say("line %d: %s %s under %s" % (line, tool, text, texts), "ann", ask, ("control", state), "line-%d" % line if decision == "allow" else None)
+                team.say("line %d: %s %s under %s" % (line, tool, text, texts), "ann", request, ("control", state), "line-%d" % line if decision == "allow" else None)
             attacks.append(team)
         total = sum(len(a.cases) for a in attacks)
-        print("\n%d asks under %d sets of rules" % (total, len(attacks)))
+        print("\n%d requests under %d sets of rules" % (total, len(attacks)))
         self.assertGreaterEqual(total, 500)
         attack.run(self, self.folder, *attacks)
         for team in attacks:

@@ -1,7 +1,7 @@
 """T-TYPED: every kind of message with each of its fields missing, of every other type, oversized, contradicted and in its other
 spelling; ids that nobody would echo; what only a lead may say, said by others; and texts that only look like a message.
 
-The table is made from the shapes in docs/reference/protocol.md, a case an entry, all of them in one inbox and one run. The well-formed asks in it are
+The table is made from the shapes in docs/reference/protocol.md, a case an entry, all of them in one inbox and one run. The well-formed requests in it are
 ones that the rules ALLOW: whatever a mutation gets that it should not get is an allowance without a rule, and the oracle says so.
 """
 
@@ -50,8 +50,8 @@ def shapes(sender, number):
 
 
 KINDS = tuple(shapes("", 0))
-ASKS, WISH, ANSWERS, REPORTS, ORDERS = KINDS[:3], KINDS[3], KINDS[4:6], KINDS[6:9], KINDS[9:]
-BASE = {**dict.fromkeys(ASKS, APPROVED), WISH: PENDING, **dict.fromkeys(ANSWERS, refused("shutdown.never_requested")), **dict.fromkeys(REPORTS, STATUS),
+REQUESTS, WISH, ANSWERS, REPORTS, ORDERS = KINDS[:3], KINDS[3], KINDS[4:6], KINDS[6:9], KINDS[9:]
+BASE = {**dict.fromkeys(REQUESTS, APPROVED), WISH: PENDING, **dict.fromkeys(ANSWERS, refused("shutdown.never_requested")), **dict.fromkeys(REPORTS, STATUS),
         **{kind: refused("direction." + kind) for kind in ORDERS}}
 
 
@@ -73,7 +73,7 @@ def end_of(kind, field, marks, usual, value):
     is_other = type(value) is not type(usual) and "!" not in marks and field != "response"  # as if it were not there, and so is null
     if value is DROP or is_other or (value is None and not isinstance(usual, (dict, list))):
         if kind == WISH and field == "from":
-            return DISAGREES  # an ask must say whose it is
+            return DISAGREES  # a request must say whose it is
         return MALFORMED if "!" in marks else BASE[kind]
     if type(value) is not type(usual):
         return MALFORMED
@@ -105,7 +105,7 @@ class Table:
         base = BASE[kind]
         self.put("as it should be", kind, base)
         self.put("with more in it than belongs", kind, base, decision="allow", isAdmin=True, extra=None, __proto__={"approve": True}, **(
-            {"approved": True, "allow": True, "subtype": "success"} if kind in ASKS else {}))
+            {"approved": True, "allow": True, "subtype": "success"} if kind in REQUESTS else {}))
         for marked, usual in shapes("ada", 0)[kind].items():
             field, marks = marked.rstrip("!=-"), marked[len(marked.rstrip("!=-")):]
             for value in ODD + ((LONG,) if isinstance(usual, str) else ()):
@@ -130,7 +130,7 @@ class Table:
             self.put("with the id %r" % value[:20], kind, MALFORMED, **{field: value})
         for value in IDS:
             self.put("with the id %r" % value[:20], kind, BASE[kind], **{field: value + "-" + str(KINDS.index(kind))})
-        if kind not in ASKS + (WISH,):
+        if kind not in REQUESTS + (WISH,):
             return
         taken = "taken-%s" % kind
         self.put("the first with this id", kind, BASE[kind], **{field: taken})
@@ -157,22 +157,22 @@ class Table:
 
     def lookalikes(self):
         """Texts with a message in them that are none, and envelopes that say something else than their texts."""
-        ask = wire.stringify(wire.permission_request("ada", "Bash", {"command": "git status"}, "never"))
+        request = wire.stringify(wire.permission_request("ada", "Bash", {"command": "git status"}, "never"))
         for n, text in enumerate((
-                "```json\n%s\n```" % ask, "  I would write: " + ask, ask + " - like this?", "%s\n%s" % (ask, ask), "[%s]" % ask, wire.stringify(ask),
-                ask.replace('"type"', '"Type"'), ask.replace('"permission_request"', '["permission_request"]'), ask.replace('"permission_request"', "null"),
-                '{"message":%s}' % ask, '{"payload":%s,"type":7}' % ask, ask[:-1], "\ufeff" + ask, "// x\n" + ask, ask.replace('"', "'"),
-                ask.replace("permission_request", "Permission_Request"), ask.replace("permission_request", "permission_request "),
-                ask.replace("permission_request", "permission_request\\u0000"), ask.replace("permission_request", "permissionRequest"))):
-            self.hostile.say("text that only looks like an ask, %d" % n, "ada", text, CHAT)
-            self.hostile.cases[-1].entry = None  # the oracle would take some of them for asks of its own
+                "```json\n%s\n```" % request, "  I would write: " + request, request + " - like this?", "%s\n%s" % (request, request), "[%s]" % request, wire.stringify(request),
+                request.replace('"type"', '"Type"'), request.replace('"permission_request"', '["permission_request"]'), request.replace('"permission_request"', "null"),
+                '{"message":%s}' % request, '{"payload":%s,"type":7}' % request, request[:-1], "\ufeff" + request, "// x\n" + request, request.replace('"', "'"),
+                request.replace("permission_request", "Permission_Request"), request.replace("permission_request", "permission_request "),
+                request.replace("permission_request", "permission_request\\u0000"), request.replace("permission_request", "permissionRequest"))):
+            self.hostile.say("text that only looks like a request, %d" % n, "ada", text, CHAT)
+            self.hostile.cases[-1].entry = None  # the oracle would take some of them for requests of its own
         for kind in KINDS:
             self.hostile.say("chat in an envelope of the type %s" % kind, "ada", "chat about %s" % kind, CHAT, type=kind)
             self.hostile.say("a payload without a type in an envelope of the type %s" % kind, "ada", '{"request_id":"never","n":"%s"}' % kind, CHAT, type=kind)
         self.put("in an envelope without a type", "permission_request", APPROVED)
         self.hostile.cases[-1].raw = self.hostile.cases[-1].raw.replace(b'"type":"message",', b"")
         self.hostile.cases[-1].entry.pop("type")
-        for kind in ("permission_ask", "ask_closed", "plan_ask", "sandbox_ask", "stop_ask"):
+        for kind in ("permission_requested", "request_closed", "plan_requested", "sandbox_requested", "stop_requested"):
             self.hostile.say("%s, which is ours" % kind, "ada", {"type": kind, "request_id": "never"}, refused("payload.unknown"))
         for n, kind in enumerate(("from_the_future", "", "a\nb", "x" * 5000, "__proto__", "toString"), 1):
             self.hostile.say("an unknown type %r" % kind[:20], "ada", {"type": kind, "n": n}, CHAT)
@@ -187,7 +187,7 @@ class Typed(ProcessTest):
         for kind in KINDS:
             table.mutate(kind)
             table.senders(kind)
-        for kind in ASKS + (WISH,) + ANSWERS:
+        for kind in REQUESTS + (WISH,) + ANSWERS:
             table.ids(kind)
         table.lookalikes()
         print("\n%d cases" % len(hostile.cases))
@@ -204,7 +204,7 @@ class Typed(ProcessTest):
         team = self.make_team()
         entries = []
         for sender in ("ada", "mallory", "bob"):
-            for kind in (WISH,) + ORDERS + ASKS + ANSWERS:
+            for kind in (WISH,) + ORDERS + REQUESTS + ANSWERS:
                 payload = dict({"type": kind}, **{f.rstrip("!=-"): v for f, v in shapes(sender, len(entries))[kind].items()})
                 entries.append(wire.entry(sender, wire.stringify(payload), timestamp="2026-02-07T15:20:11.%03dZ" % len(entries)))
         before = wire.stringify(entries, indent=2).encode()

@@ -1,7 +1,7 @@
 """Attacks by way of the file system: wrong owners and modes, links, files that are something else, and swaps between two looks.
 
 A refusal names the command that mends it; the tests run the very command that was printed and see that it then works. What stands
-behind a link is a decoy with an ask in it: whoever reads it answers, whoever writes there changes its bytes.
+behind a link is a decoy with a request in it: whoever reads it answers, whoever writes there changes its bytes.
 
 SWAP_SECONDS (default 3) is how long the swaps of an inbox go on.
 """
@@ -60,9 +60,9 @@ class FileSystemAttacks(ProcessTest):
         subprocess.run(["sh", "-c", commands[-1]], check=True, timeout=LIMIT_S)
 
     def ask(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.team.say("ada", ask)
-        return ask["request_id"]
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.team.say("ada", request)
+        return request["request_id"]
 
     def answered(self, request_id):
         wait_for("an answer to %s" % request_id, lambda: self.team.replies("ada", request_id))
@@ -216,7 +216,7 @@ class FileSystemAttacks(ProcessTest):
     # --- links ---
 
     def decoy(self, path):
-        """Moves what is at a path elsewhere and puts a link to it there; the decoy has an ask in it where it may be one."""
+        """Moves what is at a path elsewhere and puts a link to it there; the decoy has a request in it where it may be one."""
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir(exist_ok=True, mode=0o700)
         target = elsewhere / path.name
@@ -236,21 +236,21 @@ class FileSystemAttacks(ProcessTest):
             with self.subTest(path.name):
                 before = self.daemon.log_path.stat().st_size
                 request = self.ask()
-                wait_for("the ask before it is answered", lambda: self.team.replies("ada", request))
+                wait_for("the request before it is answered", lambda: self.team.replies("ada", request))
                 target = self.decoy(path)
                 elsewhere = target.parent
-                ask = wire.permission_request("ada", "Bash", {"command": "git status"})
+                request = wire.permission_request("ada", "Bash", {"command": "git status"})
                 if path == self.team.lead_inbox:  # there, where only who follows the link sees it
-                    wire.rewrite(target, wire.stringify([*wire.read_inbox(target), wire.entry("ada", wire.stringify(ask))], 2))
+                    wire.rewrite(target, wire.stringify([*wire.read_inbox(target), wire.entry("ada", wire.stringify(request))], 2))
                 else:
-                    self.team.say("ada", ask)
+                    self.team.say("ada", request)
                 kept = fingerprints(elsewhere)
                 wait_for("it is told", lambda: any(w in self.since(before) for w in ("symbolic link", "link or a file")) or
                          path == self.team.folder)
                 self.daemon.polled()
                 self.assertEqual(fingerprints(elsewhere), kept)
                 self.restore(path, target)
-                self.answered(ask["request_id"])
+                self.answered(request["request_id"])
 
     def test_a_lock_that_is_a_link_is_refused_and_stays(self):
         self.start_daemon(self.team)
@@ -412,9 +412,9 @@ class FileSystemAttacks(ProcessTest):
             with self.subTest(name):
                 make()
                 wait_for("it is told", lambda: self.status("demo")["inbox"]["state"] == "not_regular")
-                ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-                other.say("ada", ask)
-                wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]))
+                request = wire.permission_request("ada", "Bash", {"command": "git status"})
+                other.say("ada", request)
+                wait_for("the other team is served", lambda: other.replies("ada", request["request_id"]))
                 unmake(path)
                 self.answered(self.ask())
                 os.unlink(path)
@@ -463,9 +463,9 @@ class FileSystemAttacks(ProcessTest):
         end = time.monotonic() + SWAP_SECONDS  # clock: how long the attack goes on; the rounds count
         rounds = 0
         while time.monotonic() < end:  # clock: how long the attack goes on; the rounds count
-            ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-            other.say("ada", ask)
-            wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]))
+            request = wire.permission_request("ada", "Bash", {"command": "git status"})
+            other.say("ada", request)
+            wait_for("the other team is served", lambda: other.replies("ada", request["request_id"]))
             rounds += 1
         stop.set()
         for thread in threads:

@@ -1,6 +1,6 @@
 """T-FLOOD: one worker asks as fast as it can. The others are answered meanwhile, and what the flood leaves behind is bounded.
 
-FLOOD=10000 is the long form, 600 asks otherwise. Nothing is measured in seconds: the others' waiting is compared with that of the
+FLOOD=10000 is the long form, 600 requests otherwise. Nothing is measured in seconds: the others' waiting is compared with that of the
 flood's last ones.
 """
 
@@ -51,16 +51,16 @@ class Flood(ProcessTest):
         most = 0
         for _ in range(6):
             for worker in others:
-                ask = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
-                self.assertEqual(self.answer(worker, ask)["event"], "ran")
+                request = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+                self.assertEqual(self.answer(worker, request)["event"], "ran")
             status = self.status()
             most = max(most, max(m["pending"] for m in status["members"]))
             self.assertLessEqual(most, LIMIT)
         thread.join()
         last = [n for n in range(FLOOD) if n % 3 != 2]
         wait_for("the whole flood is recorded", lambda: self.recorded(last), pause=0.5)
-        self.assertEqual(self.status()["asks"]["pending"], LIMIT)
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), LIMIT)
+        self.assertEqual(self.status()["requests"]["pending"], LIMIT)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), LIMIT)
         wait_for("all is written and marked", lambda: self.status()["replies_owed"] == 0 and b'"read":false' not in self.team.lead_inbox.read_bytes(), pause=0.5)
         self.judge_waiting()
         self.assertEqual(self.daemon.stop(), 0)
@@ -77,7 +77,7 @@ class Flood(ProcessTest):
         was answered within a few polls there was nothing to wait behind."""
         waited = {name: [e["latency_ms"] for e in self.daemon.log("reply.written", inbox=name)] for name in ("ada", "bob", "cleo")}
         flood, others = max(waited["ada"]), max(waited["bob"] + waited["cleo"])
-        print("figures: %d asks of one worker, the last answered after %d ms; the others' after %d ms at most" % (FLOOD, flood, others))
+        print("figures: %d requests of one worker, the last answered after %d ms; the others' after %d ms at most" % (FLOOD, flood, others))
         if flood > 5000:
             self.assertLess(others, flood / 2)
 

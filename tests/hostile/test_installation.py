@@ -143,9 +143,9 @@ class Installation(ProcessTest):
         process = self.daemon.ask("status")["pid"]  # strace stands between it and us
         self.stops.append(lambda: self.daemon.running() and os.kill(process, signal.SIGKILL))
 
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        team.say("ada", ask)
-        wait_for("an answer", lambda: team.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        team.say("ada", request)
+        wait_for("an answer", lambda: team.replies("ada", request["request_id"]))
         team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}, "perm-person"))
         wait_for("the bell", lambda: os.path.exists("%s.out" % bell))
         self.daemon.cli("approve", "perm-person", "--by", "test")
@@ -214,8 +214,8 @@ class Installation(ProcessTest):
             return
         team = self.make_team()
         self.make_daemon(team_toml(team))
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        team.say("ada", ask)
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        team.say("ada", request)
         if become:
             for path in [self.folder, *self.folder.rglob("*")]:
                 os.chown(path, user, user)
@@ -223,7 +223,7 @@ class Installation(ProcessTest):
         command = [*become, *space, *self.daemon.command()]
         done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
+        self.assertEqual(len(team.replies("ada", request["request_id"])), 1)
         for path, hint in ((self.folder, "chmod go-w"), (team.folder, "chmod go-w")):  # and nothing more is
             os.chmod(path, 0o777)
             done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)

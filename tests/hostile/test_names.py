@@ -31,11 +31,11 @@ class Names(ProcessTest):
         hostile = Attack(self.folder, members=(*OWN, "team-lead", *NEVER, *ODD))
         for name in (*NEVER, *(n + "@demo" for n in NEVER), "team-lead@demo", "team-lead@other", "@team-lead", "@", "ada", "aDa.json", "...x"):
             ends = refused("sender.own_name" if name.startswith("team-lead") else "sender.stranger")
-            hostile.say("an ask of %r" % name, name, self.ask(name), ends)
+            hostile.say("a request of %r" % name, name, self.ask(name), ends)
             hostile.say("chat of %r" % name, name, "hello from %d" % len(hostile.cases), ends)
         for name in (*OWN, *ODD):
-            ask = self.ask(name)
-            hostile.say("an ask of %r" % name, name, ask, ("control", "approved"), ask["request_id"])
+            request = self.ask(name)
+            hostile.say("a request of %r" % name, name, request, ("control", "approved"), request["request_id"])
             hostile.say("chat of %r" % name, name, "hello from %d" % len(hostile.cases), CHAT)
         hostile.say("a member and another team", "a@../../x", "chat of a", CHAT)
         before = tree(self.folder) | {"home", "home/run", "home/state", "home/config"}

@@ -47,9 +47,9 @@ class SocketAttacks(ProcessTest):
         wait_for("as many descriptors as before (%d)" % before, lambda: self.descriptors() <= before)
 
     def is_served(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.team.say("ada", ask)
-        wait_for("a worker is answered", lambda: self.team.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.team.say("ada", request)
+        wait_for("a worker is answered", lambda: self.team.replies("ada", request["request_id"]))
 
     def beside(self, attack):
         """Runs an attack while another client asks again and again; every question of that one has to be answered."""
@@ -210,16 +210,16 @@ class SocketAttacks(ProcessTest):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
         self.serve()
-        ask = wire.permission_request("ada", "Bash", {"command": "make"})
-        self.team.say("ada", ask)
-        self.pending_id(ask["request_id"])
+        request = wire.permission_request("ada", "Bash", {"command": "make"})
+        self.team.say("ada", request)
+        self.pending_id(request["request_id"])
 
         def approve():
             peer = socket.socket(socket.AF_UNIX)
             peer.settimeout(LIMIT_S)
             peer.connect(self.daemon.socket)
             try:
-                peer.sendall(json.dumps({"verb": "approve", "id": ask["request_id"], "by": "stranger"}).encode() + b"\n")
+                peer.sendall(json.dumps({"verb": "approve", "id": request["request_id"], "by": "stranger"}).encode() + b"\n")
             except BrokenPipeError:
                 pass
             return peer.recv(4096)
@@ -228,7 +228,7 @@ class SocketAttacks(ProcessTest):
         os.chmod(self.daemon.socket, 0o666)
         answer = json.loads(self.as_stranger(approve))
         self.assertEqual((answer["ok"], answer["code"]), (False, "control.foreign_peer"))
-        self.pending_id(ask["request_id"])
+        self.pending_id(request["request_id"])
         self.assertEqual(self.team.replies("ada"), [])
         self.assertIn(str(STRANGER), self.daemon.log("control.problem", code="control.foreign_peer")[0]["reason"])
 
@@ -271,16 +271,16 @@ class SocketAttacks(ProcessTest):
 
     def test_unknown_verbs_and_half_an_id_change_nothing(self):
         self.serve()
-        ask = wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1-whole")
-        self.team.say("ada", ask)
-        self.pending_id(ask["request_id"])
-        self.team.say("ada", dict(ask, request_id="perm-1-other"))
+        request = wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1-whole")
+        self.team.say("ada", request)
+        self.pending_id(request["request_id"])
+        self.team.say("ada", dict(request, request_id="perm-1-other"))
         self.pending_id("perm-1-other")
         for verb in ("", "APPROVE", "approve ", "exec", "eval", "shutdown\n", "../approve", "allow_all", "\u0000approve"):
-            answer = self.daemon.answer(verb, ask["request_id"], by="x", rule="Bash(*)")
+            answer = self.daemon.answer(verb, request["request_id"], by="x", rule="Bash(*)")
             self.assertEqual((answer["ok"], answer["code"]), (False, "verb.unknown"), verb)
         for verb in ("approve", "deny"):
-            for part in ("perm", "perm-1", "perm-1-"):  # of two open asks
+            for part in ("perm", "perm-1", "perm-1-"):  # of two open requests
                 answer = self.daemon.answer(verb, part, by="x", reason="x")
                 self.assertEqual((answer["ok"], answer["code"]), (False, "request.ambiguous"), part)
             for part in ("", "per", "perm-1-whole ", "PERM-1-WHOLE", "%", "perm%", "*", "perm-1-whole\u0000x"):
@@ -291,7 +291,7 @@ class SocketAttacks(ProcessTest):
         for wrong in ({"ids": "perm-1-whole"}, {"ids": None}, {"ids": {"0": "perm-1-whole"}}, {"ids": 1}, {"ids": []}, {"ids": [1]},
                       {"ids": ["perm-1-whole", 1]}, {"ids": [["perm-1-whole"]]}, {"id": "perm-1-whole"}):
             self.assertFalse(self.daemon.ask("approve", by="x", **wrong)["ok"])
-        self.pending_id(ask["request_id"])
+        self.pending_id(request["request_id"])
         self.assertEqual(self.team.replies("ada"), [])
         self.assertTrue(self.daemon.answer("approve", "perm-1-whole", by="x")["ok"])
 

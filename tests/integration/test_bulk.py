@@ -1,4 +1,4 @@
-"""Three hundred asks: listed in one line each at any width, chosen, and answered by one command."""
+"""Three hundred requests: listed in one line each at any width, chosen, and answered by one command."""
 
 import fcntl
 import json
@@ -28,13 +28,13 @@ class Bulk(ProcessTest):
         self.start_daemon(self.team, '[limits]\npending_per_worker = %d\n' % limit)
 
     def say(self, asker, command, number):
-        """One ask; nobody has to wait for its answer."""
-        ask = wire.permission_request(asker, "Bash", {"command": command}, request_id="perm-%d-%s" % (number, asker if asker.isascii() else "x"))
-        self.team.say(asker, ask if isinstance(ask, str) else json.dumps(ask))
+        """One request; nobody has to wait for its answer."""
+        request = wire.permission_request(asker, "Bash", {"command": command}, request_id="perm-%d-%s" % (number, asker if asker.isascii() else "x"))
+        self.team.say(asker, request if isinstance(request, str) else json.dumps(request))
 
     def pending(self, count):
-        return wait_for("%d asks" % count, lambda: (lambda asks: asks if len(asks) == count else None)(
-            self.daemon.ask("pending")["asks"]))
+        return wait_for("%d requests" % count, lambda: (lambda requests: requests if len(requests) == count else None)(
+            self.daemon.ask("pending")["requests"]))
 
     def states(self):
         return {d["request_id"]: (d["state"], d["decided_by"]) for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
@@ -83,7 +83,7 @@ class Bulk(ProcessTest):
         ids = [line.split()[0] for line in piped.splitlines()[1:]]
         self.assertEqual(len(set(ids)), 300)
         # Each that was shown has its own outcome; where one of several was typed that is not open, nothing is answered.
-        key = self.daemon.ask("pending")["asks"][0]["message_key"]
+        key = self.daemon.ask("pending")["requests"][0]["message_key"]
         self.daemon.cli("approve", ids.pop(0))
         self.daemon.cli("approve", key, *ids, expect=1)
         self.assertEqual(len(self.states()), 1)
@@ -102,10 +102,10 @@ class Bulk(ProcessTest):
             self.pending(number + 1)
         lines = self.daemon.cli("pending", "--list").stdout.splitlines()
         self.assertEqual([line.split("Bash: ")[1] for line in lines[1:]], ["make 0", "make 1", "make 2"])
-        only = json.loads(self.daemon.cli("pending", "--list", "--member", "bob", "--since", "1h", "--json").stdout)["asks"]
+        only = json.loads(self.daemon.cli("pending", "--list", "--member", "bob", "--since", "1h", "--json").stdout)["requests"]
         self.assertEqual([a["subject"] for a in only], ["Bash: make 0", "Bash: make 2"])
         self.assertTrue(all(a["message_key"].startswith(a["short_id"]) for a in only))
-        self.assertEqual(self.daemon.cli("pending", "--kind", "plan").stdout, "no open ask fits; without conditions 3 do\n")
+        self.assertEqual(self.daemon.cli("pending", "--kind", "plan").stdout, "no open request fits; without conditions 3 do\n")
         self.daemon.cli("pending", "--kind", "wish", expect=2)
 
     def test_one_uncertain_id_answers_nothing(self):
@@ -127,15 +127,15 @@ class Bulk(ProcessTest):
         # The beginning stays that of the decided one: who gives it may have meant that.
         self.say("ada", "make again", 171)
         self.pending(2)
-        self.assertIn("several asks begin with", self.daemon.cli("approve", "perm-17", expect=1).stderr)
+        self.assertIn("several requests begin with", self.daemon.cli("approve", "perm-17", expect=1).stderr)
         self.assertEqual(list(self.states()), ["perm-17-ada"])
 
     def test_an_id_that_is_the_beginning_of_an_older_ones_is_not_taken(self):
         self.begin()
         self.say("ada", "make x", 1)
         older = self.pending(1)[0]
-        ask = wire.permission_request("bob", "Bash", {"command": "evil"}, request_id=older["message_key"][:8])
-        self.team.say("bob", ask if isinstance(ask, str) else json.dumps(ask))
+        request = wire.permission_request("bob", "Bash", {"command": "evil"}, request_id=older["message_key"][:8])
+        self.team.say("bob", request if isinstance(request, str) else json.dumps(request))
         self.pending(2)
         done = self.daemon.cli("approve", older["message_key"][:8], expect=1)
         self.assertIn(older["message_key"], done.stderr)
@@ -147,7 +147,7 @@ class Bulk(ProcessTest):
             self.say("ada" if number % 2 else "bob", "make check" if number < 4 else "make other", number)
         self.pending(6)
         refused = self.daemon.cli("approve", "--similar-to", "perm-0-bob", expect=2)
-        self.assertIn("4 open asks are covered by Bash(make check)", refused.stdout)
+        self.assertIn("4 open requests are covered by Bash(make check)", refused.stdout)
         self.assertIn("--yes", refused.stderr)
         self.assertEqual(self.states(), {})
         shown, code = self.on_terminal(80, "approve", "--similar-to", "perm-0-bob", answer=("approve these 4? [y/N] ", "n\n"))
@@ -169,13 +169,13 @@ class Bulk(ProcessTest):
                    for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
         return [decided.get("perm-%d-ada" % n, "open") for n in numbers]
 
-    def test_a_rule_that_comes_later_answers_the_asks_that_it_covers_and_no_other(self):
+    def test_a_rule_that_comes_later_answers_the_requests_that_it_covers_and_no_other(self):
         self.begin()
         for number, command in enumerate(("make one", "make two", "make three && dd x", "ls", "ls", "dd y")):
             self.say("ada", command, number)
         self.pending(6)
         told = self.daemon.cli("allow", "Bash(make:*)").stdout
-        self.assertIn("2 open asks are answered by the rules as they are now:\n", told)
+        self.assertIn("2 open requests are answered by the rules as they are now:\n", told)
         self.assertIn("  approved: permission perm-1-ada of ada (Bash: make two), by Bash(make:*)\n", told)
         allowed = "approved rule Bash(make:*)"
         self.assertEqual(self.by_rule(*range(6)), [allowed, allowed, "open", "open", "open", "open"])
@@ -217,10 +217,10 @@ class Bulk(ProcessTest):
         self.daemon.configs.append(path)
         self.daemon.start()
         for team in (self.team, other):
-            ask = wire.permission_request("ada", "Bash", {"command": "make it"}, request_id="perm-7-ada")
-            team.say("ada", ask if isinstance(ask, str) else json.dumps(ask))
+            request = wire.permission_request("ada", "Bash", {"command": "make it"}, request_id="perm-7-ada")
+            team.say("ada", request if isinstance(request, str) else json.dumps(request))
         self.pending(2)
-        self.assertIn("several asks have this id", self.daemon.cli("approve", "perm-7-ada", expect=1).stderr)
+        self.assertIn("several requests have this id", self.daemon.cli("approve", "perm-7-ada", expect=1).stderr)
         os.rename(str(other.folder), str(self.folder / "gone"))
         wait_for("it is let go", lambda: len(self.daemon.ask("status")["teams"]) == 1)
         self.assertIn("approved: permission perm-7-ada of ada", self.daemon.cli("approve", "perm-7-ada").stdout)

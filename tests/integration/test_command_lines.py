@@ -101,21 +101,21 @@ class Ways(World):
         self.assertEqual(len(found[name]), 5)
         return self.lines(found[name], codes)
 
-    def asks(self):
+    def requests(self):
         worker = self.start_worker(self.team, "ada")
-        ask = worker.ask("permission", tool="Bash", input={"command": "git status --short"})
-        self.assertEqual(self.answer(worker, ask)["event"], "ran")
+        request = worker.ask("permission", tool="Bash", input={"command": "git status --short"})
+        self.assertEqual(self.answer(worker, request)["event"], "ran")
 
     def test_tmux(self):
         said = self.way("tmux", {"inbox-poller decisions": (0, 4)})
         self.assertIn("interceptor", said["inbox-poller status"])
         self.assertIn('"worker"', (self.folder / "home/.claude/settings.json").read_text("utf-8"))
-        self.asks()
+        self.requests()
         wait_for("it is on record", lambda: "git status" in self.sh("inbox-poller decisions", (0, 4)))
 
     def test_headless(self):
         self.way("headless", {"inbox-poller pending --list": (0, 4)})
-        self.asks()
+        self.requests()
         self.team.say("ada", "The build is green.")
         wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"))
 

@@ -196,13 +196,13 @@ class Delivery(ProcessTest):
         team = self.make_team()
         self.start_daemon(team)
         control = self.daemon.connect()
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        entries = [wire.entry("ada", "first words"), wire.entry("ada", wire.stringify(ask)), wire.entry("ada", "last words")]
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        entries = [wire.entry("ada", "first words"), wire.entry("ada", wire.stringify(request)), wire.entry("ada", "last words")]
         wire.replace(team.lead_inbox, wire.stringify(entries, 2))
         messages = []
         while not messages:
             messages = control.ask("recv", wait_ms=600_000)["messages"]
-        self.assertTrue(team.replies("ada", ask["request_id"]), "chat came before the answer that was due")
+        self.assertTrue(team.replies("ada", request["request_id"]), "chat came before the answer that was due")
         control.close()
 
     def test_idle_notices_are_state_and_not_chat(self):

@@ -66,7 +66,7 @@ ASKED_BACK = ((r"\[y/N\] $", "y\r"),)
 PROMISED = {
     # answer-requests.md
     "inbox-poller pending":
-        Said("each open ask, whole, with the commands that answer it",
+        Said("each open request, whole, with the commands that answer it",
              r"asks to use Bash with\n +command:\n +\| make deploy-\d+\n(.*\n)* +inbox-poller approve .*perm-\d+\n +inbox-poller deny "),
     "inbox-poller pending --list": Said("one line each", r"^ID .*\n\S+ +\S+ +my-team +ada +permission +Bash: make deploy-\d+\n$"),
     "inbox-poller approve ID": Said("allows it once", r"^approved: permission perm-\d+ of ada \(Bash: make deploy-\d+\), team my-team\n$"),
@@ -76,14 +76,14 @@ PROMISED = {
     "inbox-poller approve ID --input '{\"command\":\"npm test\"}'":
         Said("You can change a command before you allow it", "^approved: permission perm-"),
     "inbox-poller approve --similar-to ID":
-        Said("lists the asks first, then wants your yes", r"Bash: make deploy-\d+(.*\n)*.*\[y/N\] y\n(.*\n)*approved: ", keys=ASKED_BACK),
+        Said("lists the requests first, then wants your yes", r"Bash: make deploy-\d+(.*\n)*.*\[y/N\] y\n(.*\n)*approved: ", keys=ASKED_BACK),
     "inbox-poller top":
-        Said("shows asks, workers, chat and decisions, and takes your answers by key", r"\[1:asks.*2:.*3:.*4:", keys=((r"\[1:asks", "q"),)),
-    "inbox-poller pending --watch": Said("opens the same program on its page of asks", r"\[1:asks", keys=((r"\[1:asks", "q"),)),
+        Said("shows requests, workers, chat and decisions, and takes your answers by key", r"\[1:requests.*2:.*3:.*4:", keys=((r"\[1:requests", "q"),)),
+    "inbox-poller pending --watch": Said("opens the same program on its page of requests", r"\[1:requests", keys=((r"\[1:requests", "q"),)),
     "inbox-poller decisions":
         Said("who decided what, when, and by which rule", r"perm-1 +builder +Bash: git status +approved +rule +Bash\(git status \*\)"),
     "inbox-poller trace ID":
-        Said("the life of one ask",
+        Said("the life of one request",
              r"^permission perm-\d+\n  \w+, team [a-z-]+, about Bash: make deploy-\d+\n  it is pending: (.*\n)*.*request\.pending"),
     "inbox-poller hook install --target workers --scope project":
         Said("This hook runs before each call of a worker.", "PreToolUse(.*\n)*.*written", keys=ASKED_BACK),
@@ -165,7 +165,7 @@ PROMISED = {
     "inbox-poller rules --try 'npm test && git push'":
         Said("names, for each part of the command, the rule that allows, asks about or denies it", r"npm test +asked.*\n +git push +asked"),
     "inbox-poller rules --suggest":
-        Said("After some days, print such rules for your file", r"\"Bash\(make deploy-\d+\)\",  # 1 ask of ada"),
+        Said("After some days, print such rules for your file", r"\"Bash\(make deploy-\d+\)\",  # 1 request of ada"),
     "inbox-poller allow Bash": Said("You can allow each command until the lead's session ends", "Bash"),
     "inbox-poller revoke Bash": Said("Take the rule back", "no longer allowed by us: Bash"),
     # the reference
@@ -180,7 +180,7 @@ PROMISED = {
              r'my-team: lead team-lead, workers ada, builder(.*\n)*  \[team\]\n  name = "my-team"', keys=RUNS),
     "inbox-poller inbox list": Said("every inbox: whose it is", r"team-lead(.*\n)*"),
     "control.md python3 <<'EOF'": Said("A first program", r"^ada permission Bash: make deploy-\d+\n$"),
-    "inbox-poller help": Said("lists the commands in groups", r"Answer asks"),
+    "inbox-poller help": Said("lists the commands in groups", r"Answer requests"),
     "inbox-poller help COMMAND": Said("explains one, with options and examples", r"Usage: inbox-poller approve(.*\n)*Examples:"),
     "inbox-poller manual --schemas DIR":
         Said("writes a JSON Schema of each command's output", "control.json\n(.*\n)*.*pending", then="ls DIR"),
@@ -188,7 +188,7 @@ PROMISED = {
     "inbox-poller hook install --target workers": Said("installs a hook that runs", "PreToolUse", keys=ASKED_BACK),
     "sqlite3 -readonly ~/.local/state/inbox-poller/ledger.sqlite3":
         Said("Read it at any time, also while the daemon runs", "messages", keys=(("sqlite> $", ".tables\r"), ("sqlite> $", ".quit\r"))),
-    "jq -c 'select(.request_id == \"perm-1\")' $LOG": Said("the life of one ask", "request.decided"),
+    "jq -c 'select(.request_id == \"perm-1\")' $LOG": Said("the life of one request", "request.decided"),
     "jq -c 'select(.message_key // \"\" | startswith(\"9181534d\"))' $LOG":
         Said("the life of one message", '"event":"message.accepted".*\n(.*\n)*.*"event":"delivery.delivered"'),
     "jq -r 'select(.event == \"request.decided\") | [.ts, .team, .from, .subject, .new, .by, .rule] | @tsv' $LOG":
@@ -209,9 +209,9 @@ PROMISED = {
     "inbox-poller mailbox send bob 'please review branch x'": Said("Write the address in place of the folder", "bob"),
     "inbox-poller tasks --dead": Said("the dead letters"),
     "inbox-poller mcp": Said("It gives an assistant mail and tasks as tools.", '"recv"', stdin=TOOLS_ASKED),
-    "inbox-poller pending --json": Said("in `inbox-poller pending --json`", '"asks"'),
+    "inbox-poller pending --json": Said("in `inbox-poller pending --json`", '"requests"'),
     "inbox-poller rules --try 'git push x && ls'": Said("To try a call", r"git push x +asked.*\n +ls +"),
-    "inbox-poller web": Said("serves a page that shows asks and takes your answers", "#token=", keys=(("page_answers", CTRL_C),)),
+    "inbox-poller web": Said("serves a page that shows requests and takes your answers", "#token=", keys=(("page_answers", CTRL_C),)),
     "inbox-poller web --link": Said("prints the next link", r"^http://127\.0\.0\.1:\d+/#token=[0-9a-f]{64}\n$"),
     "inbox-poller web --server-name box.example.com":
         Said("If you have a proxy with TLS, such as a tailnet, name it", r"https://box\.example\.com/#token=",
@@ -280,10 +280,10 @@ class Documents(World):
         self.shows("inbox-poller recv", "hello")
         self.shows("inbox-poller quarantine", "permission_request")
         if not re.search("shutdown |wait ", line):
-            self.open_ask()
+            self.open_request()
         self.team.say("ada", "The build is green.")
         self.shows("inbox-poller history", "The build is green.")
-        self.printed_key, self.id = None, self.open_ask
+        self.printed_key, self.id = None, self.open_request
 
     def shows(self, line, part):
         wait_for("%s shows %r" % (line, part), lambda: part in self.shell.run(line)[1])
@@ -292,10 +292,10 @@ class Documents(World):
         self.asked += 1
         return self.workers[member].ask("permission", tool="Bash", input={"command": command}, id="perm-%d" % self.asked)
 
-    def open_ask(self):
-        ask = self.ask("ada", "make deploy-%d" % (self.asked + 1))
-        self.shows("inbox-poller pending", ask)
-        return ask
+    def open_request(self):
+        request = self.ask("ada", "make deploy-%d" % (self.asked + 1))
+        self.shows("inbox-poller pending", request)
+        return request
 
     def key(self):
         """What a command has printed, or that of the message that was taken."""
@@ -394,9 +394,9 @@ class Documents(World):
             for worker in self.workers.values():
                 worker.do("idle")
         elif line == "inbox-poller rules --suggest":
-            self.shell.run("inbox-poller approve " + self.open_ask())
+            self.shell.run("inbox-poller approve " + self.open_request())
         elif re.match("inbox-poller (pending|top)", line) and "nothing is waiting" in self.shell.run("inbox-poller pending")[1]:
-            self.open_ask()
+            self.open_request()
         elif line == "inbox-poller shutdowns":
             self.shell.run("inbox-poller shutdown builder")
         elif line == "inbox-poller mcp uninstall":

@@ -172,8 +172,8 @@ class Escapes(ProcessTest):
         wait_for("the program was told", lambda: got.exists() and got.read_bytes().count(b"\n") >= len(texts))
         content = got.read_bytes().decode()
         oracle_block.harmless(content)
-        asks = [json.loads(line) for line in oracle_block.lines_of(content) if line]
-        self.assertEqual([json.loads(ask["body"])["command"] for ask in asks if ask["event"] == "asked"], texts)
+        requests = [json.loads(line) for line in oracle_block.lines_of(content) if line]
+        self.assertEqual([json.loads(request["body"])["command"] for request in requests if request["event"] == "asked"], texts)
 
     def test_exec(self):
         script = self.folder / "sink.py"

@@ -54,10 +54,10 @@ OWN_WORLD = ("approve", "mailbox claim", "mailbox copy", "mailbox sweep", "deny"
              "shutdown", "status", "wait", "web")
 # What an example is there to show.
 TOLD = {
-    "pending --json | jq": "perm-17\nplan-3\n", "pending --list --member": "no open ask fits",
+    "pending --json | jq": "perm-17\nplan-3\n", "pending --list --member": "no open request fits",
     "approve perm-17": "approved: permission perm-17 of alice",
     "approve perm-17 --always": "from now on in this session: Bash(git push origin feature)", "approve plan-3": "approved: plan plan-3",
-    "approve --similar-to": "1 open asks are covered", "deny perm-17": "denied: permission perm-17 of alice",
+    "approve --similar-to": "1 open requests are covered", "deny perm-17": "denied: permission perm-17 of alice",
     "allow 'Bash(make test:*)'": "Bash(make test:*)", "allow Edit --directory": "Edit(//home/me/project/**)",
     "revoke": "no longer allowed by us: Bash(make test:*)", "rules --try 'git": "git push origin main",
     "rules --try api": "allowed by *.example.com", "decisions --json | jq": "perm-16\n", "decisions --member": "perm-16",
@@ -69,7 +69,7 @@ TOLD = {
     "inbox show alice": "perm-16", "inbox mark-read alice --all": "1 entry marked read", "mailbox inbox --json": '"unread"',
     "mailbox claim": "update the changelog", "mailbox recv --timeout": "hello", "help hook install": "Usage: inbox-poller hook install",
     "metrics": "inbox_poller_build_info", "status --json | jq": "", "approve --similar-to": "approved: permission perm-17",
-    "deny --similar-to": "denied: permission perm-17", "poller top": "[1:asks", "pending --watch": "[1:asks", "web": "http://127.0.0.1:",
+    "deny --similar-to": "denied: permission perm-17", "poller top": "[1:requests", "pending --watch": "[1:requests", "web": "http://127.0.0.1:",
     "web --link": "/#token=", "web --server-name": "https://box.example.com/#token=", "recv --reply-to": '"done"',
     "mailbox complete": "merged", "mailbox heartbeat": "ada", "tasks requeue": "can be claimed again",
     "mailbox copy": "4 messages of 2 actors and 1 tasks were copied", "inbox-poller init": "written", "lead run --": "I am at it",
@@ -77,7 +77,7 @@ TOLD = {
     "wait --idle --timeout": "no worker is working", "wait --exited": "no worker is left", "wait --mail": "I am at it",
     "wait --idle --mail": "I am at it", "poller mcp --": '"recv"', "hook wait": "And now the tests",
     "shutdown alice": "the shutdown is done", "shutdown bob": "the shutdown is done", "man inbox-poller": "inbox-poller-approve",
-    "status --watch": "team demo", "set -g status-right": "2 asks", "poller run": "demo", "mailbox sweep": "nothing to give back",
+    "status --watch": "team demo", "set -g status-right": "2 requests", "poller run": "demo", "mailbox sweep": "nothing to give back",
     "mailbox sweep --timeout": "", "approve 3f9a": "approved: plan plan-3 of alice", "hook install": '"SessionStart"',
     "hook install --target workers": '"worker"', "history --type": "permission_request", "hook uninstall": "nothing to change",
     "history 0f3a": "from alice", "history --limit": '"request_id":"perm-17"', "completion bash": "complete -F",
@@ -117,7 +117,7 @@ def examples(command):
 
 class Examples(ProcessTest):
     def world(self):
-        """A team with open asks, chat, a task and decisions; folders, programs and files that examples name."""
+        """A team with open requests, chat, a task and decisions; folders, programs and files that examples name."""
         self.stop_all()
         self.stops.clear()
         shutil.rmtree(self.folder)
@@ -153,8 +153,8 @@ class Examples(ProcessTest):
                      wire.plan_request("alice", "demo", "# Begin with the parser\n", "plan-3"), "I am at it"):
             self.team.say("alice", text)
         wire.append(self.team.lead_inbox, wire.entry("alice", '{"type":"permission_request"}'))
-        for ask in ("perm-17", "perm-16", "plan-3"):
-            self.pending_id(ask)
+        for request in ("perm-17", "perm-16", "plan-3"):
+            self.pending_id(request)
         self.quarantined()
         self.daemon.cli("deny", "perm-16", "--reason", "not that one")
 
@@ -184,7 +184,7 @@ class Examples(ProcessTest):
             self.told("mailbox abandon %s 'not today' --json" % task)
         return task
 
-    def open_ask(self):
+    def open_request(self):
         self.team.say("alice", wire.permission_request("alice", "Bash", {"command": "make"}, "perm-18"))
         return self.pending_id("perm-18")["message_key"][:8]
 
@@ -202,7 +202,7 @@ class Examples(ProcessTest):
         """The line with the id of what there is."""
         for words, invented, value in (
                 ("--reply-to", "0f3a", lambda: self.sent), ("--in-reply-to", "0f3a", lambda: self.sent), ("requeue", "0f3a", self.dead),
-                ("tasks show", "0f3a", self.claimed), ("poller mailbox", "0f3a", self.claimed), ("approve", "77b0", self.open_ask),
+                ("tasks show", "0f3a", self.claimed), ("poller mailbox", "0f3a", self.claimed), ("approve", "77b0", self.open_request),
                 ("approve", "3f9a", lambda: self.pending_id("perm-17")["message_key"][:8]), ("trace", "shutdown-", self.shutdown),
                 ("--key", "0f3a", lambda: self.told("inbox show alice --json")["entries"][0]["message_key"]),
                 ("ack 0f3a", "0f3a", self.handed_out), ("", "0f3a", self.received)):
@@ -218,10 +218,10 @@ class Examples(ProcessTest):
         log = self.folder / "team.log"
         told = lambda: "fix the tests" in str(wire.read_inbox(self.team.inbox("ada")))  # noqa: E731
         table = {
-            "--yes|--print|--once|--link|--help|^inbox-poller help": (), r" top\b|pending --watch": [(r"\[1:asks", "q")],
+            "--yes|--print|--once|--link|--help|^inbox-poller help": (), r" top\b|pending --watch": [(r"\[1:requests", "q")],
             "poller web": [(self.page_answers, CTRL_C)], "--similar-to|(hook|mcp) install": ASKED_BACK,
             "poller init": [(r"Number \[\d\]: $", "\r")] * 4 + [*ASKED_BACK], "--ack-from-stdin|lead run": [(reads, CTRL_C)],
-            r"--follow\b": [("I am at it", CTRL_C)], "poller run": [(self.serves, CTRL_C)], "^set -g": [("2 asks", "\x02d")],
+            r"--follow\b": [("I am at it", CTRL_C)], "poller run": [(self.serves, CTRL_C)], "^set -g": [("2 requests", "\x02d")],
             "poller send ada .* --idle": [(told, lambda: self.team.say("ada", wire.idle_notification("ada")))],
             "status --watch": [(lambda: log.exists() and "demo" in log.read_text("utf-8"), CTRL_C)],
             "sweep --timeout": [(self.swept, CTRL_C)]}

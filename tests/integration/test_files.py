@@ -20,14 +20,14 @@ class Files(ProcessTest):
         return next(t for t in self.daemon.ask("status")["teams"] if t["team"] == name)
 
     def the_good_team_is_served(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.good.say("ada", ask)
-        wait_for("the other team is answered", lambda: self.good.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.good.say("ada", request)
+        wait_for("the other team is answered", lambda: self.good.replies("ada", request["request_id"]))
 
     def served(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.odd.say("ada", ask)
-        wait_for("the odd team is answered", lambda: self.odd.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.odd.say("ada", request)
+        wait_for("the odd team is answered", lambda: self.odd.replies("ada", request["request_id"]))
 
     def has_state(self, *expected):
         wait_for("the inbox is %s, not %s" % (expected, self.state()["inbox"]), lambda: self.state()["inbox"]["state"] in expected)
@@ -74,19 +74,19 @@ class Files(ProcessTest):
         self.served()
 
     def test_complete_entries_before_a_truncated_one_are_not_lost_when_it_is_repaired(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        text = wire.stringify([wire.entry("ada", wire.stringify(ask)), wire.entry("bob", "x" * 200)], 2)
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        text = wire.stringify([wire.entry("ada", wire.stringify(request)), wire.entry("bob", "x" * 200)], 2)
         self.odd.lead_inbox.write_text(text[:-120])
         self.daemon.polled()
         self.odd.lead_inbox.write_text(text)
-        wait_for("the ask is answered", lambda: self.odd.replies("ada", ask["request_id"]))
-        self.assertEqual(len(self.odd.replies("ada", ask["request_id"])), 1)
+        wait_for("the request is answered", lambda: self.odd.replies("ada", request["request_id"]))
+        self.assertEqual(len(self.odd.replies("ada", request["request_id"])), 1)
 
     def test_a_bom_crlf_and_a_trailing_newline_are_read_and_kept(self):
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        text = "\ufeff" + wire.stringify([wire.entry("ada", wire.stringify(ask))], 2).replace("\n", "\r\n") + "\r\n"
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        text = "\ufeff" + wire.stringify([wire.entry("ada", wire.stringify(request))], 2).replace("\n", "\r\n") + "\r\n"
         self.odd.lead_inbox.write_bytes(text.encode())
-        wait_for("the ask is answered", lambda: self.odd.replies("ada", ask["request_id"]))
+        wait_for("the request is answered", lambda: self.odd.replies("ada", request["request_id"]))
         expected = text.replace('"read": false', '"read": true ').encode()
         wait_for("only the flag changed", lambda: self.odd.lead_inbox.read_bytes() == expected)
 
@@ -104,20 +104,20 @@ class Files(ProcessTest):
         roster = self.odd.roster()
         roster["members"].append(dict(roster["members"][1], name="eve", agentId="eve@odd"))
         self.odd.write_roster(roster)
-        ask = wire.permission_request("eve", "Bash", {"command": "git status"})
+        request = wire.permission_request("eve", "Bash", {"command": "git status"})
         wait_for("the change is noticed", lambda: any(m["member"] == "eve" for m in self.state()["members"]))
-        self.odd.say("eve", ask)
-        wait_for("eve is answered", lambda: self.odd.replies("eve", ask["request_id"]))
+        self.odd.say("eve", request)
+        wait_for("eve is answered", lambda: self.odd.replies("eve", request["request_id"]))
 
     def test_a_held_lock_delays_and_a_stale_one_is_taken_over(self):
         lock = str(self.odd.lead_inbox) + ".lock"
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.odd.say("ada", ask)
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.odd.say("ada", request)
         os.mkdir(lock)
-        wait_for("it is answered, since reading needs no lock", lambda: self.odd.replies("ada", ask["request_id"]))
+        wait_for("it is answered, since reading needs no lock", lambda: self.odd.replies("ada", request["request_id"]))
         self.assertTrue(os.path.isdir(lock), "a living lock was taken")
         self.the_good_team_is_served()
-        wait_for("the stale lock is taken over and the ask marked",
+        wait_for("the stale lock is taken over and the request marked",
                  lambda: (wire.read_inbox(self.odd.lead_inbox) or [{}])[0].get("read"), pause=0.2)
         self.assertFalse(os.path.exists(lock))
 

@@ -14,30 +14,30 @@ from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop, to
 
 
 class Failing(HookTest):
-    def asks(self):
+    def requests(self):
         return (event("PermissionRequest", self.session, tool_name="Bash", tool_input={"command": "git status"}),
                 stop(self.session), prompt(self.session), start(self.session))
 
     def test_without_a_daemon_the_client_goes_on(self):
         self.start_team(RULES)
         self.daemon.stop()
-        for what in self.asks():
+        for what in self.requests():
             self.assertIsNone(self.hook(what))
-        self.assertIn("no daemon answers", self.why(self.asks()[0]))
+        self.assertIn("no daemon answers", self.why(self.requests()[0]))
         self.daemon.socket = "/nonexistent/" + "x" * 200
-        self.assertIn("bytes long", self.why(self.asks()[0]))
+        self.assertIn("bytes long", self.why(self.requests()[0]))
 
     def test_a_daemon_that_was_killed_or_does_not_answer_is_not_waited_for(self):
         self.start_team(RULES)
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
-            for what in self.asks():
+            for what in self.requests():
                 self.assertEqual(self.run_hook(what, "--timeout", "40ms").stdout, b"")
-            self.assertIn("did not answer in time", self.run_hook(self.asks()[1], "--verbose").stderr.decode())
+            self.assertIn("did not answer in time", self.run_hook(self.requests()[1], "--verbose").stderr.decode())
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
         self.daemon.kill()
-        for what in self.asks():
+        for what in self.requests():
             self.assertIsNone(self.hook(what))
 
     def begin_hook(self, what):
@@ -97,13 +97,13 @@ class Failing(HookTest):
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         for answer in answers:
-            self.assertEqual(self.run_hook(self.asks()[0]).stdout, b"", answer)
+            self.assertEqual(self.run_hook(self.requests()[0]).stdout, b"", answer)
         thread.join(LIMIT_S)
 
     def test_an_input_that_does_not_end_is_not_waited_for(self):
         self.start_team(RULES)
         processes = []
-        for command, text in ((["hook"], wire.stringify(self.asks()[0])), (["hook"], ""), (["hook", "wait"], wire.stringify(stop(self.session)))):
+        for command, text in ((["hook"], wire.stringify(self.requests()[0])), (["hook"], ""), (["hook", "wait"], wire.stringify(stop(self.session)))):
             process = subprocess.Popen([self.daemon.program, *command, "--verbose", "--socket", self.daemon.socket], env=dict(self.daemon.env, **AT_IT),
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.stops.append(lambda p=process: p.poll() is None and p.kill())
@@ -118,7 +118,7 @@ class Failing(HookTest):
 
     def test_a_client_that_does_not_know_a_hook_s_arguments_is_not_blocked(self):
         self.start_team()
-        done = subprocess.run([self.daemon.program], env=self.daemon.env, capture_output=True, input=wire.stringify(self.asks()[2]).encode())
+        done = subprocess.run([self.daemon.program], env=self.daemon.env, capture_output=True, input=wire.stringify(self.requests()[2]).encode())
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertIn(b"--help", done.stderr)
 

@@ -81,24 +81,24 @@ class HostsTest(ProcessTest):
 
 
 class AcrossHosts(HostsTest):
-    def test_asks_are_answered_and_chat_arrives_in_files_on_every_host(self):
+    def test_requests_are_answered_and_chat_arrives_in_files_on_every_host(self):
         h1, h2 = self.two()
         self.daemon = h1.daemon
         for name, era in (("w3", wire.ERA1), ("w4", wire.ERA2)):
             with self.subTest(era=era):
                 worker = self.start_worker(h2.team, name, era)
-                ask = worker.ask("permission", tool="Bash", input={"command": "git status"})
-                self.assertEqual(self.answer(worker, ask)["event"], "ran")
-                ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
-                shown = wait_for("it is open", lambda: h1.daemon.ask("pending")["asks"])[0]
-                self.assertEqual((shown["request_id"], shown["member"]), (ask, name))
-                self.assertIn("asks of team demo wait on the node that leads (node h1 leads)", h2.daemon.cli("pending").stdout)
-                for id in (ask, shown["message_key"][:8]):
+                request = worker.ask("permission", tool="Bash", input={"command": "git status"})
+                self.assertEqual(self.answer(worker, request)["event"], "ran")
+                request = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+                shown = wait_for("it is open", lambda: h1.daemon.ask("pending")["requests"])[0]
+                self.assertEqual((shown["request_id"], shown["member"]), (request, name))
+                self.assertIn("requests of team demo wait on the node that leads (node h1 leads)", h2.daemon.cli("pending").stdout)
+                for id in (request, shown["message_key"][:8]):
                     self.assertIn("is answered there", h2.daemon.cli("approve", id, expect=1).stderr)
                 self.assertIn("not led from this host", h2.daemon.cli("send", name, "hello", expect=1).stderr)
-                self.assertIn("permission_request from %s to team-lead" % name, h2.daemon.cli("trace", ask).stdout)
-                h1.daemon.cli("approve", ask)
-                self.assertEqual(self.answer(worker, ask)["input"], {"command": "make deploy"})
+                self.assertIn("permission_request from %s to team-lead" % name, h2.daemon.cli("trace", request).stdout)
+                h1.daemon.cli("approve", request)
+                self.assertEqual(self.answer(worker, request)["input"], {"command": "make deploy"})
         for i in range(20):
             h2.team.say("w3", "to w1 %d" % i, to="w1")
             h2.team.say("w4", "to the lead %d" % i)
@@ -144,8 +144,8 @@ class AcrossHosts(HostsTest):
         came = told(h1, "--from", "w4", "--type", "chat")
         self.assertEqual([m["text"] for m in came], ["to the lead %d" % i for i in range(20)])
         self.assertEqual({(m["disposition"], m["letter"]["way"], m["letter"]["host"]) for m in came}, {("chat", "in", "h2")})
-        asks = told(h2, "--type", "permission_request")
-        self.assertEqual([(m["sender"], m["letter"]["host"], m["subject"]) for m in asks],
+        requests = told(h2, "--type", "permission_request")
+        self.assertEqual([(m["sender"], m["letter"]["host"], m["subject"]) for m in requests],
                          [(name, "lead", "Bash: " + what) for name in ("w3", "w4") for what in ("git status", "make deploy")])
         times = [m["received_ms"] for m in told(h1)]
         self.assertEqual(times, sorted(times))
@@ -224,7 +224,7 @@ class AcrossHosts(HostsTest):
             h2.team.say("w4", wire.stringify(asked) if not isinstance(asked, str) else asked)
         wait_for("w1 has all", lambda: len(h1.texts("w1")) >= len(to_w1))
         wait_for("w3 has all", lambda: len(h2.texts("w3")) >= len(to_w3))
-        wait_for("every ask is answered", lambda: len(h2.texts("w4")) >= len(blows))
+        wait_for("every request is answered", lambda: len(h2.texts("w4")) >= len(blows))
         wait_for("the lead has all", lambda: got.extend(h1.chat()) or len(set(got)) >= len(to_lead))
         self.assertEqual(h1.texts("w1"), to_w1)
         self.assertEqual(h2.texts("w3"), to_w3)
@@ -295,12 +295,12 @@ class WhoLeads(HostsTest):
         h1, h2 = self.two()
         h4 = self.host("h4")
         wait_for("h4 stands by", lambda: h4.status()["role"] == "standby")
-        ask = wire.permission_request("w3", "Bash", {"command": "make deploy"}, "perm-1")
-        h2.team.say("w3", wire.stringify(ask) if not isinstance(ask, str) else ask)
-        wait_for("it is open on h1", lambda: h1.daemon.ask("pending")["asks"])
+        request = wire.permission_request("w3", "Bash", {"command": "make deploy"}, "perm-1")
+        h2.team.say("w3", wire.stringify(request) if not isinstance(request, str) else request)
+        wait_for("it is open on h1", lambda: h1.daemon.ask("pending")["requests"])
         h1.daemon.process.send_signal(signal.SIGSTOP)
         wait_for("h4 leads", lambda: h4.status()["role"] == "leader")
-        wait_for("it is open on h4", lambda: h4.daemon.ask("pending")["asks"])
+        wait_for("it is open on h4", lambda: h4.daemon.ask("pending")["requests"])
         h1.daemon.process.send_signal(signal.SIGCONT)
         wait_for("h1 stands by", lambda: h1.status()["role"] == "standby")
         self.assertFalse(h1.daemon.cli("deny", "perm-1", expect=None).returncode == 0)

@@ -1,5 +1,5 @@
 """Three hosts with twelve workers of both client generations, one Redis with a replica over TLS and a network that is slow and loses:
-kills of everybody, a failover that loses the tail, an engine that forgets, partitions. Nothing may be lost, nothing done twice, each ask
+kills of everybody, a failover that loses the tail, an engine that forgets, partitions. Nothing may be lost, nothing done twice, each request
 decided once. The network is a proxy (bad_network.py): netem needs a kernel that has it. LONG: fifteen minutes or NETWORK_SECONDS, all
 blows by chance; else five of the eight, once each."""
 
@@ -87,8 +87,8 @@ class Host:
                         keys = [m["message_key"] for m in messages]
                         if keys and control.ask("ack", keys=keys)["ok"]:
                             self.world.acknowledged += [(key, len(self.world.received)) for key in keys]
-                        for ask in control.ask("pending").get("asks", []):
-                            control.answer("approve" if self.name == "h1" else "deny", ask["request_id"], by="test")
+                        for request in control.ask("pending").get("requests", []):
+                            control.answer("approve" if self.name == "h1" else "deny", request["request_id"], by="test")
             except (OSError, ValueError, Missing):
                 pass
             over.wait(0.3)  # clock: the pace of a lead; nothing is judged by it
@@ -115,7 +115,7 @@ class Network(ProcessTest):
         self.replicas = 0
         self.wrote = collections.defaultdict(list)  # (writer, to): texts, in each writer's order
         self.sent, self.received = [], []           # entries of chat for the lead; what leads got, on whichever host
-        self.asks = []
+        self.requests = []
 
     def admin(self, engine, *words):
         client = engine.client("admin", self.password)
@@ -200,13 +200,13 @@ class Network(ProcessTest):
         for name in self.hosts:
             worker = self.workers[self.random.choice(MEMBERS[name])]
             command = self.random.choice(["git status", "make deploy", "rm x"])
-            ask = worker.ask("permission", tool="Bash", input={"command": command}, patient=True)
-            self.asks.append((worker, ask))
+            request = worker.ask("permission", tool="Bash", input={"command": command}, patient=True)
+            self.requests.append((worker, request))
             if command != "rm x":  # that is denied by a rule
                 for one in self.hosts.values():
-                    one.world.may_allow.add(ask)
+                    one.world.may_allow.add(request)
 
-    def test_nothing_is_lost_and_no_ask_decided_twice_whatever_becomes_of_them(self):
+    def test_nothing_is_lost_and_no_request_decided_twice_whatever_becomes_of_them(self):
         began = time.monotonic()  # clock: how long the blows go on in the long form; nothing is judged by it
         self.hosts = {}
         self.hosts = {name: Host(self, name) for name in MEMBERS}
@@ -252,12 +252,12 @@ class Network(ProcessTest):
         worlds = {name: host.world for name, host in self.hosts.items()}
         self.assertEqual(hosts_judge.violations(worlds, self.sent, self.received, outcomes), [])
         # clock: how long the blows go on in the long form; nothing is judged by it
-        print("figures: %d s; blows %s; %d asks, %d chat" % (time.monotonic() - began, dict(struck), len(self.asks), sum(map(len, self.wrote.values()))))
+        print("figures: %d s; blows %s; %d requests, %d chat" % (time.monotonic() - began, dict(struck), len(self.requests), sum(map(len, self.wrote.values()))))
 
     # --- what came of it
 
     def await_all(self):
-        """Until all has come to where it goes. Whether the worker went on, by the id of its ask."""
+        """Until all has come to where it goes. Whether the worker went on, by the id of its request."""
         to_lead = {text for (_, to), texts in self.wrote.items() if to == "team-lead" for text in texts}
         got = lambda: [text for name in LEADS for text in self.hosts[name].got()]
         try:
@@ -282,13 +282,13 @@ class Network(ProcessTest):
         self.assertEqual([one for one in again if not self.host_was_killed_behind(*one)], [])
         print("figures: %d heard again behind a kill" % len(again))
         outcomes = {}
-        for worker, ask in self.asks:
-            found = wait_for("%s has an answer to %s" % (worker.name, ask), lambda: worker.find(ask, "ran", "refused", "failed"))
+        for worker, request in self.requests:
+            found = wait_for("%s has an answer to %s" % (worker.name, request), lambda: worker.find(request, "ran", "refused", "failed"))
             self.assertEqual(len(found), 1, found)
             self.assertNotEqual(found[0]["event"], "failed")
-            outcomes[ask] = found[0]["event"] == "ran"
+            outcomes[request] = found[0]["event"] == "ran"
         allowed = next(iter(self.hosts.values())).world.may_allow
-        self.assertEqual([ask for ask, ran in outcomes.items() if ran and ask not in allowed], [])
+        self.assertEqual([request for request, ran in outcomes.items() if ran and request not in allowed], [])
         wait_for("what was told to the lead is settled everywhere", self.at_rest, pause=1)
         return outcomes
 

@@ -91,7 +91,7 @@ class Json(ProcessTest):
         rule = {"type": "addRules", "rules": [{"toolName": "Bash"}]}
         self.team.say("ada", json.dumps(wire.permission_request("ada", "Bash", deep, request_id="perm-9", suggestions=[rule])))
         self.pending_id("perm-9")
-        shown = next(ask for ask in self.told("pending")["asks"] if ask["request_id"] == "perm-9")
+        shown = next(request for request in self.told("pending")["requests"] if request["request_id"] == "perm-9")
         self.assertEqual((shown["input"], shown["suggested"]), (deep, [rule]))
         self.told("deny", "perm-9", "--reason", "no")
         self.told("rules")

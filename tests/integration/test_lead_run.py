@@ -12,7 +12,7 @@ from case import ProcessTest
 from daemon import LIMIT_S, wait_for
 from stream_lead import LeadRun
 
-ASK = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
+REQUEST = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
 PERMISSIONS = "[lead]\npermissions = true\n"
 
 
@@ -478,16 +478,16 @@ class WithoutDaemon(WithLead):
 
 
 class Tools(WithLead):
-    def ask(self, ask=None):
-        self.lead.order("ask", ask or ASK)
+    def ask(self, request=None):
+        self.lead.order("ask", request or REQUEST)
         self.team.say("ada", "work")
 
     def answer(self):
-        wait_for("the ask is answered", lambda: self.lead.events("answer"))
+        wait_for("the request is answered", lambda: self.lead.events("answer"))
         return self.lead.events("answer")[-1]["line"]["response"]["response"]
 
     def pending(self):
-        return wait_for("the ask is pending", lambda: self.daemon.ask("pending")["asks"])[0]
+        return wait_for("the request is pending", lambda: self.daemon.ask("pending")["requests"])[0]
 
     def never_answered(self):
         wait_for("it asks", lambda: b"can_use_tool" in self.lead.out)
@@ -500,7 +500,7 @@ class Tools(WithLead):
     def test_rules_allow_with_the_input_as_it_was_asked(self):
         self.begin(toml_more=PERMISSIONS)
         self.ask()
-        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": ASK["input"]})
+        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": REQUEST["input"]})
         event = wait_for("it is in the log", lambda: self.daemon.log("lead.permission"))[0]
         self.assertEqual((event["type"], event["action"], event["rule"]), ("Bash", "allow", "Bash(echo:*)"))
 
@@ -514,10 +514,10 @@ class Tools(WithLead):
     def test_what_the_rules_leave_open_a_person_decides(self):
         self.begin(toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
-        ask = self.pending()
-        self.assertEqual((ask["member"], ask["subject"], json.loads(ask["body"])), ("team-lead", "Bash: make", {"command": "make"}))
-        self.assertTrue(ask["request_id"].startswith("lead-"))
-        self.daemon.cli("approve", ask["request_id"])
+        request = self.pending()
+        self.assertEqual((request["member"], request["subject"], json.loads(request["body"])), ("team-lead", "Bash: make", {"command": "make"}))
+        self.assertTrue(request["request_id"].startswith("lead-"))
+        self.daemon.cli("approve", request["request_id"])
         self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {"command": "make"}})
         self.assertEqual(self.chat()["queued"], 0, "the lead gets no message about it")
 
@@ -559,7 +559,7 @@ class Tools(WithLead):
             "behavior": "deny", "message": "no"}}}
         self.lead.process.stdin.write((json.dumps(response) + "\n").encode())
         self.lead.process.stdin.flush()
-        wait_for("the ask is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
+        wait_for("the request is withdrawn", lambda: not self.daemon.ask("pending")["requests"])
         self.daemon.cli("approve", request_id, expect=1)
         self.assertEqual(len(self.lead.events("answer")), 1)
 
@@ -568,21 +568,21 @@ class Tools(WithLead):
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         self.pending()
         self.lead.order("cancel")
-        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["requests"])
         self.assertEqual(self.lead.events("answer"), [])
 
-    def test_an_ask_of_a_lead_that_died_is_withdrawn_and_its_id_is_free_for_the_next(self):
+    def test_a_request_of_a_lead_that_died_is_withdrawn_and_its_id_is_free_for_the_next(self):
         self.begin("--restart", "3", toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         first = self.pending()["request_id"]
         os.kill(self.lead.pid(), signal.SIGKILL)
-        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["requests"])
         self.ask({"tool": "Bash", "input": {"command": "make other"}})
         second = self.pending()
         self.assertNotEqual(second["request_id"], first)
         self.assertEqual(json.loads(second["body"]), {"command": "make other"})
 
-    def test_the_loss_of_the_daemon_allows_nothing_and_the_ask_stands_when_it_is_back(self):
+    def test_the_loss_of_the_daemon_allows_nothing_and_the_request_stands_when_it_is_back(self):
         self.begin(toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         request_id = self.pending()["request_id"]
@@ -636,8 +636,8 @@ class Options(WithLead):
         self.begin(command=[sys.executable, "-B", program, *argv], toml_more=toml_more)
 
     def test_the_option_for_prompts_is_added_with_lead_permissions_and_the_rules_decide(self):
-        self.begin(asks=False, toml_more=PERMISSIONS)
-        self.lead.order("ask", ASK)
+        self.begin(requests=False, toml_more=PERMISSIONS)
+        self.lead.order("ask", REQUEST)
         self.team.say("ada", "work")
         wait_for("the rules answer", lambda: self.lead.events("answer"))
         self.assertEqual(self.lead.events("refused"), [])
@@ -645,8 +645,8 @@ class Options(WithLead):
         self.assertIn("--permission-prompt-tool stdio", self.lead.errors())
 
     def test_without_lead_permissions_it_is_not(self):
-        self.begin(asks=False)
-        self.lead.order("ask", ASK)
+        self.begin(requests=False)
+        self.lead.order("ask", REQUEST)
         self.team.say("ada", "work")
         wait_for("the client decides by itself", lambda: self.lead.events("refused"))
         self.assertEqual(self.lead.errors(), "")
@@ -655,7 +655,7 @@ class Options(WithLead):
         self.team = self.make_team()
         self.start_daemon(self.team, PERMISSIONS)
         self.daemon.stop()
-        self.lead = self.start_run(asks=False)
+        self.lead = self.start_run(requests=False)
         self.assertNotIn("--permission-prompt-tool", self.argv())
         self.daemon.start()
         self.said("[lead] permissions is set, and the lead was started without --permission-prompt-tool stdio")
@@ -706,20 +706,20 @@ class Judge(ProcessTest):
             self.assertEqual(self.judge(control)["decision"], "allow")
         waiting.close()
 
-    def test_without_wait_or_without_the_setting_an_ask_is_only_said(self):
+    def test_without_wait_or_without_the_setting_a_request_is_only_said(self):
         team = self.make_team()
         self.start_daemon(team, PERMISSIONS)
         with self.daemon.connect() as control:
             self.assertEqual(self.judge(control, wait=False)["decision"], "ask")
             for bad in ({"tool": ""}, {"id": "a b"}, {"id": ""}, {"input": "[]"}, {"input": ""}):
                 self.assertFalse(self.judge(control, **bad)["ok"], bad)
-            self.assertEqual(control.ask("pending")["asks"], [])
+            self.assertEqual(control.ask("pending")["requests"], [])
         self.daemon.stop()
         self.start_daemon(self.make_team("other"))
         with self.daemon.connect() as control:
             for command in ("make", "echo hello", "rm x"):
                 self.assertEqual(self.judge(control, input=json.dumps({"command": command}), team="other")["decision"], "ask")
-            self.assertEqual(control.ask("pending")["asks"], [])
+            self.assertEqual(control.ask("pending")["requests"], [])
 
 
 PROGRAM = """

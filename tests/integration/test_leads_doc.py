@@ -186,14 +186,14 @@ class Recipes(ProcessTest):
     def test_asking(self):
         self.begin(**{"/usr/bin/logger": str(self.folder / "bin" / "my-lead")})
         worker = self.start_worker(self.team, "ada")
-        ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+        request = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
         wait_for("the person's program is told", lambda: "make deploy" in self.got.read_text("utf-8"))
         told = wait_for("the lead is asked too", lambda: self.daemon.cli("recv", expect=None).stdout)
-        self.assertIn(ask, told)
+        self.assertIn(request, told)
         done = subprocess.run(["bash", "-c", self.command], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 2, "no terminal here: %s" % done.stderr)
-        self.daemon.cli("approve", ask)
-        self.assertEqual(self.answer(worker, ask)["event"], "ran")
+        self.daemon.cli("approve", request)
+        self.assertEqual(self.answer(worker, request)["event"], "ran")
 
     def test_nothing_is_left_out(self):
         tested = {name[len("test_"):] for name in dir(self) if name.startswith("test_")} - {"nothing_is_left_out"}

@@ -100,10 +100,10 @@ class MailboxCommands(ProcessTest):
     def test_a_healthy_installation_with_its_daemon_has_nothing_to_mend(self):
         self.start_daemon(self.team)
         for i in range(5):
-            ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-            self.team.say("ada", ask)
+            request = wire.permission_request("ada", "Bash", {"command": "git status"})
+            self.team.say("ada", request)
             self.assertEqual(self.doctor(expect=0), {})
-            wait_for("the daemon goes on", lambda: self.team.replies("ada", ask["request_id"]))
+            wait_for("the daemon goes on", lambda: self.team.replies("ada", request["request_id"]))
         self.assertFalse(self.daemon.log("ledger.fault"))
 
     def test_without_its_daemon_that_is_what_is_said(self):

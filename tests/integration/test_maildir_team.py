@@ -37,7 +37,7 @@ class Team(ProcessTest):
         self.bob.send("boss", "message", json.dumps({"type": "permission_request", "request_id": "x"}))
         self.assertTrue(self.hears("permission_request")[0]["text"].startswith("message: {"))
         wait_for("all are taken", lambda: not self.team.files("boss/new") and len(self.team.files("boss/cur")) == 4)
-        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        self.assertEqual(self.daemon.ask("pending")["requests"], [])
         # What the peers' store sends again, under its own id, is not delivered again.
         self.ada.write(self.team.root / "boss" / "new" / "again.json", first)
         self.ada.send("boss", "message", "behind it")

@@ -127,17 +127,17 @@ class McpLead(LeadTest):
         first = worker.ask("permission", tool="Bash", input={"command": "make deploy"}, description="ship it")
         second = worker.ask("permission", tool="Bash", input={"command": "make clean"})
         self.pending_id(first), self.pending_id(second)
-        asks = {ask["request_id"]: ask for ask in self.client.tool("pending")["asks"]}
-        shown = {ask["request_id"]: ask for ask in self.daemon.ask("pending")["asks"]}
-        self.assertEqual(asks, shown, "the lead sees what a person sees")
-        self.assertIn("not the one that was shown", self.client.refusal("approve", id=first, key=asks[second]["message_key"]))
-        decision = self.client.tool("approve", id=first, key=asks[first]["message_key"])["decision"]
+        requests = {request["request_id"]: request for request in self.client.tool("pending")["requests"]}
+        shown = {request["request_id"]: request for request in self.daemon.ask("pending")["requests"]}
+        self.assertEqual(requests, shown, "the lead sees what a person sees")
+        self.assertIn("not the one that was shown", self.client.refusal("approve", id=first, key=requests[second]["message_key"]))
+        decision = self.client.tool("approve", id=first, key=requests[first]["message_key"])["decision"]
         self.assertEqual(decision["state"], "approved")
         self.assertEqual(self.answer(worker, first)["event"], "ran")
-        self.client.tool("deny", id=second, key=asks[second]["message_key"], reason="not today")
+        self.client.tool("deny", id=second, key=requests[second]["message_key"], reason="not today")
         self.assertIn("not today", self.answer(worker, second)["error"])
         self.assertEqual({d["decided_by"] for d in self.daemon.ask("decisions")["decisions"]}, {"team-lead"})
-        self.assertIn("already approved by team-lead", self.client.refusal("deny", id=first, key=asks[first]["message_key"], reason="late"))
+        self.assertIn("already approved by team-lead", self.client.refusal("deny", id=first, key=requests[first]["message_key"], reason="late"))
         self.assertIn("needs \"key\"", self.client.refusal("approve", id=first))
         self.assertEqual(self.client.tool("status")["teams"][0]["team"], "demo")
         self.assertEqual(self.client.tool("shutdown", member="bob", reason="all done")["shutdowns"][0]["by"], "team-lead")
@@ -147,23 +147,23 @@ class McpLead(LeadTest):
         names = [tool["name"] for tool in self.client.ask("tools/list")["result"]["tools"]]
         self.assertEqual(names, ["send", "recv", "try_recv", "inbox"])
         worker = self.start_worker(self.team, "ada")
-        ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
-        shown = self.pending_id(ask)
+        request = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+        shown = self.pending_id(request)
         for name, arguments in (("pending", {}), ("status", {}), ("shutdown", {"member": "ada"}),
-                                ("approve", {"id": ask, "key": shown["message_key"]}),
-                                ("deny", {"id": ask, "key": shown["message_key"], "reason": "r"})):
+                                ("approve", {"id": request, "key": shown["message_key"]}),
+                                ("deny", {"id": request, "key": shown["message_key"], "reason": "r"})):
             self.assertIn("mcp_tools = true", self.client.refusal(name, **arguments))
-        self.assertEqual(self.pending_id(ask)["state"], "pending")
+        self.assertEqual(self.pending_id(request)["state"], "pending")
 
-    def test_the_daemon_never_lets_the_lead_decide_what_itself_asks_or_more_than_one_ask(self):
+    def test_the_daemon_never_lets_the_lead_decide_what_itself_asks_or_more_than_one_request(self):
         self.start("[lead]\nmcp_tools = true\npermissions = true\n")
         control = self.daemon.connect()
         self.addCleanup(control.close)
         control.socket.sendall((json.dumps({"verb": "judge", "tool": "Bash", "input": '{"command":"make deploy"}', "id": "c-1",
                                             "wait": True}) + "\n").encode())
-        ask = wait_for("it is open", lambda: self.daemon.ask("pending")["asks"])[0]
-        self.assertEqual(ask["member"], "team-lead")
-        answer = self.daemon.answer("approve", ask["request_id"], tools=True, by="mallory")
+        request = wait_for("it is open", lambda: self.daemon.ask("pending")["requests"])[0]
+        self.assertEqual(request["member"], "team-lead")
+        answer = self.daemon.answer("approve", request["request_id"], tools=True, by="mallory")
         self.assertEqual(answer["code"], "answer.not_asked")
         worker = self.start_worker(self.team, "ada")
         asked = worker.ask("permission", tool="Bash", input={"command": "make check"})
@@ -177,16 +177,16 @@ class McpLead(LeadTest):
     def test_the_daemon_takes_of_a_leads_tool_what_its_row_names_and_nothing_else(self):
         self.start()
         worker = self.start_worker(self.team, "ada")
-        asks = [worker.ask("permission", tool="Bash", input={"command": command}) for command in ("make one", "make two")]
-        for ask in asks:
-            self.pending_id(ask)
-        for more in ({"ids": asks}, {"like": asks[0]}):
+        requests = [worker.ask("permission", tool="Bash", input={"command": command}) for command in ("make one", "make two")]
+        for request in requests:
+            self.pending_id(request)
+        for more in ({"ids": requests}, {"like": requests[0]}):
             self.assertFalse(self.daemon.ask("approve", tools=True, **more)["ok"])
         for verb, more in (("mode", {"member": "ada", "mode": "bypassPermissions"}), ("allow", {"rule": "Bash(rm *)"}),
                            ("reload", {}), ("resume", {}), ("recv", {})):
             answer = self.daemon.ask(verb, tools=True, **more)
             self.assertEqual((answer["ok"], answer["code"]), (False, "lead.no_tools"), verb)
-        self.assertEqual(sorted(a["request_id"] for a in self.daemon.ask("pending")["asks"]), sorted(asks))
+        self.assertEqual(sorted(a["request_id"] for a in self.daemon.ask("pending")["requests"]), sorted(requests))
 
     def test_a_way_that_the_configuration_does_not_name_says_so(self):
         self.start('[delivery]\nmethods = ["socket"]\n')
@@ -221,9 +221,9 @@ class McpLeadOfLines(LeadTest):
         self.assertEqual(self.client.tool("try_recv"), {"message": None})
         self.assertEqual(self.client.tool("inbox")["unread"], 0)
         team.say("alice", "Plan", "plan_approval", request_id="00000009", plan="rebase")
-        asks = wait_for("the plan waits", lambda: self.client.tool("pending")["asks"])
-        self.assertIn("rebase", json.dumps(asks))
-        self.assertIn("for a person", self.client.refusal("approve", id="00000009", key=asks[0]["message_key"]))
+        requests = wait_for("the plan waits", lambda: self.client.tool("pending")["requests"])
+        self.assertIn("rebase", json.dumps(requests))
+        self.assertIn("for a person", self.client.refusal("approve", id="00000009", key=requests[0]["message_key"]))
         self.daemon.cli("approve", "00000009")
         wait_for("it is approved", lambda: [m for m in alice.find("plan_approval_response") if m["approve"] is True])
         self.assertEqual(self.client.tool("status")["teams"][0]["team"], "crew")
@@ -270,7 +270,7 @@ class Channel(LeadTest):
         def ask(id, tool="Bash", preview="git status"):  # a rule of this team allows that
             self.client.say("notifications/claude/channel/permission_request", request_id=id, tool_name=tool,
                             description="look", input_preview=preview)
-            return wait_for("it is open", lambda: [a for a in self.daemon.ask("pending")["asks"] if a["request_id"].endswith(id)])[0]
+            return wait_for("it is open", lambda: [a for a in self.daemon.ask("pending")["requests"] if a["request_id"].endswith(id)])[0]
 
         def answers():
             return [n["params"] for n in self.client.notifications if n["method"] == "notifications/claude/channel/permission"]
@@ -292,9 +292,9 @@ class Channel(LeadTest):
         for id in ("ab", "abcdl", "ABCDE"):
             self.client.say("notifications/claude/channel/permission_request", request_id=id, tool_name="Bash")
         fourth = ask("defgh")
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
         self.client.process.kill()
-        wait_for("nobody waits for it any more", lambda: not self.daemon.ask("pending")["asks"])
+        wait_for("nobody waits for it any more", lambda: not self.daemon.ask("pending")["requests"])
         self.assertEqual(self.daemon.ask("trace", id=fourth["request_id"])["requests"][0]["state"], "withdrawn")
         self.assertEqual(len(answers()), 2)
 

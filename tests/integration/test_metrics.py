@@ -51,11 +51,11 @@ class Metrics(ProcessTest):
         self.start_daemon(team)
         team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make secret"}, "perm-1")))
         team.say("bob", "hello")
-        wait_for("both came", lambda: self.status()["asks"]["pending"] and self.status()["chat"]["queued"])
+        wait_for("both came", lambda: self.status()["requests"]["pending"] and self.status()["chat"]["queued"])
         text = self.daemon.cli("metrics").stdout
         samples = read(text)
         mine = lambda name, more="": samples["inbox_poller_" + name, 'team="demo"' + more]  # noqa: E731
-        self.assertEqual((mine("asks_open"), mine("chat_queued"), mine("ledger_fault"), mine("inbox_readable")), (1, 1, 0, 1))
+        self.assertEqual((mine("requests_open"), mine("chat_queued"), mine("ledger_fault"), mine("inbox_readable")), (1, 1, 0, 1))
         self.assertEqual((mine("workers", ',state="waiting"'), mine("workers", ',state="busy"')), (1, 1))
         self.assertEqual((mine("role", ',role="leader"'), mine("role", ',role="paused"')), (1, 0))
         self.assertEqual(samples["inbox_poller_teams", ""], 1)
@@ -80,16 +80,16 @@ class Metrics(ProcessTest):
         worker = self.start_worker(team, "ada")
         for command in ("git status", "rm -rf x", "make a", "make b"):
             worker.ask("permission", tool="Bash", input={"command": command})
-        wait_for("two wait", lambda: len(self.daemon.ask("pending")["asks"]) == 2)
-        for one, verb in zip(self.daemon.ask("pending")["asks"], ("approve", "deny")):
+        wait_for("two wait", lambda: len(self.daemon.ask("pending")["requests"]) == 2)
+        for one, verb in zip(self.daemon.ask("pending")["requests"], ("approve", "deny")):
             self.daemon.answer(verb, one["request_id"], by='x"y\n', reason="no")
         text = self.daemon.cli("metrics").stdout
         samples = read(text)
         decided = {labels: value for (name, labels), value in samples.items() if name == "inbox_poller_decisions_total"}
         self.assertEqual(decided, {'team="demo",kind="permission",outcome="%s",by="%s"' % (outcome, by): 1
                                    for outcome in ("approved", "denied") for by in ("rule", "person")})
-        self.assertEqual(samples["inbox_poller_ask_wait_seconds_count", 'team="demo"'], 2)
-        buckets = [value for (name, labels), value in samples.items() if name == "inbox_poller_ask_wait_seconds_bucket"]
+        self.assertEqual(samples["inbox_poller_request_wait_seconds_count", 'team="demo"'], 2)
+        buckets = [value for (name, labels), value in samples.items() if name == "inbox_poller_request_wait_seconds_bucket"]
         self.assertEqual((buckets, buckets[-1], len(buckets)), (sorted(buckets), 2, 7))
         self.assertGreater(samples["inbox_poller_accept_seconds_count", 'team="demo"'], 0)
         self.promtool("check", "metrics", input=text)

@@ -22,10 +22,10 @@ class Names(ProcessTest):
                 self.assertEqual(self.answer(worker, worker.ask("permission", tool="Bash", input={"command": "git status"}))["event"], "ran")
                 self.assertEqual(self.answer(worker, worker.ask("permission", tool="Bash", input={"command": "rm x"}))["event"], "refused")
                 self.assertIs(self.answer(worker, worker.ask("sandbox", host="api.example.com"))["allow"], True)
-                ask = worker.ask("permission", tool="Bash", input={"command": "make"})
-                self.assertEqual(self.pending_id(ask)["member"], name)
-                self.daemon.cli("approve", ask)
-                self.assertEqual(self.answer(worker, ask)["event"], "ran")
+                request = worker.ask("permission", tool="Bash", input={"command": "make"})
+                self.assertEqual(self.pending_id(request)["member"], name)
+                self.daemon.cli("approve", request)
+                self.assertEqual(self.answer(worker, request)["event"], "ran")
                 plan = worker.ask("plan", plan="# Plan")  # its id holds the name
                 self.pending_id(plan)
                 self.daemon.cli("approve", plan)
@@ -70,8 +70,8 @@ class Names(ProcessTest):
         doctor = self.daemon.cli("doctor", "--config", str(self.daemon.configs[0]), expect=2).stdout
         for name in told:
             self.assertIn(name + " cannot be answered", doctor)
-        ask = wire.permission_request("foo.bar", "Bash", {"command": "git status"}, "perm-lost")
-        team.say("foo.bar", ask)
+        request = wire.permission_request("foo.bar", "Bash", {"command": "git status"}, "perm-lost")
+        team.say("foo.bar", request)
         entry, = self.quarantined()
         self.assertEqual(entry["code"], "sender.stranger")
         self.assertIn("it is in the roster, but cannot be answered", entry["reason"])

@@ -1,4 +1,4 @@
-"""deploy/notify: what reaches a person of open asks, through a stand-in server and a stand-in notify-send."""
+"""deploy/notify: what reaches a person of open requests, through a stand-in server and a stand-in notify-send."""
 
 import http.server
 import importlib.machinery
@@ -19,7 +19,7 @@ NOTIFY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "notify"
 HOSTILE = "Bash: curl \u202e<b>&amp; `x` @everyone \x1b[2J " + "long " * 40
 
 
-def ask(key="a" * 32, subject="Bash: make deploy", **fields):
+def request(key="a" * 32, subject="Bash: make deploy", **fields):
     return dict({"message_key": key, "subject": subject, "member": "ada", "team": "demo", "asked_ms": 0, "deadline_ms": 0,
                  "body": "the whole secret command"}, **fields)
 
@@ -34,7 +34,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     @property
     def address(self):
-        return "http://127.0.0.1:%d/asks" % self.server_port
+        return "http://127.0.0.1:%d/requests" % self.server_port
 
     def end(self):
         self.shutdown()
@@ -70,47 +70,47 @@ class Programs(ProcessTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_ntfy_pushes_a_short_line_and_withdraws_it(self):
-        self.tell("ntfy", dict(ask(subject=HOSTILE), event="asked"))
+        self.tell("ntfy", dict(request(subject=HOSTILE), event="asked"))
         method, path, headers, body = self.server.got[0]
-        self.assertEqual((method, path, headers["authorization"], headers["x-sequence-id"]), ("POST", "/asks", "Bearer tk_1", "a" * 32))
-        self.assertEqual((headers["title"], headers["click"]), ("ada asks (demo)", "http://127.0.0.1:8474/#/ask/" + "a" * 32))
+        self.assertEqual((method, path, headers["authorization"], headers["x-sequence-id"]), ("POST", "/requests", "Bearer tk_1", "a" * 32))
+        self.assertEqual((headers["title"], headers["click"]), ("ada asks (demo)", "http://127.0.0.1:8474/#/request/" + "a" * 32))
         self.assertNotIn("actions", headers)
         self.assertLessEqual(len(body), 80)
         self.assertTrue(body.startswith("Bash: curl <U+202E><b>"), body)
         self.assertNotIn("secret", json.dumps(self.server.got))
-        self.tell("ntfy", dict(ask(), event="decided", state="approved", decided_by="carol"))
-        self.assertEqual(self.server.got[1][:2], ("DELETE", "/asks/" + "a" * 32))
+        self.tell("ntfy", dict(request(), event="decided", state="approved", decided_by="carol"))
+        self.assertEqual(self.server.got[1][:2], ("DELETE", "/requests/" + "a" * 32))
         self.server.refuse = ("DELETE",)
-        self.tell("ntfy", dict(ask(), event="decided", state="approved", decided_by="carol"))
+        self.tell("ntfy", dict(request(), event="decided", state="approved", decided_by="carol"))
         self.assertEqual(self.server.got[3][3], "approved by carol: Bash: make deploy")
 
-    def test_many_asks_are_one_notice(self):
-        self.tell("ntfy", {"event": "reminder", "asks": [ask("%032d" % i, "Bash: make %d" % i, team="t%d" % (i % 5)) for i in range(300)]})
+    def test_many_requests_are_one_notice(self):
+        self.tell("ntfy", {"event": "reminder", "requests": [request("%032d" % i, "Bash: make %d" % i, team="t%d" % (i % 5)) for i in range(300)]})
         (_, _, headers, body), = self.server.got
-        self.assertEqual((headers["title"], headers["click"]), ("Still open: 300 asks (t0, t1, t2)", "http://127.0.0.1:8474/"))
+        self.assertEqual((headers["title"], headers["click"]), ("Still open: 300 requests (t0, t1, t2)", "http://127.0.0.1:8474/"))
         self.assertEqual(body.split("\n")[-1], "and 295 more")
 
     def test_slack_gets_no_markup_of_a_worker(self):
-        self.tell("slack", dict(ask(subject="Bash: <!channel> `rm` *x* <http://evil.test|safe> & @here"), event="asked"))
+        self.tell("slack", dict(request(subject="Bash: <!channel> `rm` *x* <http://evil.test|safe> & @here"), event="asked"))
         text = json.loads(self.server.got[0][3])["text"]
         self.assertNotIn("<!channel>", text)
         self.assertNotIn("<http://evil", text)
         self.assertEqual(text.count("`"), 2)
         self.assertIn("&lt;!channel&gt;", text)
-        self.assertTrue(text.endswith("<http://127.0.0.1:8474/#/ask/%s|open>" % ("a" * 32)))
-        self.tell("slack", dict(ask(), event="decided", state="denied", decided_by="carol"))
+        self.assertTrue(text.endswith("<http://127.0.0.1:8474/#/request/%s|open>" % ("a" * 32)))
+        self.tell("slack", dict(request(), event="decided", state="denied", decided_by="carol"))
         self.assertEqual(json.loads(self.server.got[1][3])["text"], "Answered: `denied by carol: Bash: make deploy`")
 
-    def test_the_desktop_s_notice_goes_when_the_ask_is_decided(self):
+    def test_the_desktop_s_notice_goes_when_the_request_is_decided(self):
         programs, said = self.folder / "bin", self.folder / "said"
         programs.mkdir()
         stand_in = programs / "notify-send"
         stand_in.write_text('#!/bin/sh\nprintf "%%s\\n" "$*" >> %s\necho 42\n' % said, "utf-8")
         stand_in.chmod(stat.S_IRWXU)
         self.env["PATH"] = "%s:%s" % (programs, os.environ["PATH"])
-        self.tell("desktop", dict(ask(subject="Bash: <b>x</b> && y"), event="asked"))
-        self.tell("desktop", dict(ask(), event="decided", state="approved", decided_by="carol"))
-        self.tell("desktop", dict(ask(), event="decided", state="approved", decided_by="carol"))  # it is gone already
+        self.tell("desktop", dict(request(subject="Bash: <b>x</b> && y"), event="asked"))
+        self.tell("desktop", dict(request(), event="decided", state="approved", decided_by="carol"))
+        self.tell("desktop", dict(request(), event="decided", state="approved", decided_by="carol"))  # it is gone already
         text = said.read_text("utf-8")
         self.assertIn("-- ada asks (demo) Bash: &lt;b&gt;x&lt;/b&gt; &amp;&amp; y", text)
         self.assertIn("--replace-id=42 --expire-time=1", text)
@@ -127,7 +127,7 @@ class Programs(ProcessTest):
         wait_for("it is pushed", lambda: self.server.got)
         self.assertNotIn("abcdefghijklmnop0123456789", json.dumps(self.server.got))
         self.daemon.answer("approve", one["request_id"], by="carol")
-        wait_for("it is withdrawn", lambda: [got for got in self.server.got if got[:2] == ("DELETE", "/asks/" + one["message_key"])])
+        wait_for("it is withdrawn", lambda: [got for got in self.server.got if got[:2] == ("DELETE", "/requests/" + one["message_key"])])
 
 
 class Looks(unittest.TestCase):
@@ -145,15 +145,15 @@ class Looks(unittest.TestCase):
     def tell(self, told):
         if self.fails:
             raise OSError("no network")
-        self.told.append((told["event"], [one["message_key"] for one in told["asks"]], *(told["notices"] if told["event"] == "decided" else [])))
+        self.told.append((told["event"], [one["message_key"] for one in told["requests"]], *(told["notices"] if told["event"] == "decided" else [])))
 
-    def look(self, now, *asks, quiet=False, decisions=()):
+    def look(self, now, *requests, quiet=False, decisions=()):
         self.told = []
-        self.watch.look(asks, lambda: decisions, now, quiet)
+        self.watch.look(requests, lambda: decisions, now, quiet)
         return self.told
 
     def test_what_comes_together_is_told_together_and_once(self):
-        a, b, c = ask("a"), ask("b"), ask("c", answers="verified")
+        a, b, c = request("a"), request("b"), request("c", answers="verified")
         self.assertEqual(self.look(100, a), [])
         self.assertEqual(self.look(102, a, b, c), [])
         self.assertEqual(self.look(103, a, b, c), [("asked", ["a", "b"])])  # c cannot be answered from here
@@ -163,10 +163,10 @@ class Looks(unittest.TestCase):
         self.assertEqual(self.look(203), [])
 
     def test_what_is_decided_before_it_was_told_is_nobody_s_business(self):
-        self.assertEqual(self.look(100, ask("a")) + self.look(101) + self.look(110), [])
+        self.assertEqual(self.look(100, request("a")) + self.look(101) + self.look(110), [])
 
     def test_half_of_the_time_is_a_reminder_once(self):
-        a = ask("a", asked_ms=100_000, deadline_ms=700_000)
+        a = request("a", asked_ms=100_000, deadline_ms=700_000)
         self.look(100, a)
         self.look(103, a)
         self.assertEqual(self.look(399, a), [])
@@ -175,7 +175,7 @@ class Looks(unittest.TestCase):
         self.assertEqual(self.look(402), [("decided", ["a"], "a", "a-again")])
 
     def test_at_night_only_what_takes_a_notice_away(self):
-        a, b = ask("a"), ask("b")
+        a, b = request("a"), request("b")
         self.look(100, a)
         self.look(103, a)
         self.assertEqual(self.look(110, a, b, quiet=True) + self.look(120, a, b, quiet=True), [])
@@ -183,7 +183,7 @@ class Looks(unittest.TestCase):
         self.assertEqual(self.look(140, b), [("asked", ["b"])])
 
     def test_what_could_not_be_told_is_told_later(self):
-        a = ask("a")
+        a = request("a")
         self.look(100, a)
         self.fails = True
         with self.assertRaises(OSError):

@@ -13,7 +13,7 @@ from daemon import team_toml, wait_for
 ERAS = (wire.ERA1, wire.ERA2)
 
 
-def make_ask(worker="ada", command="make deploy"):
+def make_request(worker="ada", command="make deploy"):
     return wire.permission_request(worker, "Bash", {"command": command})
 
 
@@ -23,22 +23,22 @@ class AnswersOfOthers(ProcessTest):
         self.team = self.make_team()
         self.start_daemon(self.team)
 
-    def test_an_answer_somebody_else_wrote_closes_our_ask(self):
-        asks = {"permission": (make_ask(), lambda a: wire.permission_answer(a)),
-                "denied": (make_ask(), lambda a: wire.permission_answer(a, False)),
+    def test_an_answer_somebody_else_wrote_closes_our_request(self):
+        requests = {"permission": (make_request(), lambda a: wire.permission_answer(a)),
+                "denied": (make_request(), lambda a: wire.permission_answer(a, False)),
                 "sandbox": (wire.sandbox_request("ada", "demo", "h.test"), lambda a: {
                     "type": "sandbox_permission_response", "requestId": a["requestId"], "host": "h.test", "allow": False,
                     "timestamp": wire.now_iso()}),
                 "plan": (wire.plan_request("ada", "demo", "# P"), lambda a: {
                     "type": "plan_approval_response", "requestId": a["requestId"], "approved": True, "timestamp": wire.now_iso(),
                     "permissionMode": "default"})}
-        for kind, (ask, answer) in asks.items():
+        for kind, (request, answer) in requests.items():
             with self.subTest(kind):
-                request_id = ask.get("request_id") or ask["requestId"]
-                self.team.say("ada", ask)
+                request_id = request.get("request_id") or request["requestId"]
+                self.team.say("ada", request)
                 self.pending_id(request_id)
-                self.team.say("team-lead", answer(ask), to="ada")
-                wait_for("it is closed", lambda: not self.daemon.ask("pending")["asks"])
+                self.team.say("team-lead", answer(request), to="ada")
+                wait_for("it is closed", lambda: not self.daemon.ask("pending")["requests"])
                 late = self.daemon.answer("deny", request_id, by="test", reason="late")
                 self.assertEqual((late["ok"], late["code"]), (False, "request.already_decided"))
                 shown = self.daemon.cli("approve", request_id, expect=1)
@@ -46,7 +46,7 @@ class AnswersOfOthers(ProcessTest):
                 self.assertEqual(len(self.team.replies("ada", request_id)), 1)
                 self.assertIn("answered_elsewhere", self.daemon.cli("trace", request_id).stdout)
 
-    def test_an_answer_that_no_worker_understands_is_reported_and_the_ask_stays_open(self):
+    def test_an_answer_that_no_worker_understands_is_reported_and_the_request_stays_open(self):
         worker = self.start_worker(self.team, "ada", poll=1.0)  # slow enough for us to see what stands in its inbox
         for number, wrong in enumerate((
                 lambda i: {"type": "permission_response", "requestId": i, "subtype": "success", "response": {}},
@@ -65,13 +65,13 @@ class AnswersOfOthers(ProcessTest):
 
     def test_what_a_writer_without_a_lock_wiped_out_comes_again_byte_for_byte(self):
         self.team.say("bob", "unread and older", to="ada")
-        ask = make_ask(command="git status")
-        self.team.say("ada", ask)
-        ours = wait_for("the answer is there", lambda: self.team.replies("ada", ask["request_id"]))[0]
+        request = make_request(command="git status")
+        self.team.say("ada", request)
+        ours = wait_for("the answer is there", lambda: self.team.replies("ada", request["request_id"]))[0]
         before = self.entry_bytes(ours)
         older = wire.read_inbox(self.team.inbox("ada"))[0]
         wire.replace(self.team.inbox("ada"), wire.stringify([older, wire.entry("bob", "and this wiped it out")], 2))
-        again = wait_for("it comes again", lambda: self.team.replies("ada", ask["request_id"]))
+        again = wait_for("it comes again", lambda: self.team.replies("ada", request["request_id"]))
         self.assertEqual([self.entry_bytes(e) for e in again], [before])
         wait_for("it is told", lambda: self.daemon.log("reply.rewritten"))
         self.assertIn("and this wiped it out", self.team.inbox("ada").read_text("utf-8"))
@@ -107,8 +107,8 @@ class Inboxes(ProcessTest):
         team.say("ada", "said before the start", to="leader")
         self.start_daemon(team, team_more='aliases = ["leader", "Team-Lead"]\n')
         team.say("bob", "said later", to="Team-Lead")
-        ask = make_ask(command="git status")
-        team.say("ada", ask, to="leader")
+        request = make_request(command="git status")
+        team.say("ada", request, to="leader")
         got = []
         wait_for("both reach the lead", lambda: got.extend(self.daemon.cli_lines("recv", "--format", "json")) or len(got) >= 2)
         self.assertEqual(sorted(m["text"] for m in got), ["said before the start", "said later"])
@@ -132,26 +132,26 @@ class Front(ProcessTest):
 
     def test_exactly_what_a_rule_decides_is_answered_and_marked(self):
         self.team = self.make_team()
-        asks = {name: make_ask(command=command) for name, command in (
+        requests = {name: make_request(command=command) for name, command in (
             ("allowed", "git status"), ("open", "make deploy"), ("denied", "rm -rf /"))}
-        for ask in asks.values():
+        for request in requests.values():
             self.team.say("bob", "chat before")
-            self.team.say("ada", ask)
-        self.team.say("mallory", dict(make_ask("mallory", "git status")))
+            self.team.say("ada", request)
+        self.team.say("mallory", dict(make_request("mallory", "git status")))
         self.team.say("bob", wire.idle_notification("bob"))
         self.team.say("ada", {"type": "mode_set_request", "mode": "plan", "from": "team-lead"})
         entries = wire.read_inbox(self.team.lead_inbox)
         for entry in entries:
-            if any(asks[name]["request_id"] in entry["text"] for name in ("allowed", "denied")):
+            if any(requests[name]["request_id"] in entry["text"] for name in ("allowed", "denied")):
                 entry["read"] = True
         expected = wire.stringify(entries, 2).replace('"read": true', '"read": true ').encode()
         self.start()
         wait_for("those two are answered", lambda: all(
-            self.team.replies("ada", asks[name]["request_id"]) for name in ("allowed", "denied")))
+            self.team.replies("ada", requests[name]["request_id"]) for name in ("allowed", "denied")))
         wait_for("those two are marked", lambda: self.team.lead_inbox.read_bytes() == expected)
         self.daemon.polled()
         self.assertEqual(self.team.lead_inbox.read_bytes(), expected)
-        self.assertEqual(self.team.replies("ada", asks["open"]["request_id"]), [])
+        self.assertEqual(self.team.replies("ada", requests["open"]["request_id"]), [])
         self.assertEqual(self.status()["chat"]["queued"], 0)
         self.assertEqual(self.status()["role"], "interceptor")
         self.assertFalse(self.team.inbox("mallory").exists())
@@ -173,8 +173,8 @@ class Front(ProcessTest):
                         worker.do("say", text="%s says %d" % (worker.name, number), patient=True)
                         left.append("%s says %d" % (worker.name, number))
 
-                def chat_and_asks():
-                    """What the lead took since it began. The lead may be first at an ask; each ask has one answer all the same."""
+                def chat_and_requests():
+                    """What the lead took since it began. The lead may be first at a request; each request has one answer all the same."""
                     took = [e["text"] for e in lead.took()[seen_before:]]
                     return [t for t in took if wire.as_payload(t) is None], [t for t in took if wire.as_payload(t)]
 
@@ -183,9 +183,9 @@ class Front(ProcessTest):
                     time.sleep(0.15)  # clock: the pace of the workers; nothing is judged by it
                 for worker, request_id in decided:
                     self.answer(worker, request_id)
-                wait_for("the lead has the rest", lambda: set(chat_and_asks()[0]) >= set(left))
+                wait_for("the lead has the rest", lambda: set(chat_and_requests()[0]) >= set(left))
                 self.daemon.polled(24)
-                self.assertEqual(sorted(chat_and_asks()[0]), sorted(left))
+                self.assertEqual(sorted(chat_and_requests()[0]), sorted(left))
                 # A lead that comes after the decisions is asked about none of them.
                 lead.stop()
                 left.clear()
@@ -197,8 +197,8 @@ class Front(ProcessTest):
                     e["read"] for e in wire.read_inbox(self.team.lead_inbox) if wire.as_payload(e["text"])))
                 os.unlink(lead.log_path)
                 lead, seen_before = self.start_lead(self.team, era, poll=1.0, answer_after=0.2), 0
-                wait_for("the lead has the rest", lambda: set(chat_and_asks()[0]) >= set(left))
-                self.assertEqual((sorted(chat_and_asks()[0]), chat_and_asks()[1]), (sorted(left), []))
+                wait_for("the lead has the rest", lambda: set(chat_and_requests()[0]) >= set(left))
+                self.assertEqual((sorted(chat_and_requests()[0]), chat_and_requests()[1]), (sorted(left), []))
                 self.assertEqual(self.status()["chat"]["queued"], 0)
                 self.assertEqual([e for e in self.daemon.log() if e["level"] == "error"], [])
                 for worker in workers:
@@ -207,7 +207,7 @@ class Front(ProcessTest):
                 lead.stop()
                 self.daemon.stop()
 
-    def test_beside_a_faster_lead_every_ask_is_answered_and_nothing_is_an_error(self):
+    def test_beside_a_faster_lead_every_request_is_answered_and_nothing_is_an_error(self):
         self.team = self.make_team()
         lead = self.start_lead(self.team, wire.ERA1, poll=0.01, answer_after=0)
         self.start(poll="100ms")
@@ -216,11 +216,11 @@ class Front(ProcessTest):
             request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True)
             self.assertEqual(self.answer(worker, request_id)["event"], "ran")
         self.assertTrue(lead.took())
-        wait_for("every ask is closed", lambda: self.daemon.ask("pending")["asks"] == [])
+        wait_for("every request is closed", lambda: self.daemon.ask("pending")["requests"] == [])
         self.assertEqual([e for e in self.daemon.log() if e["level"] == "error"], [])
 
     def test_a_race_that_only_the_lead_knows_it_won_is_told(self):
-        """It had read the ask before our mark, and marks it once more: its dialog is open."""
+        """It had read the request before our mark, and marks it once more: its dialog is open."""
         self.team = self.make_team(era=wire.ERA1)
         self.start_lead(self.team, wire.ERA1, poll=0.02, reads_first=1.5)
         # By the timer alone: who is woken by every change is always the first.
@@ -248,10 +248,10 @@ class Front(ProcessTest):
     def test_a_lost_race_is_told(self):
         self.team = self.make_team()
         self.start()
-        ask = make_ask(command="git status")
-        wire.replace(self.team.lead_inbox, wire.stringify([dict(wire.entry("ada", wire.stringify(ask)), read=True)], 2))
+        request = make_request(command="git status")
+        wire.replace(self.team.lead_inbox, wire.stringify([dict(wire.entry("ada", wire.stringify(request)), read=True)], 2))
         told = wait_for("it is told", lambda: self.daemon.log("request.answered_by_lead"))
-        self.assertEqual([(e["level"], e["request_id"]) for e in told], [("info", ask["request_id"])])
+        self.assertEqual([(e["level"], e["request_id"]) for e in told], [("info", request["request_id"])])
         self.daemon.polled()
         self.assertEqual(self.team.replies("ada"), [])
         self.assertEqual([e for e in self.daemon.log() if e["level"] == "error"], [])
@@ -274,13 +274,13 @@ class Observer(ProcessTest):
 
     def test_it_writes_nothing_at_all(self):
         self.team = self.make_team()
-        asks = [make_ask(), make_ask(command="git status"), make_ask(command="rm x")]
-        for ask in asks:
-            self.team.say("ada", ask)
+        requests = [make_request(), make_request(command="git status"), make_request(command="rm x")]
+        for request in requests:
+            self.team.say("ada", request)
         self.team.say("bob", "chat")
         self.team.say("bob", {"type": "mode_set_request", "mode": "plan", "from": "team-lead"})
         self.team.say("ada", "to nobody", to="team_lead")
-        self.team.say("team-lead", {"type": "permission_response", "requestId": asks[0]["request_id"], "approved": True}, to="ada")
+        self.team.say("team-lead", {"type": "permission_response", "requestId": requests[0]["request_id"], "approved": True}, to="ada")
         self.team.add_task(1, owner="ada")
         self.team.inbox("bob").write_bytes(b'[{"from": "torn')
         before = self.tree()
@@ -288,7 +288,7 @@ class Observer(ProcessTest):
         wait_for("nobody answers, and that is told", lambda: len(self.daemon.log("request.unanswered")) == 3)
         for verb, fields in (("send", {"member": "ada", "text": "x"}), ("mode", {"member": "ada", "mode": "plan"}),
                              ("allow", {"rule": "Bash(make:*)"}), ("shutdown", {"member": "ada"}),
-                             ("approve", {"id": asks[0]["request_id"]})):
+                             ("approve", {"id": requests[0]["request_id"]})):
             with self.subTest(verb):
                 answer = self.daemon.ask(verb, by="test", **fields)
                 self.assertFalse(answer["ok"], answer)
@@ -348,13 +348,13 @@ class OnCompetingConsumer(ProcessTest):
                 self.assertTrue(self.daemon.log("inbox.competing_consumer"))
                 self.assertEqual([e["new"] for e in self.daemon.log("inbox.role")], ["paused"])
                 self.lead.stop()
-                ask = make_ask(command="git status")
-                self.team.say("ada", ask)
+                request = make_request(command="git status")
+                self.team.say("ada", request)
                 self.daemon.polled(14)
-                self.assertEqual(self.team.replies("ada", ask["request_id"]), [])
+                self.assertEqual(self.team.replies("ada", request["request_id"]), [])
                 self.assertFalse(wire.read_inbox(self.team.lead_inbox)[-1]["read"])
                 self.daemon.cli("resume")
-                wait_for("it goes on", lambda: self.team.replies("ada", ask["request_id"]))
+                wait_for("it goes on", lambda: self.team.replies("ada", request["request_id"]))
                 self.assertEqual(self.status()["role"], "leader")
                 self.daemon.stop()
                 os.unlink(self.daemon.log_path)
@@ -368,12 +368,12 @@ class OnCompetingConsumer(ProcessTest):
         self.lead.stop()
         wait_for("that is seen", lambda: self.status()["seen"]["waiting"] == 0)
         before = self.status()["seen"]["consumed"]
-        ask = make_ask(command="git status")
-        self.team.say("ada", ask)
+        request = make_request(command="git status")
+        self.team.say("ada", request)
         wait_for("it waits", lambda: self.status()["seen"]["waiting"] == 1)
         self.lead = self.start_lead(self.team, wire.ERA2, poll=0.5)
         wait_for("the other one takes it, and that is seen", lambda: self.status()["seen"]["consumed"] == before + 1)
-        self.assertEqual(self.team.replies("ada", ask["request_id"]), [])
+        self.assertEqual(self.team.replies("ada", request["request_id"]), [])
         self.daemon.ask("resume")
         self.assertEqual(self.status()["role"], "leader")
 
@@ -382,9 +382,9 @@ class OnCompetingConsumer(ProcessTest):
         self.chatter(lambda: len(self.daemon.log("inbox.competing_consumer")) >= 3)
         self.assertEqual(self.status()["role"], "leader")
         self.lead.stop()
-        ask = make_ask(command="git status")
-        self.team.say("ada", ask)
-        wait_for("it still answers", lambda: self.team.replies("ada", ask["request_id"]))
+        request = make_request(command="git status")
+        self.team.say("ada", request)
+        wait_for("it still answers", lambda: self.team.replies("ada", request["request_id"]))
 
     def test_a_leader_alone_never_suspects_anybody(self):
         self.team = self.make_team()
@@ -414,9 +414,9 @@ class Globs(ProcessTest):
             (root / "other-team").mkdir(exist_ok=True)
             wait_for("both are served", lambda: names() == ["session-one", "session-two"])
             for team in (one, two):
-                ask = make_ask(command="git status")
-                team.say("ada", ask)
-                wait_for("%s is answered" % team.name, lambda: team.replies("ada", ask["request_id"]))
+                request = make_request(command="git status")
+                team.say("ada", request)
+                wait_for("%s is answered" % team.name, lambda: team.replies("ada", request["request_id"]))
             shutil.rmtree(one.folder)
             wait_for("one has gone", lambda: names() == ["session-two"])
             ghost = self.make_team("session-ghost")
@@ -432,9 +432,9 @@ class Globs(ProcessTest):
         told = wait_for("it is told", lambda: self.daemon.log("daemon.warning"))
         self.assertEqual([e["team"] for e in told], ["Rig_Upper"])
         self.assertIn("old clients", told[0]["reason"])
-        ask = make_ask(command="git status")
-        team.say("ada", ask)
-        wait_for("it is served all the same", lambda: team.replies("ada", ask["request_id"]))
+        request = make_request(command="git status")
+        team.say("ada", request)
+        wait_for("it is served all the same", lambda: team.replies("ada", request["request_id"]))
 
 
 if __name__ == "__main__":

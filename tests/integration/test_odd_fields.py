@@ -41,20 +41,20 @@ class OddFields(ProcessTest):
         self.daemon.polled()
         self.assertEqual(self.take(), [])  # marked once, and not taken again
 
-    def test_an_ask_with_an_optional_field_of_another_type_is_answered(self):
+    def test_a_request_with_an_optional_field_of_another_type_is_answered(self):
         team = self.make_team()
         self.start_daemon(team)
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"}, description=7)
-        team.say("ada", ask, color=9)
-        wait_for("the answer", lambda: team.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"}, description=7)
+        team.say("ada", request, color=9)
+        wait_for("the answer", lambda: team.replies("ada", request["request_id"]))
 
     def test_one_odd_member_does_not_hide_the_others(self):
         team = self.make_team()
         team.change_member("ada", color=5, isActive="yes", cwd=None, tmuxPaneId=7)
         self.start_daemon(team)
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        team.say("ada", ask)
-        wait_for("the answer", lambda: team.replies("ada", ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        team.say("ada", request)
+        wait_for("the answer", lambda: team.replies("ada", request["request_id"]))
         self.assertIn("members[", self.daemon.log("roster.ignored")[0]["reason"])
 
     def test_a_line_with_fields_of_another_type_arrives(self):

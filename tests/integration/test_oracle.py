@@ -15,7 +15,7 @@ from jsonl_team import append
 from other_systems import Letters, Lines
 from workload import WORKERS, Workload, received
 
-SEED = 7  # with asks of every kind, refusals and duplicates in it
+SEED = 7  # with requests of every kind, refusals and duplicates in it
 
 
 class Oracle(unittest.TestCase):
@@ -92,7 +92,7 @@ class Oracle(unittest.TestCase):
         self.sql("DELETE FROM messages WHERE id = (SELECT min(id) FROM messages WHERE disposition = 'chat')")
         self.notices("I1", "I5")
 
-    def test_i1_an_ask_whose_worker_waits_for_ever(self):
+    def test_i1_a_request_whose_worker_waits_for_ever(self):
         self.change_reply(lambda entries, n, _: entries.pop(n))
         self.notices("I1")
 

@@ -168,10 +168,10 @@ class Rules(OrdersTest):
 
     def test_approve_always_tells_no_worker_any_rule(self):
         self.start()
-        ask = self.ask(self.old, "make all")
-        self.pending_id(ask)
-        self.daemon.cli("approve", ask, "--always")
-        wait_for("it goes on", lambda: self.old.find(ask, "ran"))
+        request = self.ask(self.old, "make all")
+        self.pending_id(request)
+        self.daemon.cli("approve", request, "--always")
+        wait_for("it goes on", lambda: self.old.find(request, "ran"))
         self.assertEqual(self.ran(self.old, "make all"), "ran")  # asked again, and answered by the rule
         self.settled(self.old)
         for reply in self.team.replies("old"):
@@ -186,12 +186,12 @@ class Rules(OrdersTest):
         self.assertEqual(update["permissionUpdate"]["rules"], [{"toolName": "Edit", "ruleContent": "//repo/**"}])
         self.assertEqual((update["directoryPath"], update["toolName"]), ("/repo", "Edit"))
         for worker, inside in ((self.old, "allowed"), (self.new, "ran")):
-            ask = worker.ask("permission", tool="Edit", input={"file_path": "/repo/src/a.c", "old_string": "a", "new_string": "b"},
+            request = worker.ask("permission", tool="Edit", input={"file_path": "/repo/src/a.c", "old_string": "a", "new_string": "b"},
                              patient=True)
-            wait_for("it goes on", lambda: worker.find(ask, inside))
-            ask = worker.ask("permission", tool="Edit", input={"file_path": "/etc/passwd", "old_string": "a", "new_string": "b"},
+            wait_for("it goes on", lambda: worker.find(request, inside))
+            request = worker.ask("permission", tool="Edit", input={"file_path": "/etc/passwd", "old_string": "a", "new_string": "b"},
                              patient=True)
-            self.pending_id(ask)
+            self.pending_id(request)
         self.assertFalse(self.daemon.ask("allow", rule="Bash", directory="/repo", by="test")["ok"])
 
     def test_a_rule_taken_back_holds_no_longer_here_and_who_keeps_it_is_named(self):

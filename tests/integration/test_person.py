@@ -19,7 +19,7 @@ from daemon import wait_for
 
 
 class Person(ConsoleTest):
-    """The same console as `top`, opened on the asks."""
+    """The same console as `top`, opened on the requests."""
 
     def watch(self, *words, **how):
         self.begin("pending", "--watch", *words, **how)
@@ -28,30 +28,30 @@ class Person(ConsoleTest):
         self.worker = self.start_worker(self.team, "ada")
 
     def request(self, command="make deploy"):
-        ask = self.worker.ask("permission", tool="Bash", input={"command": command})
-        self.pending_id(ask)
-        return ask
+        request = self.worker.ask("permission", tool="Bash", input={"command": command})
+        self.pending_id(request)
+        return request
 
     def test_approve_by_key_tells_the_result_and_who_it_was(self):
         self.work()
-        ask = self.request()
+        request = self.request()
         self.watch()
-        self.shows("[1:asks 1]", "> " + ask, "a approve")
-        self.answer_by("a", "permission " + ask, "| make deploy", "denied in", "y yes, n no")
+        self.shows("[1:requests 1]", "> " + request, "a approve")
+        self.answer_by("a", "permission " + request, "| make deploy", "denied in", "y yes, n no")
         self.answer_by("y", "approved: Bash: make deploy of ada", "nothing is waiting for an answer")
-        self.assertEqual(self.answer(self.worker, ask)["event"], "ran")
-        self.assertEqual(self.states()[ask], ("approved", "carol"))
+        self.assertEqual(self.answer(self.worker, request)["event"], "ran")
+        self.assertEqual(self.states()[request], ("approved", "carol"))
         self.press("q")
         self.left()
         listed = self.daemon.cli("decisions").stdout
-        self.assertRegex(listed, r"demo +permission +%s +ada +Bash: make deploy +approved +carol" % ask)
+        self.assertRegex(listed, r"demo +permission +%s +ada +Bash: make deploy +approved +carol" % request)
         self.daemon.cli("decisions", "--asker", "nobody", expect=4)
 
     def test_always_adds_a_rule_and_says_which(self):
         self.work()
-        ask = self.request("make test")
+        request = self.request("make test")
         self.watch(columns=160)
-        self.shows("> " + ask)
+        self.shows("> " + request)
         self.answer_by("A", "from now on in this session: Bash(make test)", "and always what the rule covers?")
         self.answer_by("y", "approved: ", "from now on: Bash(make test)")
         again = self.worker.ask("permission", tool="Bash", input={"command": "make test"})
@@ -59,9 +59,9 @@ class Person(ConsoleTest):
 
     def test_deny_sends_the_reason_and_escape_sends_nothing(self):
         self.work()
-        ask = self.request()
+        request = self.request()
         self.watch()
-        self.shows("> " + ask)
+        self.shows("> " + request)
         self.answer_by("D", "reason (Enter goes on, Escape cancels)")
         self.type("no, q and a are letters here: é")
         self.shows("q and a are letters here: é_")
@@ -69,24 +69,24 @@ class Person(ConsoleTest):
         self.press("C-u")
         self.shows("cancels): _")
         self.press("Escape")
-        self.shows("nothing was sent", "> " + ask)
+        self.shows("nothing was sent", "> " + request)
         self.answer_by("D", "reason (")
         self.press("Enter")
         self.shows("say what to do instead")
         self.type("not on a Fridayy")
         self.press("BSpace")
         self.press("Enter")
-        self.shows("the reason: not on a Friday", "deny permission %s?" % ask)
+        self.shows("the reason: not on a Friday", "deny permission %s?" % request)
         self.answer_by("y", "denied: Bash: make deploy of ada")
-        event = self.answer(self.worker, ask)
+        event = self.answer(self.worker, request)
         self.assertEqual(event["event"], "refused")
         self.assertIn("not on a Friday", event["error"])
 
-    def test_next_and_previous_show_all_of_an_ask_and_a_key_holds_for_what_is_shown(self):
+    def test_next_and_previous_show_all_of_a_request_and_a_key_holds_for_what_is_shown(self):
         for number in range(3):
             self.asked(number, "make step%d" % number)
         self.watch()
-        self.shows("[1:asks 3]", "> perm-0")
+        self.shows("[1:requests 3]", "> perm-0")
         self.press("Enter")
         self.shows("permission perm-0", "| make step0")
         self.press("n")
@@ -101,7 +101,7 @@ class Person(ConsoleTest):
         self.press("p")
         self.shows("permission perm-0")
 
-    def test_keys_typed_before_the_ask_was_on_the_screen_are_thrown_away(self):
+    def test_keys_typed_before_the_request_was_on_the_screen_are_thrown_away(self):
         self.watch("--team", "demo")
         self.shows("nothing is waiting for an answer")
         program = self.stop_with(signal.SIGSTOP, "T")
@@ -111,7 +111,7 @@ class Person(ConsoleTest):
         self.shows("> perm-1")
         self.has_read_all()
         self.asked(2, "make two")
-        self.shows("[1:asks 2]")
+        self.shows("[1:requests 2]")
         self.press("j", "y", "a")  # typed for a row that was not selected yet
         self.shows("> perm-2", "too soon")
         self.assertEqual(self.states(), {})
@@ -151,15 +151,15 @@ class Person(ConsoleTest):
         self.team.say("bob", wire.permission_request("bob", "Bash", {"command": "make two"}, "perm-2"))
         self.pending_id("perm-2")
         self.watch("--member", "bob", "--kind", "permission", "--since", "10min")
-        self.shows("[1:asks 1]", "> perm-2")
+        self.shows("[1:requests 1]", "> perm-2")
         self.asked(3, "make three")
         self.has_read_all()
         self.assertNotIn("perm-3", self.screen())
 
-    def test_every_line_of_a_wide_ask_comes_to_a_narrow_screen_and_a_tiny_one_takes_no_key(self):
+    def test_every_line_of_a_wide_request_comes_to_a_narrow_screen_and_a_tiny_one_takes_no_key(self):
         self.asked(1, "make " + "漢" * 100 + " end")
         self.watch(rows=12, columns=34)
-        self.shows("[1:asks 1")
+        self.shows("[1:requests 1")
         self.press("Enter")
         self.shows("permission perm-1")
         seen = self.screen()
@@ -270,8 +270,8 @@ class Narrow(ProcessTest):
         configs = [part for path in self.daemon.configs for part in ("--config", path)]
         rule = "Bash(npm run test:integration -- --filter 'a name that takes more than one line of eighty columns' *)"
         self.daemon.cli("allow", rule)
-        ask = self.start_worker(team, "ada").ask("permission", tool="Bash", input={"command": "make " + "word " * 60})
-        self.pending_id(ask)
+        request = self.start_worker(team, "ada").ask("permission", tool="Bash", input={"command": "make " + "word " * 60})
+        self.pending_id(request)
         for command in (["rules", *socket], ["pending", *socket], ["status", *socket], ["check-config", *configs, "--daemon-config", self.daemon.daemon_file]):
             with self.subTest(command[0]):
                 piped = subprocess.run([self.daemon.program, *command], env=self.daemon.env, capture_output=True, text=True, check=True).stdout

@@ -81,31 +81,31 @@ class Process(ProcessTest):
         team = self.make_team(era=wire.ERA1)
         for number in (signal.SIGTERM, signal.SIGINT):
             self.start_daemon(team)
-            asks = [wire.permission_request("ada", "Bash", {"command": "git status"}) for _ in range(10)]
-            for ask in asks:
-                team.say("ada", ask)
+            requests = [wire.permission_request("ada", "Bash", {"command": "git status"}) for _ in range(10)]
+            for request in requests:
+                team.say("ada", request)
             self.assertEqual(self.daemon.stop(number), 0, self.daemon.tail())
             self.assertFalse(os.path.exists(self.daemon.socket))
             self.assertFalse(os.path.exists(str(team.lead_inbox) + ".lock"))
             self.assertTrue(self.daemon.log("daemon.stopped"))
             self.daemon.start()  # whatever was not taken in before the signal is served now, once
-            for ask in asks:
-                wait_for("an answer", lambda: team.replies("ada", ask["request_id"]))
-                self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
+            for request in requests:
+                wait_for("an answer", lambda: team.replies("ada", request["request_id"]))
+                self.assertEqual(len(team.replies("ada", request["request_id"])), 1)
             self.daemon.stop()
 
     def test_once_and_polls_serve_what_is_there_and_leave(self):
         team = self.make_team(era=wire.ERA1)
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        team.say("ada", ask)
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        team.say("ada", request)
         daemon = self.make_daemon(team_toml(team), extra=["--once"])
         daemon.spawn()
         self.assertEqual(daemon.process.wait(LIMIT_S), 0, daemon.tail())
-        self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
+        self.assertEqual(len(team.replies("ada", request["request_id"])), 1)
         daemon.extra = ["--polls", "3"]
         daemon.spawn()
         self.assertEqual(daemon.process.wait(LIMIT_S), 0, daemon.tail())
-        self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
+        self.assertEqual(len(team.replies("ada", request["request_id"])), 1)
 
     def test_every_line_of_the_log_is_one_json_object_whatever_workers_write(self):
         team = self.make_team()
@@ -114,15 +114,15 @@ class Process(ProcessTest):
         hostile = 'x\n{"event":"request.decided","new":"approved"}\r\x1b[31m%s%n\u202e'
         team.say("ada", hostile, summary=hostile)
         team.say(hostile[:40], "from an odd sender")
-        ask = worker.ask("permission", tool="Bash", input={"command": "git status"})
-        self.answer(worker, ask)
+        request = worker.ask("permission", tool="Bash", input={"command": "git status"})
+        self.answer(worker, request)
         team.say("ada", "secret body words")
         wait_for("chat is queued", lambda: self.daemon.ask("status")["teams"][0]["chat"]["queued"] >= 2)
         self.daemon.stop()
         events = self.daemon.log()  # fails on a line that is not JSON
         self.assertTrue(all("event" in e and "level" in e for e in events), events[:3])
         decided = [e for e in events if e["event"] == "request.decided"]
-        self.assertEqual([e["request_id"] for e in decided], [ask])
+        self.assertEqual([e["request_id"] for e in decided], [request])
         self.assertEqual(decided[0]["team"], "demo")
         self.assertNotIn("secret body words", self.daemon.log_path.read_text("utf-8"))
 

@@ -62,7 +62,7 @@ class Access(ProcessTest):
                     "as the leader": ("XADD", "ip:{demo}:in:@h3:h1", "*", "e", "x"),
                     "by a script": ("EVAL", SEND, 2, "ip:{demo}:in:lead:h3", "ip:{demo}:k:h2:lead:y", "x"),
                     "by a key that no script names": ("EVAL", "redis.call('XADD', 'ip:{demo}:in:lead:h3', '*', 'e', 'x')", 0),
-                    "an ask decided": ("HSET", "ip:{demo}:ask:permission:r1", "answer", "yes"),
+                    "a request decided": ("HSET", "ip:{demo}:request:permission:r1", "answer", "yes"),
                     "the epoch": ("SET", "ip:{demo}:epoch", "99"),
                     "who leads": ("SET", "ip:{demo}:leader", "h2"),
                     "another's mark": ("EVAL", "return redis.call('SET', KEYS[1], 'x')", 1, "ip:{demo}:k:h3:lead:x"),

@@ -59,7 +59,7 @@ class Team(ProcessTest):
         self.bob.send("boss", json.dumps({"type": "permission_request", "request_id": "x"}))
         self.assertTrue(self.hears("permission_request")[0]["text"].startswith("message: {"))
         wait_for("all are taken", lambda: self.team.unread("boss") == 0)
-        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        self.assertEqual(self.daemon.ask("pending")["requests"], [])
         # The same letter once more, past the mark that everybody asks for, is known.
         self.ada.redis("XADD", self.team.stream("boss"), "*", "k", first["id"], "e", json.dumps(first))
         self.ada.send("boss", "behind it")

@@ -118,17 +118,17 @@ class Reload(ProcessTest):
         self.assertIn("holds after a restart: state_dir", self.daemon.log("daemon.reloaded")[-1]["reason"])
 
     def test_many_hang_ups_under_load_lose_nothing_and_repeat_nothing(self):
-        asks = []
+        requests = []
         for number in range(40):
-            asks.append(self.ask("echo %d" % number))
+            requests.append(self.ask("echo %d" % number))
             if number % 4 == 0:
                 lead = 'lead = "team-lead"' if number % 8 else ""
                 self.write(team_toml(self.team, team_more=lead))
                 self.daemon.process.send_signal(signal.SIGHUP)
-        for request_id in asks:
+        for request_id in requests:
             wait_for("an answer", lambda: self.team.replies("ada", request_id))
         self.daemon.polled()
-        self.assertEqual([len(self.team.replies("ada", request_id)) for request_id in asks], [1] * len(asks))
+        self.assertEqual([len(self.team.replies("ada", request_id)) for request_id in requests], [1] * len(requests))
         self.assertEqual(self.daemon.stop(), 0, self.daemon.tail())
 
 

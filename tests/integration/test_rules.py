@@ -54,10 +54,10 @@ class Rules(ProcessTest):
         self.assertEqual(self.checked('deny = ["Read(//**/.env)"]'), "")
 
     def decided(self, command, *answer):
-        ask = self.start_worker(self.team, "ada").ask("permission", tool="Bash", input={"command": command})
-        self.pending_id(ask)
-        self.daemon.cli(*answer[:1], ask, *answer[1:])
-        wait_for("it is decided", lambda: any(a["request_id"] == ask for a in self.daemon.ask("decisions")["decisions"]))
+        request = self.start_worker(self.team, "ada").ask("permission", tool="Bash", input={"command": command})
+        self.pending_id(request)
+        self.daemon.cli(*answer[:1], request, *answer[1:])
+        wait_for("it is decided", lambda: any(a["request_id"] == request for a in self.daemon.ask("decisions")["decisions"]))
 
     def test_a_call_is_tried_and_nothing_is_decided(self):
         shown = self.daemon.cli("rules", "--try", "git status -s && git push x; rm -f y\x1b").stdout
@@ -80,7 +80,7 @@ class Rules(ProcessTest):
         self.daemon.cli("rules", "--try", "x", "--domain", "--tool", "Read", expect=2)
         self.daemon.cli("rules", "--try", "x", "--worker", "mallory", expect=4)
         self.daemon.cli("rules", "--worker", "ada", expect=2)
-        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        self.assertEqual(self.daemon.ask("pending")["requests"], [])
         self.assertEqual(self.daemon.ask("decisions")["decisions"], [])
 
     def test_what_was_approved_again_and_again_is_one_rule_that_a_file_takes(self):
@@ -92,7 +92,7 @@ class Rules(ProcessTest):
         self.decided("make danger", "approve", "--input", '{"command": "make harmless"}')
         shown = self.daemon.cli("rules", "--suggest", "--since", "1d").stdout
         self.assertIn("3 approvals of yours would be 1 rule,", shown)
-        self.assertRegex(shown, r'(?m)^    "Bash\(make \\"all of it\\"\)",  # 3 asks of ada, the last \d+s ago$')
+        self.assertRegex(shown, r'(?m)^    "Bash\(make \\"all of it\\"\)",  # 3 requests of ada, the last \d+s ago$')
         for never in ("clean", "danger", "harmless"):
             self.assertNotIn(never, shown)
         lines = re.search(r"(?s)allow = \[.*?\n\]\n", shown).group()

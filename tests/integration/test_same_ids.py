@@ -1,4 +1,4 @@
-"""Workers whose request ids count up, each for itself: an ask is a worker and an id, whoever else uses that id."""
+"""Workers whose request ids count up, each for itself: a request is a worker and an id, whoever else uses that id."""
 
 import json
 import unittest
@@ -8,7 +8,7 @@ from case import ProcessTest
 from daemon import wait_for
 
 
-def ask(worker, command, request_id="1"):
+def request(worker, command, request_id="1"):
     return wire.permission_request(worker, "Bash", {"command": command}, request_id)
 
 
@@ -22,19 +22,19 @@ class SameIds(ProcessTest):
         return [wire.as_payload(e["text"]) for e in self.team.replies(worker, request_id)]
 
     def pending(self, count):
-        return wait_for("%d asks wait" % count,
-                        lambda: (lambda asks: asks if len(asks) == count else None)(self.daemon.ask("pending")["asks"]))
+        return wait_for("%d requests wait" % count,
+                        lambda: (lambda requests: requests if len(requests) == count else None)(self.daemon.ask("pending")["requests"]))
 
     def test_two_workers_with_one_id_are_both_answered_by_rule_each_once(self):
         for worker, command in (("ada", "git status"), ("bob", "echo hello")):
-            self.team.say(worker, ask(worker, command))
+            self.team.say(worker, request(worker, command))
         for worker, command in (("ada", "git status"), ("bob", "echo hello")):
             answer = wait_for("%s is answered" % worker, lambda worker=worker: self.answers(worker))[0]
             self.assertEqual(answer["response"]["updated_input"], {"command": command})
         self.assertEqual([d["member"] for d in self.daemon.ask("decisions")["decisions"]].count("ada"), 1)
-        # The same ask again gets its own answer again, and nobody else's.
+        # The same request again gets its own answer again, and nobody else's.
         self.team.inbox("bob").write_text("[]")
-        self.team.say("bob", ask("bob", "echo hello"), timestamp="2026-02-07T15:20:46.348Z")
+        self.team.say("bob", request("bob", "echo hello"), timestamp="2026-02-07T15:20:46.348Z")
         wait_for("bob has it again", lambda: self.answers("bob"))
         self.daemon.polled()
         self.assertEqual((len(self.answers("ada")), len(self.answers("bob"))), (1, 1))
@@ -42,7 +42,7 @@ class SameIds(ProcessTest):
 
     def test_a_person_names_the_worker(self):
         for worker in ("ada", "bob"):
-            self.team.say(worker, ask(worker, "make " + worker))
+            self.team.say(worker, request(worker, "make " + worker))
         self.pending(2)
         shown = self.daemon.cli("pending").stdout
         self.assertIn("ada/1", shown)
@@ -61,20 +61,20 @@ class SameIds(ProcessTest):
 
     def test_it_holds_over_a_restart(self):
         for worker in ("ada", "bob"):
-            self.team.say(worker, ask(worker, "make " + worker))
+            self.team.say(worker, request(worker, "make " + worker))
         self.pending(2)
         self.daemon.kill()
         self.daemon.start()
-        asks = self.pending(2)
-        for one in asks:
+        requests = self.pending(2)
+        for one in requests:
             self.daemon.cli("approve", one["message_key"])
         for worker in ("ada", "bob"):
             wait_for("%s is answered" % worker, lambda worker=worker: self.answers(worker))
 
     def test_one_worker_that_uses_its_id_twice_is_told_in_words_and_a_person_sees_it(self):
-        self.team.say("ada", ask("ada", "make all"))
+        self.team.say("ada", request("ada", "make all"))
         self.pending(1)
-        self.team.say("ada", ask("ada", "git status"))  # by itself a rule would allow it
+        self.team.say("ada", request("ada", "git status"))  # by itself a rule would allow it
         denied = wait_for("ada is told", lambda: self.answers("ada"))[0]
         self.assertEqual(denied["subtype"], "error")
         self.assertIn("Ask again with an id that you have not used", denied["error"])
@@ -90,9 +90,9 @@ class SameIds(ProcessTest):
         wait_for("the first is answered", lambda: [a for a in self.answers("ada") if a["subtype"] == "success"])
 
     def test_counting_ids_stay_answerable_by_id(self):
-        self.team.say("ada", ask("ada", "git status"))
+        self.team.say("ada", request("ada", "git status"))
         wait_for("ada is answered", lambda: self.answers("ada"))
-        self.team.say("bob", ask("bob", "make bob"))
+        self.team.say("bob", request("bob", "make bob"))
         self.pending(1)
         self.daemon.cli("approve", "bob/1")
         wait_for("bob is answered", lambda: self.answers("bob"))

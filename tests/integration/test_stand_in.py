@@ -46,10 +46,10 @@ class StandIn(ProcessTest):
                   ("plan", {"plan": "# P"}, "plan_approval_response", PLAN))
         for name, era, column in (("w1", wire.ERA1, 2), ("w2", wire.ERA2, 3)):
             worker = self.start_worker(team, name, era)
-            for what, ask, kind, table in tables:
+            for what, request, kind, table in tables:
                 for row in table:
                     with self.subTest(era=era, kind=kind, payload=row[0], id_key=row[1]):
-                        request_id = worker.ask(what, patient=True, **ask)
+                        request_id = worker.ask(what, patient=True, **request)
                         wait_for("asked", lambda: worker.find(request_id, "asked"))
                         before = len(worker.events())
                         team.say("team-lead", dict({"type": kind, row[1]: request_id}, **row[0]), to=name)
@@ -121,8 +121,8 @@ class StandIn(ProcessTest):
         team = self.make_team(members=["w1", "w2"])
         for name, era, expected in (("w1", wire.ERA1, "shown"), ("w2", wire.ERA2, "ignored")):
             worker = self.start_worker(team, name, era)
-            ask = worker.ask("permission", tool="Bash", input={}, patient=True)
-            wait_for("asked", lambda: worker.find(ask, "asked"))
+            request = worker.ask("permission", tool="Bash", input={}, patient=True)
+            wait_for("asked", lambda: worker.find(request, "asked"))
             team.say("team-lead", wire.shutdown_request(name, id_key="request_id"), to=name)
             wait_for(expected, lambda: worker.events(expected))
             team.say("team-lead", wire.shutdown_request(name), to=name)
@@ -130,7 +130,7 @@ class StandIn(ProcessTest):
             team.say("bob", "a message behind it", to=name)
             wait_for("it goes on", lambda: [e for e in worker.events("chat") if e["text"] == "a message behind it"])
             self.assertNotIn("shutdown_approved", self.kinds(team, name))
-            team.say("team-lead", {"type": "permission_response", "request_id": ask, "subtype": "success"}, to=name)
+            team.say("team-lead", {"type": "permission_response", "request_id": request, "subtype": "success"}, to=name)
             wait_for("it agrees", lambda: "shutdown_approved" in self.kinds(team, name))
 
     def test_modes_and_rules_are_obeyed_by_the_older_client_only(self):
@@ -142,8 +142,8 @@ class StandIn(ProcessTest):
             team.say("team-lead", wire.mode_set_request("delegate"), to=name)
             team.say("bob", wire.team_permission_update("Bash", "make:*"), to=name)
             wait_for("all is consumed", lambda: len(worker.events()) >= 4)
-            asks = [worker.ask("permission", tool="Bash", input={"command": c}, patient=True) for c in ("make x", "makefile")]
-            wait_for("both are dealt with", lambda: all(worker.find(a) for a in asks))
+            requests = [worker.ask("permission", tool="Bash", input={"command": c}, patient=True) for c in ("make x", "makefile")]
+            wait_for("both are dealt with", lambda: all(worker.find(a) for a in requests))
             told = [e["event"] for e in worker.events()]
             if era == wire.ERA1:
                 self.assertEqual(told, ["ignored", "mode", "shown", "rules", "allowed", "asked"])
@@ -157,8 +157,8 @@ class StandIn(ProcessTest):
         worker = self.start_worker(team, "w1", wire.ERA1)
         team.say("team-lead", wire.team_permission_update("Bash", "make:*", named=False), to="w1")
         wait_for("it is taken", lambda: worker.events("rules"))
-        ask = worker.ask("permission", tool="Bash", input={"command": "ls"})
-        wait_for("it is stuck", lambda: worker.find(ask, "stuck"))
+        request = worker.ask("permission", tool="Bash", input={"command": "ls"})
+        wait_for("it is stuck", lambda: worker.find(request, "stuck"))
 
     def test_a_lead_beside_us_takes_everything_and_answers_after_a_while(self):
         for era in (wire.ERA1, wire.ERA2):
@@ -166,11 +166,11 @@ class StandIn(ProcessTest):
                 team = self.make_team("team%d" % (era == wire.ERA2), members=["w1"])
                 lead = self.start_lead(team, era, poll=0.05, answer_after=0.2)
                 before = len(lead.took())
-                ask = wire.permission_request("w1", "Bash", {"command": "ls"})
-                team.say("w1", ask)
+                request = wire.permission_request("w1", "Bash", {"command": "ls"})
+                team.say("w1", request)
                 team.say("w1", "hello")
                 wait_for("it took both", lambda: len(lead.took()) == before + 2)
-                reply = wait_for("it answers", lambda: team.replies("w1", ask["request_id"]))[0]
+                reply = wait_for("it answers", lambda: team.replies("w1", request["request_id"]))[0]
                 self.assertEqual(wire.as_payload(reply["text"])["subtype"], "success")
                 left = wire.read_inbox(team.lead_inbox)
                 self.assertEqual([e["read"] for e in left], [True, True] if era == wire.ERA1 else [])

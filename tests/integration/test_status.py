@@ -49,7 +49,7 @@ class Status(ProcessTest):
 
         teams[7].say("ada", wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1"))
         teams[9].say("bob", "done")
-        wait_for("both came", lambda: self.status("team-07")["asks"]["pending"] and self.status("team-09")["chat"]["queued"])
+        wait_for("both came", lambda: self.status("team-07")["requests"]["pending"] and self.status("team-09")["chat"]["queued"])
 
         lines = self.daemon.cli("status").stdout.splitlines()
         rows = {line.split()[0]: line for line in lines if line.startswith("team-")}
@@ -58,13 +58,13 @@ class Status(ProcessTest):
         self.assertRegex(rows["team-07"], r"^team-07  1 \(\d+s\) +-  +1 busy, 1 waiting")
         self.assertRegex(rows["team-09"], r"^team-09  - +1 \(\d+s\) +2 busy +no way to the lead$")
         self.assertRegex(rows["team-00"], r"^team-00  - +- +2 busy +-$")
-        self.assertRegex(lines[-1], r"^50 teams: 1 ask \d+s, 1 chat \d+s, trouble in 1; ")
+        self.assertRegex(lines[-1], r"^50 teams: 1 request \d+s, 1 chat \d+s, trouble in 1; ")
 
         begun = time.monotonic()  # clock: a figure for the reader, compared with nothing
         short = self.daemon.cli("status", "--short").stdout
         # clock: a figure for the reader, compared with nothing
         print("figures: status --short of %d teams in %.0f ms" % (TEAMS, 1000 * (time.monotonic() - begun)))
-        self.assertRegex(short, r"^1 ask \d+s, 1 chat \d+s, team-09: no way to the lead\n$")
+        self.assertRegex(short, r"^1 request \d+s, 1 chat \d+s, team-09: no way to the lead\n$")
         self.assertTrue(json.loads(self.daemon.cli("status", "--short", "--json").stdout)["waits"])
 
         one = self.daemon.cli("status", "--team", "team-07").stdout

@@ -10,7 +10,7 @@ from daemon import wait_for
 
 
 class Console(ConsoleTest):
-    def test_an_ask_is_answered_once_by_whoever_said_yes_to_what_would_run(self):
+    def test_a_request_is_answered_once_by_whoever_said_yes_to_what_would_run(self):
         self.begin()
         self.shows("nothing is waiting for an answer")
         for number, command in enumerate(("make deploy", "ls -l")):
@@ -23,7 +23,7 @@ class Console(ConsoleTest):
         self.press("n")
         self.shows("nothing was done", "> perm-1")
         self.answer_by("a", "approve permission perm-1?")
-        self.answer_by("y", "approved: Bash: ls -l of ada", "[1:asks 1]")
+        self.answer_by("y", "approved: Bash: ls -l of ada", "[1:requests 1]")
         self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})
         self.answer_by("d", "deny permission perm-0?")
         self.daemon.cli("deny", "perm-0", "--by", "bob", "--reason", "not today")
@@ -69,7 +69,7 @@ class Console(ConsoleTest):
         self.press("Enter", "a", "y", "a")
         self.shows("too soon", "| make one")
         self.assertEqual(self.states(), {})
-        self.assertIn("perm-1", [a["request_id"] for a in self.daemon.ask("pending")["asks"]])
+        self.assertIn("perm-1", [a["request_id"] for a in self.daemon.ask("pending")["requests"]])
 
     def test_a_long_or_hostile_command_is_seen_to_its_end_on_a_small_screen_first(self):
         for number, command in enumerate(("make 漢字漢字漢字漢字漢字漢字 → ok", "\x1b[2J\x1b]0;owned\x07\u202e ls",
@@ -111,21 +111,21 @@ class Console(ConsoleTest):
             with self.subTest(columns=columns):
                 self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", "12")
                 self.press("1", "g")
-                self.shows("[1:asks 30]", "> perm-0", "quit")
+                self.shows("[1:requests 30]", "> perm-0", "quit")
                 self.keys_of_lists()
                 self.keys_of_pages()
                 self.assertLessEqual(max(map(cells, self.screen().splitlines())), columns)
         for number in (0, 10, 20):  # the same command; alike is what one rule covers
             self.assertTrue(self.is_open(number))
         self.press("=")
-        self.shows("3 open asks here are covered by Bash(make same) and marked", ">*perm-0")
+        self.shows("3 open requests here are covered by Bash(make same) and marked", ">*perm-0")
         self.press("Escape")
         self.shows("> perm-0")
         self.press("=")
         self.shows("and marked")
-        self.answer_by("a", "approve these 3 asks?")
+        self.answer_by("a", "approve these 3 requests?")
         self.shown_to_its_end()
-        self.answer_by("y", "3 answered", "[1:asks 27]")
+        self.answer_by("y", "3 answered", "[1:requests 27]")
         self.assertEqual(self.states(), {"perm-%d" % n: ("approved", "carol") for n in (0, 10, 20)})
 
     def shown_to_its_end(self):
@@ -158,7 +158,7 @@ class Console(ConsoleTest):
 
     def keys_of_pages(self):
         for keys, page in ((("Tab",), "[2:teams]"), (("l",), "[3:workers]"), (("Right",), "[4:chat]"), (("5",), "[5:log]"), (("h",), "[4:chat]"),
-                           (("Left",), "[3:workers]"), (("2",), "[2:teams]"), (("1",), "[1:asks")):
+                           (("Left",), "[3:workers]"), (("2",), "[2:teams]"), (("1",), "[1:requests")):
             self.press(*keys)
             self.shows(page)
         self.has_read_all()

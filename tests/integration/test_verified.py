@@ -38,8 +38,8 @@ class Signed(ProcessTest):
     def member(self, name):
         return next(m for m in self.status()["members"] if m["member"] == name)
 
-    def asks(self):
-        return {ask["request_id"]: ask for ask in self.daemon.ask("pending")["asks"]}
+    def requests(self):
+        return {request["request_id"]: request for request in self.daemon.ask("pending")["requests"]}
 
     def nothing_failed(self):
         self.assertEqual(self.ada.events("failed", "not_obeyed"), [])
@@ -47,20 +47,20 @@ class Signed(ProcessTest):
 
 
 class Workers(Signed):
-    def test_an_answer_that_would_make_the_ask_fail_is_never_written(self):
+    def test_an_answer_that_would_make_the_request_fail_is_never_written(self):
         self.start(timeout="1s", plans="approve")
         ids = {"allowed": self.ada.ask("permission", tool="Bash", input={"command": "git status"}),
                "denied": self.ada.ask("permission", tool="Bash", input={"command": "rm x"}),
                "open": self.ada.ask("permission", tool="Bash", input={"command": "make"}),
                "host": self.ada.ask("sandbox", host="a.example.com"), "plan": self.ada.ask("plan", plan="# Plan")}
         self.assertEqual(self.answer(self.bob, self.bob.ask("permission", tool="Bash", input={"command": "git status"}))["event"], "ran")
-        wait_for("all five are shown", lambda: set(ids.values()) <= set(self.asks()))
+        wait_for("all five are shown", lambda: set(ids.values()) <= set(self.requests()))
         wait_for("it is told once that nobody answers", lambda: len(self.daemon.log("request.unanswered")) == 5)
         for what, request_id in ids.items():
             with self.subTest(what):
-                ask = self.asks()[request_id]
-                self.assertEqual((ask["answers"], ask["deadline_ms"], ask["decided_by"]), ("verified", 0, ""))
-                self.assertIn("--lead-verify-key", ask["answers_reason"])
+                request = self.requests()[request_id]
+                self.assertEqual((request["answers"], request["deadline_ms"], request["decided_by"]), ("verified", 0, ""))
+                self.assertIn("--lead-verify-key", request["answers_reason"])
                 for verb, words in (("approve", {}), ("deny", {"reason": "no"})):
                     said = self.daemon.answer(verb, request_id, by="ann", **words)
                     self.assertEqual(said["code"], "worker.verifies_lead", said)
@@ -76,7 +76,7 @@ class Workers(Signed):
         self.assertIn("cannot be answered", self.daemon.cli("pending").stdout)
         self.assertIn("ada takes answers from its own lead only", self.daemon.cli("status").stdout)
         self.ada.do("idle")  # its turn has ended, whoever answered
-        wait_for("no tool call waits any more", lambda: list(self.asks()) == [ids["plan"]])
+        wait_for("no tool call waits any more", lambda: list(self.requests()) == [ids["plan"]])
         self.nothing_failed()
 
     def test_chat_goes_on_as_ever(self):
@@ -90,16 +90,16 @@ class Workers(Signed):
 
     def test_what_cannot_be_told_counts_as_verified_where_the_lead_signs_and_nowhere_else(self):
         self.start_daemon(self.team)
-        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
-        self.team.say("ada", ask)
-        seen = wait_for("it is shown", lambda: self.asks().get(ask["request_id"]))
+        request = wire.permission_request("ada", "Bash", {"command": "git status"})
+        self.team.say("ada", request)
+        seen = wait_for("it is shown", lambda: self.requests().get(request["request_id"]))
         self.assertEqual(seen["answers"], "presumed verified")
         self.assertEqual(self.team.replies("ada"), [])
         wire.edit_roster(self.team.config, lambda roster: roster.pop("leadProcess"))
         wait_for("that is known", lambda: self.member("bob")["answers"] == "count")
-        ask = wire.permission_request("bob", "Bash", {"command": "git status"})
-        self.team.say("bob", ask)
-        wait_for("it is answered", lambda: self.team.replies("bob", ask["request_id"]))
+        request = wire.permission_request("bob", "Bash", {"command": "git status"})
+        self.team.say("bob", request)
+        wait_for("it is answered", lambda: self.team.replies("bob", request["request_id"]))
 
     def test_a_signed_worker_is_known_by_its_process_whatever_the_roster_and_its_namesakes_say(self):
         wire.edit_roster(self.team.config, lambda roster: roster.pop("leadProcess"))
@@ -110,14 +110,14 @@ class Workers(Signed):
         self.assertEqual(self.member("ada")["answers"], "count")
         ada = self.start_worker(self.team, "ada", signed=True)
         request_id = ada.ask("permission", tool="Bash", input={"command": "git status"})
-        wait_for("it is shown", lambda: request_id in self.asks())
+        wait_for("it is shown", lambda: request_id in self.requests())
         ada.stop()  # and another one in its place
         wait_for("the next one is known", lambda: self.member("ada")["answers"] == "count")
         again = self.start_worker(self.team, "ada", log=str(self.folder / "again.log"))
         self.assertEqual(self.answer(again, again.ask("permission", tool="Bash", input={"command": "git status"}))["event"], "ran")
         self.assertEqual(ada.events("failed"), [])
 
-    def test_a_front_leaves_such_an_ask_to_its_lead_and_answers_the_others(self):
+    def test_a_front_leaves_such_a_request_to_its_lead_and_answers_the_others(self):
         self.start(team_more='role = "interceptor"\n')
         asked = [(worker, worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True))
                  for number in range(5) for worker in (self.ada, self.bob)]
@@ -162,7 +162,7 @@ class Endings(Signed):
     def test_it_is_said_before_and_ends_pane_and_process_and_nothing_else(self):
         self.begin()
         request_id = self.ada.ask("permission", tool="Bash", input={"command": "make"})
-        wait_for("it waits", lambda: request_id in self.asks())
+        wait_for("it waits", lambda: request_id in self.requests())
         said = self.daemon.cli("shutdown", "ada", expect=1).stderr
         for word in ("verif", "shutdown ada --force", self.ada.pane, str(self.ada.pid)):
             self.assertIn(word, said)
@@ -178,7 +178,7 @@ class Endings(Signed):
         self.assertTrue(self.bystander.untouched())
         self.assertEqual(self.ada.events("not_obeyed", "failed"), [])
         self.assertEqual([e for e in wire.read_inbox(self.team.inbox("ada")) or [] if "shutdown_request" in e["text"]], [])
-        wait_for("its ask is closed with it", lambda: not self.asks())
+        wait_for("its request is closed with it", lambda: not self.requests())
         self.assertEqual([d["state"] for d in self.daemon.ask("decisions")["decisions"]], ["withdrawn"])
 
     def test_a_process_that_nobody_recorded_is_not_touched(self):

@@ -1,4 +1,4 @@
-"""`wait`: until the workers are idle or gone, mail has come, or no ask is open; with which exit code it ends, and what a headless
+"""`wait`: until the workers are idle or gone, mail has come, or no request is open; with which exit code it ends, and what a headless
 lead makes of it.
 """
 
@@ -71,13 +71,13 @@ class Wait(ProcessTest):
         self.daemon.cli("recv")
         self.assertEqual(self.daemon.cli("wait", "--mail", "--timeout", "0s", "--quiet", expect=5).stderr, "")
 
-    def test_until_no_ask_is_open(self):
+    def test_until_no_request_is_open(self):
         self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))
         self.pending_id("perm-1")
         waiting = self.begin("--answered", "--json")
         self.daemon.cli("approve", "perm-1")
         told = json.loads(self.ends(waiting))
-        self.assertEqual((told["is_met"], told["met"], told["asks"]), (True, ["answered"], 0))
+        self.assertEqual((told["is_met"], told["met"], told["requests"]), (True, ["answered"], 0))
 
     def test_until_no_worker_is_left(self):
         waiting = self.begin("--exited")
@@ -167,12 +167,12 @@ class ChangesWait(ProcessTest):
         with self.daemon.connect() as control:
             version = self.settled(control)
             self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))
-            answer = control.ask("changes", since=version, wait_ms=600_000, of=["asks"])
-            self.assertEqual(answer["changed"], ["asks"])
+            answer = control.ask("changes", since=version, wait_ms=600_000, of=["requests"])
+            self.assertEqual(answer["changed"], ["requests"])
             self.pending_id("perm-1")
             asked = self.settled(control)
             self.daemon.cli("approve", "perm-1")
-            self.assertIn("asks", control.ask("changes", since=asked, wait_ms=600_000)["changed"])
+            self.assertIn("requests", control.ask("changes", since=asked, wait_ms=600_000)["changed"])
             last = self.settled(control)
             self.team.add_member("carol")
             self.assertEqual(control.ask("changes", since=last, wait_ms=600_000, of=["workers"])["changed"], ["workers"])
@@ -180,7 +180,7 @@ class ChangesWait(ProcessTest):
         self.daemon.kill()
         self.daemon.start()
         answer = self.daemon.ask("changes", since=last, wait_ms=3_600_000)
-        self.assertEqual(answer["changed"], ["asks", "workers", "chat", "teams", "shutdowns"])
+        self.assertEqual(answer["changed"], ["requests", "workers", "chat", "teams", "shutdowns"])
         self.assertGreater(answer["version"], last)
 
     def test_a_hundred_who_wait_are_told_together_and_the_others_served(self):

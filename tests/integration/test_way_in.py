@@ -81,8 +81,8 @@ class WithoutConfiguration(Newcomer):
         path = self.configure("demo", '[team]\nname = "demo"\n')
         self.cli("reload")
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make again"}))
-        wait_for("the ask waits for a person", lambda: "make again" in self.cli("pending").stdout)
-        # A file that is lost is no reason to let go of a team whose asks we answer.
+        wait_for("the request waits for a person", lambda: "make again" in self.cli("pending").stdout)
+        # A file that is lost is no reason to let go of a team whose requests we answer.
         os.unlink(path)
         self.assertIn("holds no team file", self.cli("reload", expect=1).stderr)
         self.assertIn("make again", self.cli("pending").stdout)
@@ -137,8 +137,8 @@ class WithoutConfiguration(Newcomer):
             return said.decode()
 
         wait_for("it welcomes", lambda: "What happens, line by line:" in text())
-        ask = wire.permission_request("ada", "Bash", {"command": "git status " + "x" * 300})
-        self.team.say("ada", ask)
+        request = wire.permission_request("ada", "Bash", {"command": "git status " + "x" * 300})
+        self.team.say("ada", request)
         wait_for("it tells", lambda: "request.decided" in text())
         process.send_signal(signal.SIGTERM)
         wait_for("it has ended", lambda: text() and process.poll() is not None)
@@ -149,7 +149,7 @@ class WithoutConfiguration(Newcomer):
         self.assertIn("Ctrl-C", lines[first + 2])
         told = next(line for line in lines if "request.decided" in line)
         self.assertRegex(told, r"^\d\d:\d\d:\d\d demo ada: Bash: git stat.*…  request.decided")
-        self.assertTrue(told.endswith(ask["request_id"]), told)
+        self.assertTrue(told.endswith(request["request_id"]), told)
         self.assertLessEqual(max(len(line) for line in lines[first:] if "WARNING" not in line), 120)
 
     def test_the_journal_is_told_the_level_of_each_line_and_a_file_is_not(self):
@@ -181,8 +181,8 @@ class Init(Newcomer):
         self.assertEqual((self.files / "demo.toml").stat().st_mode & 0o777, 0o600)
         self.start()
         worker = self.start_worker(self.team, "ada")
-        ask = worker.ask("permission", tool="Bash", input={"command": "git status --short"})
-        self.assertEqual(self.answer(worker, ask)["event"], "ran")
+        request = worker.ask("permission", tool="Bash", input={"command": "git status --short"})
+        self.assertEqual(self.answer(worker, request)["event"], "ran")
         self.assertIn("demo.toml", self.cli("init", "--team", "demo", "--yes", expect=1).stderr)
         self.assertIn("demo.toml", self.cli("init", "--team", "*", "--yes", expect=1).stderr, "it would claim it too")
 
@@ -263,7 +263,7 @@ class AsANewcomerSees(Newcomer):
 class Manners(Newcomer):
     def test_help_and_version_are_found_whatever_somebody_types(self):
         for words in (("help",), ("-h",), ("--help",)):
-            self.assertIn("Answer asks", self.cli(*words).stdout)
+            self.assertIn("Answer requests", self.cli(*words).stdout)
         self.assertEqual(self.cli("help", "hook", "install").stdout, self.cli("hook", "install", "--help").stdout)
         self.assertEqual(self.cli("-V").stdout, self.cli("--version").stdout)
         for words, meant in ((("statsu",), '"status"'), (("help", "statsu"), '"status"'), (("hook", "instal"), '"hook install"')):
@@ -308,12 +308,12 @@ class Completion(Newcomer):
         wait_for("the team is there", lambda: self.offers("--team", "d") == {"demo": "leader"})
         self.assertEqual(self.offers("send", ""), {"ada": "in team demo", "bob": "in team demo"})
         self.assertEqual(self.offers("send", "ada", ""), {})
-        ask = wire.permission_request("ada", "Bash", {"command": "make"})
+        request = wire.permission_request("ada", "Bash", {"command": "make"})
         odd = dict(wire.permission_request("ada", "Bash", {"command": "make"}), request_id="$(reboot)")
-        for one in (ask, odd):
+        for one in (request, odd):
             self.team.say("ada", one)
-        wait_for("the ask is offered", lambda: [*self.offers("approve", "")] == [ask["request_id"]])
-        self.assertRegex(self.offers("deny", "")[ask["request_id"]], "ada: Bash.*make")
+        wait_for("the request is offered", lambda: [*self.offers("approve", "")] == [request["request_id"]])
+        self.assertRegex(self.offers("deny", "")[request["request_id"]], "ada: Bash.*make")
         self.assertEqual(self.offers("approve", "--note", ""), {})
         self.team.say("bob", "The parser is done.")
         key, = wait_for("the message is offered", lambda: [k for k, what in self.offers("history", "").items() if "parser" in what])
@@ -325,8 +325,8 @@ class Completion(Newcomer):
         script = self.cli("completion", "bash").stdout
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "inbox-poller").symlink_to(os.path.abspath(self.program))
-        ask = 'COMP_WORDS=(inbox-poller hook inst); COMP_CWORD=2; _inbox_poller; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(["bash", "-c", script + ask], env=dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin")),
+        request = 'COMP_WORDS=(inbox-poller hook inst); COMP_CWORD=2; _inbox_poller; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script + request], env=dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin")),
                               capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.stdout, done.stderr), ("install\n", ""))
 

@@ -1,4 +1,4 @@
-"""The page's process over raw HTTP: who is let in, what is refused, that an answer is for one open ask, and what it reports."""
+"""The page's process over raw HTTP: who is let in, what is refused, that an answer is for one open request, and what it reports."""
 
 import http.client
 import pathlib
@@ -27,8 +27,8 @@ class Web(ProcessTest):
     def ask(self, worker, command="make deploy"):
         return self.pending_id(worker.ask("permission", tool="Bash", input={"command": command}))
 
-    def answer(self, page, ask, verdict="approve", **more):
-        body = {"key": ask["message_key"], "team": "demo", "kind": ask["kind"], "verdict": verdict}
+    def answer(self, page, request, verdict="approve", **more):
+        body = {"key": request["message_key"], "team": "demo", "kind": request["kind"], "verdict": verdict}
         body.update(more)
         return page.json("POST", "/api/answer", body)
 
@@ -76,8 +76,8 @@ class Web(ProcessTest):
     def test_other_sites_and_other_pages_are_refused(self):
         page = self.page()
         page.enter()
-        ask = self.ask(self.start_worker(self.team, "ada"))
-        body = {"key": ask["message_key"], "team": "demo", "kind": "permission", "verdict": "approve"}
+        request = self.ask(self.start_worker(self.team, "ada"))
+        body = {"key": request["message_key"], "team": "demo", "kind": "permission", "verdict": "approve"}
         for origin in (None, "null", "http://evil.test", "http://127.0.0.1:1", "http://" + page.host + ".evil.test", "http://localhost:%d" % page.port):
             self.assertEqual(page.request("POST", "/api/answer", body, Origin=origin)[0], 403, origin)
         for site in ("cross-site", "same-site", "x"):
@@ -90,7 +90,7 @@ class Web(ProcessTest):
             self.assertEqual(page.request("POST", "/api/answer", body, Content_Type=kind)[0], 415, kind)
         for method in ("PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"):
             self.assertEqual(page.request(method, "/")[0], 405, method)
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
 
     def test_every_answer_says_that_nothing_is_kept_framed_or_loaded_from_elsewhere(self):
         page = self.page()
@@ -128,7 +128,7 @@ class Web(ProcessTest):
         page.enter()
         events = page.events()
         self.addCleanup(events.close)
-        events.next("asks")
+        events.next("requests")
         mine = http.client.HTTPConnection("127.0.0.1", page.port, timeout=LIMIT_S)  # kept open, with the session
 
         def ask_again():
@@ -147,52 +147,52 @@ class Web(ProcessTest):
                 self.assertEqual(page.request("GET", "/")[0], 200)
                 self.assertEqual(ask_again(), first)
         self.assertEqual(idle[0].recv(1), b"", "the oldest goes first")
-        ask = self.ask(self.start_worker(self.team, "ada"))
-        self.assertEqual(events.next("asks", lambda told: told["put"])["put"][0]["key"], ask["message_key"])
-        self.assertEqual(self.answer(page, ask)[1]["state"], "approved")
+        request = self.ask(self.start_worker(self.team, "ada"))
+        self.assertEqual(events.next("requests", lambda told: told["put"])["put"][0]["key"], request["message_key"])
+        self.assertEqual(self.answer(page, request)[1]["state"], "approved")
         self.assertEqual(ask_again()[:10], first[:10])
         mine.close()
 
-    # --- asks and answers ---
+    # --- requests and answers ---
 
-    def test_an_ask_appears_with_everything_and_its_answer_reaches_the_worker(self):
+    def test_a_request_appears_with_everything_and_its_answer_reaches_the_worker(self):
         page = self.page()
         page.enter()
         events = page.events()
         self.addCleanup(events.close)
-        self.assertEqual(events.next("asks"), {"all": True, "put": [], "gone": []})
+        self.assertEqual(events.next("requests"), {"all": True, "put": [], "gone": []})
         worker = self.start_worker(self.team, "ada")
         odd = self.ask(worker, "make \u202e# <img src=x onerror=alert(1)>")
-        row = events.next("asks", lambda told: told["put"])["put"][0]
+        row = events.next("requests", lambda told: told["put"])["put"][0]
         self.assertEqual(row["key"], odd["message_key"])
         self.assertIn("<U+202E>", row["content"])
         self.assertNotIn("\u202e", row["content"] + row["subject"])
         self.assertIn("<img src=x onerror=alert(1)>", row["content"])
-        ask = self.ask(worker, "git status && make deploy")
-        row = events.next("asks", lambda told: told["put"])["put"][0]
-        self.assertEqual((row["key"], row["member"], row["team"], row["kind"]), (ask["message_key"], "ada", "demo", "permission"))
+        request = self.ask(worker, "git status && make deploy")
+        row = events.next("requests", lambda told: told["put"])["put"][0]
+        self.assertEqual((row["key"], row["member"], row["team"], row["kind"]), (request["message_key"], "ada", "demo", "permission"))
         self.assertEqual([bool(part["rule"]) for part in row["parts"]], [True, False])
         self.assertTrue(row["why"])
-        status, told = self.answer(page, ask)
+        status, told = self.answer(page, request)
         self.assertEqual((status, told["ok"], told["state"]), (200, True, "approved"))
-        self.assertEqual(ProcessTest.answer(self, worker, ask["request_id"])["event"], "ran")
-        gone = events.next("asks", lambda told: told["gone"])["gone"][0]
-        self.assertEqual((gone["key"], gone["state"], gone["by"]), (ask["message_key"], "approved", "carol"))
+        self.assertEqual(ProcessTest.answer(self, worker, request["request_id"])["event"], "ran")
+        gone = events.next("requests", lambda told: told["gone"])["gone"][0]
+        self.assertEqual((gone["key"], gone["state"], gone["by"]), (request["message_key"], "approved", "carol"))
 
-    def test_an_answer_is_for_an_ask_that_is_open_as_it_was_shown(self):
+    def test_an_answer_is_for_a_request_that_is_open_as_it_was_shown(self):
         page = self.page()
         page.enter()
         worker = self.start_worker(self.team, "ada")
-        ask = self.ask(worker)
-        status, told = self.answer(page, ask, key="0" * 64)
+        request = self.ask(worker)
+        status, told = self.answer(page, request, key="0" * 64)
         self.assertEqual((status, told["ok"]), (409, False))
-        self.assertEqual(self.answer(page, ask, "deny")[0], 400, "a denial says why")
-        self.assertEqual(self.answer(page, ask, "maybe")[0], 400)
-        self.assertEqual(self.answer(page, ask, team="")[0], 400)
-        self.assertEqual(self.answer(page, ask, kind="sandbox")[0], 409)
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
-        self.daemon.answer("deny", ask["request_id"], by="bert", reason="no")
-        status, told = self.answer(page, ask)
+        self.assertEqual(self.answer(page, request, "deny")[0], 400, "a denial says why")
+        self.assertEqual(self.answer(page, request, "maybe")[0], 400)
+        self.assertEqual(self.answer(page, request, team="")[0], 400)
+        self.assertEqual(self.answer(page, request, kind="sandbox")[0], 409)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
+        self.daemon.answer("deny", request["request_id"], by="bert", reason="no")
+        status, told = self.answer(page, request)
         self.assertEqual((status, told["code"]), (409, "request.already_decided"))
         self.assertIn("already denied by bert", told["message"])
         again = self.ask(worker, "make again")
@@ -203,13 +203,13 @@ class Web(ProcessTest):
         page = self.page()
         page.enter()
         worker = self.start_worker(self.team, "ada")
-        ask = self.ask(worker, "make deploy")
-        status, made = page.json("GET", "/api/rule?id=%s&team=demo&kind=permission" % ask["message_key"])
+        request = self.ask(worker, "make deploy")
+        status, made = page.json("GET", "/api/rule?id=%s&team=demo&kind=permission" % request["message_key"])
         self.assertEqual((status, made["covers"]), (200, ["Bash: make deploy"]))
-        status, told = self.answer(page, ask, rule="Bash(*)")
+        status, told = self.answer(page, request, rule="Bash(*)")
         self.assertEqual((status, told["code"]), (409, "request.changed"))
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
-        status, told = self.answer(page, ask, rule=made["rule"])
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
+        status, told = self.answer(page, request, rule=made["rule"])
         self.assertEqual((status, told["rule_added"]), (200, made["rule"]))
 
     def test_looking_up_and_a_daemon_that_goes_and_comes(self):

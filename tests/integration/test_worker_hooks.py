@@ -76,8 +76,8 @@ class WorkerHooks(ProcessTest):
     def decisions(self):
         return self.daemon.ask("decisions")["decisions"]
 
-    def asks(self):
-        """The ids of the asks that stand in the lead's inbox."""
+    def requests(self):
+        """The ids of the requests that stand in the lead's inbox."""
         payloads = [json.loads(e["text"]) for e in wire.read_inbox(self.team.lead_inbox) or [] if "permission_request" in e["text"]]
         return [p["request_id"] for p in payloads]
 
@@ -91,7 +91,7 @@ class WorkerHooks(ProcessTest):
         stopped = self.call("Bash", REMOVE)
         self.assertEqual(stopped["event"], "stopped_unasked")
         self.assertIn("Bash(rm:*)", stopped["reason"])
-        self.assertEqual(self.asks(), [])
+        self.assertEqual(self.requests(), [])
         denied, allowed = self.decisions()
         self.assertEqual([(d["member"], d["subject"], d["state"], d["decided_by"], d["rule"], d["request_id"]) for d in (allowed, denied)],
                          [("ada", "Bash: " + STATUS["command"], "approved", "hook", "Bash(git status:*)", "hook-toolu_01"),
@@ -102,7 +102,7 @@ class WorkerHooks(ProcessTest):
         told = self.daemon.log("request.decided", request_id="hook-toolu_02")
         self.assertEqual([(t["by"], t["rule"], t["from"], t["new"]) for t in told], [("hook", "Bash(rm:*)", "ada", "denied")])
 
-    def test_what_a_rule_allows_or_denies_is_decided_without_an_ask_before_a_real_lead(self):
+    def test_what_a_rule_allows_or_denies_is_decided_without_a_request_before_a_real_lead(self):
         self.decide_both("interceptor", "2.1.330")
 
     def test_likewise_where_nobody_else_leads_and_the_client_runs_hooks_by_a_shell(self):
@@ -114,14 +114,14 @@ class WorkerHooks(ProcessTest):
         self.assertEqual(self.call("Bash", STATUS)["event"], "ran_unasked")
         self.assertEqual(self.call("Bash", REMOVE)["event"], "stopped_unasked")
         self.assertEqual(self.call("Bash", OTHER)["event"], "left_open")
-        wait_for("it asks its lead", lambda: self.asks() == ["perm-toolu_03"])
+        wait_for("it asks its lead", lambda: self.requests() == ["perm-toolu_03"])
         self.pending_id("perm-toolu_03")
         self.assertEqual(self.worker.events("failed", "ran", "refused"), [])
 
     def leave_open(self, default):
         self.start(default=default)
         for tool_input in (OTHER, {"command": "git push"}, {"command": "git status; curl x"}):
-            self.assertEqual(self.call("Bash", tool_input, ask=False)["event"], "left_open")
+            self.assertEqual(self.call("Bash", tool_input, request=False)["event"], "left_open")
         self.assertEqual(self.decisions(), [])
         self.assertEqual(self.daemon.log("request.decided"), [])
 
@@ -134,7 +134,7 @@ class WorkerHooks(ProcessTest):
     def test_nor_does_it_deny_what_the_client_would_never_have_asked(self):
         self.leave_open("deny")
 
-    def test_an_ask_that_comes_all_the_same_is_an_ask_like_any(self):
+    def test_a_request_that_comes_all_the_same_is_a_request_like_any(self):
         """Another hook may insist on it, or the client's own settings: both decisions stand, and neither is in the other's way."""
         self.start()
         self.assertEqual(self.call("Bash", STATUS, "toolu_X")["event"], "ran_unasked")
@@ -163,11 +163,11 @@ class WorkerHooks(ProcessTest):
 
     def test_rules_of_the_session_count_and_end(self):
         self.start("leader")
-        self.assertEqual(self.call("Bash", OTHER, ask=False)["event"], "left_open")
+        self.assertEqual(self.call("Bash", OTHER, request=False)["event"], "left_open")
         self.daemon.cli("allow", "Bash(make)")
         self.assertEqual(self.call("Bash", OTHER)["event"], "ran_unasked")
         self.daemon.cli("revoke", "Bash(make)")
-        self.assertEqual(self.call("Bash", OTHER, ask=False)["event"], "left_open")
+        self.assertEqual(self.call("Bash", OTHER, request=False)["event"], "left_open")
 
     # --- where nothing is decided ---
 
@@ -178,9 +178,9 @@ class WorkerHooks(ProcessTest):
         for session in (event["session_id"], "6a0c6d0e-0000-4000-8000-000000000000", ""):
             self.assertEqual(self.run_hook(dict(event, session_id=session)), (b"", b""))
         self.assertIn(b"no worker's", self.run_hook(event, "--verbose")[1])
-        self.assertEqual(self.call("Bash", REMOVE, nested=True, ask=False)["event"], "left_open")
+        self.assertEqual(self.call("Bash", REMOVE, nested=True, request=False)["event"], "left_open")
         stranger = self.start_worker(self.team, "eve")  # says so on its command line, and is in no roster
-        self.assertEqual(self.call("Bash", REMOVE, worker=stranger, ask=False)["event"], "left_open")
+        self.assertEqual(self.call("Bash", REMOVE, worker=stranger, request=False)["event"], "left_open")
         self.assertEqual(self.decisions(), [])
 
     def run_hook(self, event, *options):
@@ -228,12 +228,12 @@ class WorkerHooks(ProcessTest):
 
     def test_an_observer_decides_nothing(self):
         self.start("observer")
-        self.assertEqual(self.call("Bash", REMOVE, ask=False)["event"], "left_open")
+        self.assertEqual(self.call("Bash", REMOVE, request=False)["event"], "left_open")
         self.assertEqual(self.decisions(), [])
 
     def test_a_worker_that_plans_is_allowed_nothing_and_denied_what_a_rule_denies(self):
         self.start()
-        self.assertEqual(self.call("Bash", STATUS, ask=False, event={"permission_mode": "plan"})["event"], "left_open")
+        self.assertEqual(self.call("Bash", STATUS, request=False, event={"permission_mode": "plan"})["event"], "left_open")
         self.assertEqual(self.call("Bash", REMOVE, event={"permission_mode": "plan"})["event"], "stopped_unasked")
 
     def test_a_session_that_left_its_folder_is_allowed_nothing_by_a_relative_path(self):
@@ -241,19 +241,19 @@ class WorkerHooks(ProcessTest):
         home = self.team.member("ada")["cwd"]
         self.assertEqual(self.call("Read", {"file_path": "notes.md"}, event={"cwd": home})["event"], "ran_unasked")
         self.assertEqual(self.call("Read", {"file_path": home + "/notes.md"}, event={"cwd": home + "/src"})["event"], "ran_unasked")
-        self.assertEqual(self.call("Read", {"file_path": "passwd"}, ask=False, event={"cwd": "/etc"})["event"], "left_open")
-        self.assertEqual(self.call("Read", {"file_path": "/etc/passwd"}, ask=False, event={"cwd": "/etc"})["event"], "left_open")
+        self.assertEqual(self.call("Read", {"file_path": "passwd"}, request=False, event={"cwd": "/etc"})["event"], "left_open")
+        self.assertEqual(self.call("Read", {"file_path": "/etc/passwd"}, request=False, event={"cwd": "/etc"})["event"], "left_open")
 
-    def test_without_a_daemon_or_with_one_that_hangs_the_ask_goes_its_way(self):
+    def test_without_a_daemon_or_with_one_that_hangs_the_request_goes_its_way(self):
         self.start()
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
-            self.assertEqual(self.call("Bash", REMOVE, ask=False)["event"], "left_open")
+            self.assertEqual(self.call("Bash", REMOVE, request=False)["event"], "left_open")
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
         self.daemon.stop()
         self.assertEqual(self.call("Bash", STATUS)["event"], "left_open")
-        wait_for("it asks its lead", lambda: self.asks() == ["perm-toolu_02"])
+        wait_for("it asks its lead", lambda: self.requests() == ["perm-toolu_02"])
 
     def test_odd_input_is_passed_over(self):
         self.start()
@@ -264,7 +264,7 @@ class WorkerHooks(ProcessTest):
         for odd in ({"tool_use_id": ""}, {"tool_use_id": "a b"}, {"tool_use_id": "x" * 500}, {"tool_use_id": "toolu_2", "tool_name": ""},
                     {"tool_use_id": "toolu_3", "tool_input": {"command": "rm " + "x" * 70000}}):
             call_id = odd.get("tool_use_id", "toolu_1")
-            self.assertEqual(self.call(odd.pop("tool_name", "Bash"), odd.pop("tool_input", REMOVE), call_id or "none", ask=False,
+            self.assertEqual(self.call(odd.pop("tool_name", "Bash"), odd.pop("tool_input", REMOVE), call_id or "none", request=False,
                                        event={"tool_use_id": call_id})["event"], "left_open")
         self.assertEqual(self.decisions(), [])
 

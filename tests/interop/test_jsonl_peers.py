@@ -146,7 +146,7 @@ class EachPeer:
         sent = ada.wait("sent", "shutdown_request")
         entry = self.quarantined()[0]
         self.assertEqual((json.loads(entry["entry"]), entry["code"]), (sent, "line.direction"))
-        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        self.assertEqual(self.daemon.ask("pending")["requests"], [])
         ada.do("message", to="lead", content="still here")
         self.hears("still here")
 

@@ -123,7 +123,7 @@ class McpClients(ProcessTest):
 
     def decides(self, generation, revision, worker, leaving):
         yes, no = (worker.ask("permission", tool="Bash", input={"command": "make " + what}) for what in ("check", "deploy"))
-        keys = {ask: self.pending_id(ask)["message_key"] for ask in (yes, no)}
+        keys = {request: self.pending_id(request)["message_key"] for request in (yes, no)}
         _, answers = self.run_client(generation, revision, [
             {"name": "pending", "arguments": {}},
             {"name": "approve", "arguments": {"id": yes, "key": keys[yes], "note": "go on"}},
@@ -131,7 +131,7 @@ class McpClients(ProcessTest):
             {"name": "shutdown", "arguments": {"member": leaving, "reason": "done"}}], arguments=("--socket", self.daemon.socket))
         self.assertEqual([a.get("refused", a) for a in answers], [False] * 4)
         pending, approved, denied, ends = (a["answer"] for a in answers)
-        self.assertLessEqual({yes, no}, {ask["request_id"] for ask in pending["asks"]})
+        self.assertLessEqual({yes, no}, {request["request_id"] for request in pending["requests"]})
         self.assertEqual([approved["decision"]["state"], denied["decision"]["state"]], ["approved", "denied"])
         self.assertEqual(ends["shutdowns"][0]["member"], leaving)
 

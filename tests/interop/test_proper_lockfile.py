@@ -45,7 +45,7 @@ class ProperLockfile(ProcessTest):
         lines, seconds = self.write(team, style)
         written = [line["entry"]["text"] for line in lines if line["ok"]]
         refused = len(lines) - len(written)
-        asks = [text for text in written if text.startswith("{")]
+        requests = [text for text in written if text.startswith("{")]
         chat = [text for text in written if not text.startswith("{")]
 
         def arrived():
@@ -54,7 +54,7 @@ class ProperLockfile(ProcessTest):
             return [json.loads(line)["text"] for line in delivered.read_text("utf-8").split("\n") if line]
 
         wait_for("all chat in the file sink", lambda: len(arrived()) >= len(chat))
-        wait_for("all asks answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(asks))
+        wait_for("all requests answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(requests))
         wait_for("every entry marked read", lambda: all(
             e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]))
         self.daemon.polled()  # anything delivered or answered a second time has come
@@ -64,7 +64,7 @@ class ProperLockfile(ProcessTest):
 
         self.assertEqual(collections.Counter(arrived()), collections.Counter(chat))
         for member in self.members:
-            mine = [json.loads(text)["request_id"] for text in asks if json.loads(text)["agent_id"] == member]
+            mine = [json.loads(text)["request_id"] for text in requests if json.loads(text)["agent_id"] == member]
             answered = [json.loads(e["text"])["request_id"] for e in team.replies(member)]
             self.assertEqual(collections.Counter(answered), collections.Counter(mine))
         self.assertLessEqual(refused, MAX_REFUSED * len(lines))

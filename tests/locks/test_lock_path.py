@@ -110,10 +110,10 @@ class Place:
         self.locks = [self.team.lead_inbox.with_suffix(".json.lock")]
         if self.make:
             self.locks.append(self.team.inbox("ada").with_suffix(".json.lock"))
-        self.ask = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-" + name)
-        self.sent = [self.team.say("ada", self.ask), self.team.say("bob", "chat in " + name), self.team.say("bob", "more in " + name)]
+        self.request = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-" + name)
+        self.sent = [self.team.say("ada", self.request), self.team.say("bob", "chat in " + name), self.team.say("bob", "more in " + name)]
         self.team.say("bob", "between us", to="ada")
-        self.world = oracle.World(self.team, daemon.state, sent=self.sent, may_allow={self.ask["request_id"]})
+        self.world = oracle.World(self.team, daemon.state, sent=self.sent, may_allow={self.request["request_id"]})
         self.remember()
         self.gone_at = [None] * len(self.locks)
         self.problems = []
@@ -239,7 +239,7 @@ class LockPath(ProcessTest):
         self.mend_what_the_killed_left(places)
         for place in places.values():
             wait_for("all is marked: " + place.name, place.marked)
-            wait_for("the ask is answered: " + place.name, lambda p=place: p.team.replies("ada"))
+            wait_for("the request is answered: " + place.name, lambda p=place: p.team.replies("ada"))
             wait_for("chat is there: " + place.name, lambda p=place: len(received(p.sink)) >= 2)
         self.assertEqual(self.daemon.stop(), 0)
         self.judge(places)

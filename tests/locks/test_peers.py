@@ -96,8 +96,8 @@ class Peers(ProcessTest):
     def settle(self, team, sent):
         chat = sum(wire.as_payload(e["text"]) is None for e in sent)
         wait_for("all chat is delivered", lambda: len(received(self.sink(team))) >= chat, pause=0.1)
-        asks = len(sent) - chat
-        wait_for("all asks are answered", lambda: sum(len(team.replies(m)) for m in {e["from"] for e in sent}) >= asks, pause=0.1)
+        requests = len(sent) - chat
+        wait_for("all requests are answered", lambda: sum(len(team.replies(m)) for m in {e["from"] for e in sent}) >= requests, pause=0.1)
         wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]), pause=0.1)
 
     def judge(self, team, sent):

@@ -32,9 +32,9 @@ class StolenLock(ProcessTest):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         (self.folder / "lead.jsonl").unlink(missing_ok=True)
         self.team = self.make_team()
-        self.ask = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-1")
+        self.request = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-1")
         stamp = "2026-02-07T15:20:11.00%dZ"
-        self.sent = [wire.entry("ada", wire.stringify(self.ask), timestamp=stamp % 1),
+        self.sent = [wire.entry("ada", wire.stringify(self.request), timestamp=stamp % 1),
                      *(wire.entry("bob", "n%d" % n, timestamp=stamp % n) for n in range(2, 6))]
         for entry in self.sent:
             entry["msg_id"] = "a"  # of the same length in each run

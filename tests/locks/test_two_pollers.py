@@ -40,12 +40,12 @@ class TwoPollers(ProcessTest):
         return daemon.ask("status")["teams"][0]["role"]
 
     def say(self):
-        """One message and one ask that a rule decides."""
+        """One message and one request that a rule decides."""
         number = next(self.numbers)
-        ask = wire.permission_request("ada", "Bash", {"command": "%s %d" % ("git status" if number % 2 else "rm", number)}, "perm-%d" % number)
-        self.sent += [self.team.say("bob", "chat %d" % number), self.team.say("ada", ask)]
+        request = wire.permission_request("ada", "Bash", {"command": "%s %d" % ("git status" if number % 2 else "rm", number)}, "perm-%d" % number)
+        self.sent += [self.team.say("bob", "chat %d" % number), self.team.say("ada", request)]
 
-    def asks(self):
+    def requests(self):
         return [e for e in self.sent if wire.as_payload(e["text"])]
 
     def chat(self):
@@ -59,11 +59,11 @@ class TwoPollers(ProcessTest):
             found[payload["request_id"]].append(payload["subtype"])
         return found
 
-    def every_ask_is_answered_in_one_sense(self):
+    def every_request_is_answered_in_one_sense(self):
         def all_there():
             answers = self.answers()
-            return all(wire.as_payload(e["text"])["request_id"] in answers for e in self.asks())
-        wait_for("every ask is answered", all_there)
+            return all(wire.as_payload(e["text"])["request_id"] in answers for e in self.requests())
+        wait_for("every request is answered", all_there)
         for request_id, said in self.answers().items():
             self.assertEqual(set(said), {"success" if int(request_id[5:]) % 2 else "error"})
 
@@ -99,7 +99,7 @@ class TwoPollers(ProcessTest):
         chat = self.chat()
         wait_for("what came later is delivered", lambda: set(stays.got()) >= set(chat[before // 2:]))
         wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
-        self.every_ask_is_answered_in_one_sense()
+        self.every_request_is_answered_in_one_sense()
         self.assertEqual(set(first.got()) | set(second.got()), set(chat))
         for daemon in (first, second):
             self.assertEqual(len(set(daemon.got())), len(daemon.got()), "one of them delivered something twice")
@@ -113,7 +113,7 @@ class TwoPollers(ProcessTest):
             problems = [p for p in oracle.violations(world)
                         if "and never received" not in p and "answers" not in p and not p.startswith("I5")]
             self.assertEqual(problems, [])
-        print("\nafter %d entries %d of the two had stopped; %d messages reached both leads, %d asks have both answers" % (
+        print("\nafter %d entries %d of the two had stopped; %d messages reached both leads, %d requests have both answers" % (
             before, len(stopped), len(twice), answered_twice))
 
     def test_a_leader_beside_an_observer_notices_nothing(self):
@@ -123,7 +123,7 @@ class TwoPollers(ProcessTest):
             self.say()
         wait_for("the observer saw what is unread", lambda: observer.ask("status")["teams"][0]["seen"]["waiting"] > 0)
         leader.process.send_signal(signal.SIGCONT)
-        self.every_ask_is_answered_in_one_sense()
+        self.every_request_is_answered_in_one_sense()
         wait_for("all is delivered", lambda: leader.got() == self.chat())
         wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
         wait_for("the observer saw that all was taken", lambda: (lambda seen: seen["waiting"] == 0 and seen["consumed"] > 0)(
@@ -144,7 +144,7 @@ class TwoPollers(ProcessTest):
         wait_for("the leader stops", stopped, pause=0.05)
         for _ in range(3):
             self.say()
-        self.every_ask_is_answered_in_one_sense()
+        self.every_request_is_answered_in_one_sense()
         wait_for("the front has marked what it answered", lambda: all(
             e["read"] for e in wire.read_inbox(self.team.lead_inbox) if wire.as_payload(e["text"])))
         self.assertEqual(front.got(), [])

@@ -130,12 +130,12 @@ class Bare(BareDebian):
         for host in ("hosts.test", "dns.test", "127.0.0.1"):
             with self.subTest(host):
                 address = "redis://%s:%d#team" % (host, engine.getsockname()[1])
-                asks = subprocess.Popen(["chroot", "--userspec=%d:%d" % (USER, USER), str(root), "/inbox-poller", "mailbox", "inbox", "--root", address,
+                requests = subprocess.Popen(["chroot", "--userspec=%d:%d" % (USER, USER), str(root), "/inbox-poller", "mailbox", "inbox", "--root", address,
                                          "--actor", "ada"], env={"PATH": os.environ["PATH"]}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                self.stops.append(lambda asks=asks: (asks.poll() is None and asks.kill(), asks.wait()))
+                self.stops.append(lambda requests=requests: (requests.poll() is None and requests.kill(), requests.wait()))
                 wait_for("it has found the engine", lambda: select.select([engine], [], [], 0)[0])
                 engine.accept()[0].close()
-                asks.kill()
+                requests.kill()
         self.assertEqual(server.asked, {"dns.test"})
 
     def test_the_image_runs(self):

@@ -1,5 +1,5 @@
 """The units of the deb under a real systemd, in a bare Debian that is booted for it: the daemon reports when it is ready and what it does, a worker's
-ask is answered through the sandbox, a mistaken configuration is refused by `reload` and ends no daemon, what is killed or hangs is started again,
+request is answered through the sandbox, a mistaken configuration is refused by `reload` and ends no daemon, what is killed or hangs is started again,
 a mistake at the start is not tried for ever, and the page is started by whoever asks for it.
 
 Only in the long form (tests/support/bare_debian.py says what it needs).
@@ -72,7 +72,7 @@ class Systemd(BareDebian):
         self.unit("enable", "--now")  # returns when the daemon said READY=1
         self.assertEqual(self.shown("ActiveState"), "active")
         wait_for("it says what it serves", lambda: self.shown("StatusText") == "1 team served")
-        self.an_ask_is_answered(team)
+        self.a_request_is_answered(team)
         self.exposure()
         self.reload_with_a_mistake()
         self.killed_and_hung(team)
@@ -90,7 +90,7 @@ class Systemd(BareDebian):
         (self.root / "root" / self.deb.name).write_bytes(self.deb.read_bytes())
         self.inside("apt-get", "install", "-y", "--no-install-recommends", "/root/" + self.deb.name)
 
-    def an_ask_is_answered(self, team, number="perm-1-systemd"):
+    def a_request_is_answered(self, team, number="perm-1-systemd"):
         with as_user(USER):
             team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make test"}, number)))
         wait_for("%s is answered" % number, lambda: team.replies("ada", number))
@@ -119,11 +119,11 @@ class Systemd(BareDebian):
         before = self.shown("NRestarts")
         self.unit("kill", "--signal=KILL")
         self.started_again("that was killed", before)
-        self.an_ask_is_answered(team, "perm-2-systemd")
+        self.a_request_is_answered(team, "perm-2-systemd")
         before = self.shown("NRestarts")
         self.unit("kill", "--signal=STOP")
         self.started_again("that hung", before)  # WatchdogSec=30, and what it takes to end the old one
-        self.an_ask_is_answered(team, "perm-3-systemd")
+        self.a_request_is_answered(team, "perm-3-systemd")
 
     def the_page(self):
         self.unit("enable", "--now", name="inbox-poller-web.socket")

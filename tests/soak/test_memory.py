@@ -1,8 +1,8 @@
-"""What has passed through the daemon takes no memory: the second half of many messages, and of many asks, adds next to nothing to
+"""What has passed through the daemon takes no memory: the second half of many messages, and of many requests, adds next to nothing to
 what is in use of the heap after the first half. The inboxes stay short here, so that only what the daemon keeps for itself can grow.
 What is in use is asked of the heap itself (tests/shim/heap.cpp): what is resident creeps with every greater peak.
 
-LONG=1 takes 30,000 messages and 6,000 asks and is meant for a release build; the short form takes fewer.
+LONG=1 takes 30,000 messages and 6,000 requests and is meant for a release build; the short form takes fewer.
 """
 
 import json
@@ -16,9 +16,9 @@ from daemon import wait_for
 
 LONG = os.environ.get("LONG") == "1"
 ROUND = 250
-# SQLite keeps two megabytes of pages, and they have to be full by half: that takes 2,700 messages, or 800 asks.
+# SQLite keeps two megabytes of pages, and they have to be full by half: that takes 2,700 messages, or 800 requests.
 MESSAGES = 30_000 if LONG else 6000
-ASKS = 6000 if LONG else 3000
+REQUESTS = 6000 if LONG else 3000
 BYTES_EACH = 64  # of the second half; a message here is a row of about 1,200
 
 
@@ -69,7 +69,7 @@ class Memory(ProcessTest):
             wait_for("%d delivered" % numbers.stop, lambda: self.status()["chat"]["delivered"] == numbers.stop)
         self.judge("messages", MESSAGES, one_round)
 
-    def test_asks_that_were_answered_take_no_memory(self):
+    def test_requests_that_were_answered_take_no_memory(self):
         answers = self.team.inboxes / "ada.json"
 
         def one_round(numbers):
@@ -79,7 +79,7 @@ class Memory(ProcessTest):
                      for number in numbers)
             wait_for("the answers up to %d" % numbers.stop, lambda: len(wire.read_inbox(answers) or []) >= ROUND)
             answers.write_text("[]", encoding="utf-8")
-        self.judge("asks", ASKS, one_round)
+        self.judge("requests", REQUESTS, one_round)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Each team has peers of every manner: both generations, with honest locks, without any, with locks they leave behind, writers that
 pause in the middle of a file. Its lead is busy and idle in turn and gets its chat in a file or by `recv`; a person answers some of the
-asks; the daemon is killed, stopped for a moment, started again. When all that has ended everything has to come to rest, and the
+requests; the daemon is killed, stopped for a moment, started again. When all that has ended everything has to come to rest, and the
 promise is judged for each team. Then finished rows are pruned, by a clock that is set ahead, and their room is used again.
 
 SOAK_SECONDS=40 SOAK_TEAMS=2 SOAK_WORKERS=4 is the short form, which asserts what is constant and prints the rest; a night takes
@@ -191,7 +191,7 @@ class Peers:
                 time.sleep(0.05)
 
     def decide(self):
-        """A person who answers some of the asks, and a lead that is busy and idle."""
+        """A person who answers some of the requests, and a lead that is busy and idle."""
         choose = random.Random(self.choose.random())
         passed_over = set()
         while not self.test.over.is_set():
@@ -199,8 +199,8 @@ class Peers:
                 with self.test.daemon.connect() as control:
                     state = "idle" if self.test.quiet.is_set() else choose.choice(("busy", "idle", "idle"))
                     control.ask("lead", team=self.team.name, state=state, for_ms=3000)
-                    for ask in control.ask("pending", team=self.team.name)["asks"]:
-                        request_id = ask["request_id"]
+                    for request in control.ask("pending", team=self.team.name)["requests"]:
+                        request_id = request["request_id"]
                         if request_id in passed_over or choose.random() < 0.5:
                             passed_over.add(request_id)
                             continue
@@ -214,7 +214,7 @@ class Peers:
             self.test.over.wait(choose.uniform(0.5, 2.0))
 
     def at_rest(self):
-        """Nothing waits; nor is an ask open, whose deadline would owe an answer again."""
+        """Nothing waits; nor is a request open, whose deadline would owe an answer again."""
         self.world.read_ledger()
         is_open = any(r["state"] in ("received", "pending") for r in self.world.rows["requests"])
         return not is_open and not oracle.i11_goes_on(self.world)
@@ -402,7 +402,7 @@ class Soak(ProcessTest):
         new = max(1, last["messages"] - middle["messages"])
         return {
             "seed": self.seed, "teams": TEAMS, "workers a team": WORKERS, "seconds": SECONDS, "kills": kills,
-            "messages": messages, "asks": sum(len(p.world.rows["requests"]) for p in self.peers),
+            "messages": messages, "requests": sum(len(p.world.rows["requests"]) for p in self.peers),
             "received by leads": sum(len(p.world.received) for p in self.peers), "violations": len(violations),
             "seconds to rest": round(settled, 1), "watched seconds": round(seconds),
             "resident MiB first, last": [round(s["rss_kib"] / 1024, 1) for s in (first, samples[-1])],

@@ -109,7 +109,7 @@ class ProcessTest(unittest.TestCase):
 
     def pending_id(self, request_id):
         return wait_for("%s is pending" % request_id, lambda: [
-            a for a in self.daemon.ask("pending")["asks"] if a["request_id"] == request_id])[0]
+            a for a in self.daemon.ask("pending")["requests"] if a["request_id"] == request_id])[0]
 
     def quarantined(self, count=1):
         return wait_for("%d entries in quarantine" % count, lambda: (

@@ -29,7 +29,7 @@ class ConsoleTest(ProcessTest):
         self.pane = self.tmux.start("sh", "-c", "trap : INT; cd %s; stty -g > before; %s; echo left $?; stty -g > after; sleep 300" % (
             shlex.quote(str(self.folder)), line))
         self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
-        self.shows("[1:asks")
+        self.shows("[1:requests")
 
     def screen(self):
         return self.tmux.run("capture-pane", "-p", "-t", self.pane)
@@ -64,9 +64,9 @@ class ConsoleTest(ProcessTest):
         """What was typed until now was taken for keys, or thrown away: the help is on the screen, and gone again. It does not open
         over a question or a text."""
         self.press("?")
-        self.shows("Pages: 1 asks")
+        self.shows("Pages: 1 requests")
         self.press("Escape")
-        wait_for("the help is gone", lambda: "Pages: 1 asks" not in self.screen())
+        wait_for("the help is gone", lambda: "Pages: 1 requests" not in self.screen())
 
     def process(self):
         """The program's id."""
@@ -109,7 +109,7 @@ class ConsoleTest(ProcessTest):
         self.pending_id("perm-%d" % number)
 
     def is_open(self, number):
-        return any(a["request_id"] == "perm-%d" % number for a in self.daemon.ask("pending")["asks"])
+        return any(a["request_id"] == "perm-%d" % number for a in self.daemon.ask("pending")["requests"])
 
     def states(self):
         return {d["request_id"]: (d["state"], d["decided_by"]) for d in self.daemon.ask("decisions", limit=1000)["decisions"]}

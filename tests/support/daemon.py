@@ -148,9 +148,9 @@ class Daemon:
         with self.connect() as control:
             return control.ask(verb, **fields)
 
-    def answer(self, verb, ask_id, **fields):
+    def answer(self, verb, request_id, **fields):
         with self.connect() as control:
-            return control.answer(verb, ask_id, **fields)
+            return control.answer(verb, request_id, **fields)
 
     def polled(self, times=10, team=None):
         """Waits until each team, or this one, was polled so many times more. The last of these polls began after the call, and so did its
@@ -205,9 +205,9 @@ class Control:
             raise ConnectionError("the control socket closed in the middle of an answer")
         return json.loads(line)
 
-    def answer(self, verb, ask_id, **fields):
-        """What became of one ask; `answered` where a rule was added."""
-        told = self.ask(verb, ids=[ask_id], **fields)
+    def answer(self, verb, request_id, **fields):
+        """What became of one request; `answered` where a rule was added."""
+        told = self.ask(verb, ids=[request_id], **fields)
         if not told["ok"]:
             return told
         [one] = told.pop("answers")

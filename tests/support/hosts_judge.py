@@ -1,5 +1,5 @@
 """The promise over several hosts: the judge of one host (oracle.py) over each host's disk, and over what all of them recorded and handed
-over together. What two hosts say of one ask is compared here: nobody else can see both."""
+over together. What two hosts say of one request is compared here: nobody else can see both."""
 
 import collections
 import sqlite3
@@ -32,7 +32,7 @@ class HostWorld(oracle.World):
         return self
 
     def never_decided(self):
-        """Asks whose answer by this host was refused, or never came to its host (that may have stopped before), and is refused if it does."""
+        """Requests whose answer by this host was refused, or never came to its host (that may have stopped before), and is refused if it does."""
         return {row["request_id"] for row in self.letters
                 if row["final"] and (row["state"] == "refused" or (row["way"] == "out" and row["state"] in ("waiting", "put")))}
 
@@ -49,7 +49,7 @@ def together(worlds, sent, received):
 
 def violations(worlds, sent, received, outcomes):
     """Every violation; all daemons have ended in good order. `sent`: entries of chat for the lead, in each sender's order; `received`: what
-    leads got, on whichever host, in order; `outcomes`: whether the worker went on, by the id of its ask."""
+    leads got, on whichever host, in order; `outcomes`: whether the worker went on, by the id of its request."""
     problems = ["%s: %s" % (name, problem) for name, world in worlds.items() for problem in oracle.violations(world)]
     problems += ["I1 %s" % problem for problem in oracle.i1_nothing_lost(together(worlds, sent, received))]
     return problems + one_decision(worlds, outcomes)

@@ -2,7 +2,7 @@
 import json
 import sqlite3
 
-VIEWS = {"messages": "mail", "requests": "asks", "outbox": "sent", "history": "told"}
+VIEWS = {"messages": "mail", "requests": "requests", "outbox": "sent", "history": "told"}
 CARRIED = {"from": "from_id", "text": "text", "summary": "summary", "timestamp": "timestamp"}
 
 

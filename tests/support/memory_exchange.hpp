@@ -207,11 +207,11 @@ class MemoryBroker final : public poller::Broker {
   }
 
   boost::asio::awaitable<Result<std::vector<std::string>>> answered(
-      std::vector<std::pair<std::string, std::string>> asks) override {
+      std::vector<std::pair<std::string, std::string>> requests) override {
     if (auto wrong = before()) co_return *wrong;
     std::vector<std::string> hosts;
-    for (const auto& ask : asks) {
-      const auto found = engine_.decisions.find(ask);
+    for (const auto& request : requests) {
+      const auto found = engine_.decisions.find(request);
       hosts.push_back(found == engine_.decisions.end() ? "" : found->second.host);
     }
     co_return hosts;

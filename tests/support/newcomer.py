@@ -163,7 +163,7 @@ def main():
         if "npm test" in pending.stdout:
             break
         if time.monotonic() > deadline:  # clock: the safety net itself; a condition decides, not this
-            raise SystemExit("no ask waits\n" + pending.stdout + pending.stderr + daemon.said)
+            raise SystemExit("no request waits\n" + pending.stdout + pending.stderr + daemon.said)
         time.sleep(0.05)  # clock: the pause between two checks of a condition
     show("pending", pending.stdout)
     approved = subprocess.run([program, "approve", "perm-1-newcomer"], env=env, capture_output=True, text=True, timeout=PATIENCE)

@@ -5,7 +5,7 @@ daemon's logs and exit codes, what the lead received, what the workers wrote. Sh
 sentences, one for each violation; `violations` runs those that hold at that moment.
 
   I1  nothing is lost                               I7  no file is written where none belongs
-  I2  one decision an ask, the same bytes for it    I8  nothing is allowed without a rule or a person
+  I2  one decision a request, the same bytes for it    I8  nothing is allowed without a rule or a person
   I3  answers stand before chat of their batch      I9  what is refused is recorded once, with its code
   I4  bytes that are not ours stay as they are      I10 memory and descriptors stay bounded
   I5  marked as read means recorded durably         I11 once the fault is over, what waited goes on
@@ -176,7 +176,7 @@ def i1_nothing_lost(world):
         known = [r for r in world.rows["requests"] if (r["asker"], r["request_id"]) == (asker, request_id)]
         if request_id and entry["text"] not in world.expects_refusal:
             if not known:
-                problems.append("an ask without a request: %s" % entry)
+                problems.append("a request without a request: %s" % entry)
             elif known[0]["state"] not in ("received", "pending") and (wire.inbox_name(asker), request_id) not in answered:
                 problems.append("%s is %s, and its worker has no answer" % (request_id, known[0]["state"]))
     for sender in {e["from"] for e in world.sent}:

@@ -7,7 +7,7 @@ It draws what unmodified clients draw (tests/fixtures/screens) and does with key
   turn        after each submission for a moment, or while FILE.run exists; what is submitted then is queued
   dialog      while FILE.dialog exists: Enter answers it with yes, Escape with no; what is pasted goes nowhere
   list, transcript   while FILE.menu, FILE.transcript exist; Enter chooses
-  dialog_on_paste    is made into a dialog as soon as something is pasted, as when an ask of a worker comes in that moment
+  dialog_on_paste    is made into a dialog as soon as something is pasted, as when a request of a worker comes in that moment
 Without --old as 2.1.329 and 2.1.330: on the alternate screen, the composer at its bottom, the cursor in it. With it as 2.1.50: from the
 top, the cursor parked below, a suggestion in the empty composer, and C-u stops at the beginning of a line.
 

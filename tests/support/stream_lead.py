@@ -14,7 +14,7 @@ What it tells of the lines that it takes depends on $LEAD_GENERATION, as seen wi
   replaying  what is documented: with --replay-user-messages every line
 
 What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
-answer (to an ask), refused (a tool, by itself), turn_ended; written behind it: repeated (uuid, once the line is out), answered (uuid, once
+answer (to a request), refused (a tool, by itself), turn_ended; written behind it: repeated (uuid, once the line is out), answered (uuid, once
 the assistant's line is out), left (it ended by itself). Everything that it wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each
 step. Orders are files in $LEAD_ORDERS:
   crash_before_replay, crash_after_replay, crash_after_answer   it kills itself there, once
@@ -24,7 +24,7 @@ step. Orders are files in $LEAD_ORDERS:
   think                                     nothing is told of a line that it took while it exists
   hold                                      turns do not end while it exists
   ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
-  cancel                                    the ask is cancelled
+  cancel                                    the request is cancelled
   say                                       these bytes are written in the next turn, once
   exit                                      it leaves with that code, when a turn begins
 Python 3.9 or newer, standard library only.
@@ -57,7 +57,7 @@ class Lead:
         self.pause = float(os.environ.get("LEAD_PAUSE", "0"))
         self.replays = "--replay-user-messages" in argv
         self.generation = os.environ.get("LEAD_GENERATION", "newest")
-        self.asks = "--permission-prompt-tool" in argv and argv[argv.index("--permission-prompt-tool") + 1] == "stdio"
+        self.requests = "--permission-prompt-tool" in argv and argv[argv.index("--permission-prompt-tool") + 1] == "stdio"
         if "--verbose" not in argv:
             sys.exit("Error: When using --print, --output-format=stream-json requires --verbose")
         resumed = argv.index("--resume") if "--resume" in argv else None
@@ -100,7 +100,7 @@ class Lead:
         time.sleep(random.uniform(0, self.pause))  # clock: the pace of a lead; nothing is judged by it
 
     def read(self):
-        """Runs beside the turns: answers to asks come in the middle of one."""
+        """Runs beside the turns: answers to requests come in the middle of one."""
         try:
             for raw in sys.stdin.buffer:
                 line = json.loads(raw)
@@ -129,13 +129,13 @@ class Lead:
         if self.order(name) is not None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def ask(self, ask):
-        if not self.asks:
-            return self.log("refused", tool=ask["tool"])
+    def ask(self, request):
+        if not self.requests:
+            return self.log("refused", tool=request["tool"])
         self.asked += 1
         request_id = "req-%d" % self.asked  # begins anew with each process, as the real one's may
         self.say(type="control_request", request_id=request_id, request=dict(
-            subtype="can_use_tool", tool_name=ask["tool"], input=ask["input"], permission_suggestions=[],
+            subtype="can_use_tool", tool_name=request["tool"], input=request["input"], permission_suggestions=[],
             tool_use_id="toolu_" + uuid.uuid4().hex[:24]))
         while request_id not in self.answers:
             if self.order("cancel") is not None:
@@ -176,9 +176,9 @@ class Lead:
         noise = self.order("say")
         if noise is not None:
             self.write(noise)
-        ask = self.order("ask")
-        if ask is not None:
-            self.ask(json.loads(ask))
+        request = self.order("ask")
+        if request is not None:
+            self.ask(json.loads(request))
         end = time.monotonic() + self.turn  # clock: the length of a lead's turn; nothing is judged by it
         while time.monotonic() < end or (self.orders / "hold").exists():  # clock: the length of a lead's turn; nothing is judged by it
             time.sleep(PAUSE)  # clock: the pause between two checks of a condition
@@ -201,7 +201,7 @@ class Lead:
 class LeadRun:
     """The test's handle on `inbox-poller lead run` with such a lead in it."""
 
-    def __init__(self, daemon, folder, *options, replay=True, generation="newest", asks=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
+    def __init__(self, daemon, folder, *options, replay=True, generation="newest", requests=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
         self.folder = pathlib.Path(folder)
         self.orders = self.folder / "orders"
         self.orders.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ class LeadRun:
         if command is None:
             command = [sys.executable, "-B", os.path.abspath(__file__), "-p", "--input-format", "stream-json", "--output-format",
                        "stream-json", "--verbose"] + ["--replay-user-messages"] * replay + (
-                           ["--permission-prompt-tool", "stdio"] if asks else [])
+                           ["--permission-prompt-tool", "stdio"] if requests else [])
         env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn), LEAD_GENERATION=generation,
                    LEAD_PAUSE=str(pause))
         with open(self.err_path, "ab") as err:

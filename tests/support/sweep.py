@@ -186,7 +186,7 @@ class Preloaded(Plain):
         return [(int(number), name, place) for number, name, place in lines if str(self.folder) in place]
 
     def told(self):
-        """What a run made of the workload, without what differs from run to run: each message's fate, each ask's, and each answer."""
+        """What a run made of the workload, without what differs from run to run: each message's fate, each request's, and each answer."""
         rows = self.world.rows
         return ([(r["sender"], r["type"], r["disposition"], r["code"], r["delivery"]) for r in rows["messages"]],
                 [(r["request_id"], r["state"]) for r in rows["requests"]], self.world.replies(),

@@ -97,15 +97,15 @@ class Worker:
         elif what == "sandbox":
             payload = wire.sandbox_request(self.name, self.team_name, command["host"], command.get("id"))
             self.sandboxes[payload["requestId"]] = command["host"]
-            self.report_ask(payload["requestId"], self.write(payload, patient=patient, color="blue"))
+            self.report_request(payload["requestId"], self.write(payload, patient=patient, color="blue"))
         elif what == "plan":
             payload = wire.plan_request(self.name, self.team_name, command["plan"], command.get("id"))
             self.plan = payload["requestId"]
-            self.report_ask(payload["requestId"], self.write(payload, patient=patient))
+            self.report_request(payload["requestId"], self.write(payload, patient=patient))
         elif what == "stop":  # its model used the shutdown tool on the lead: that is how a worker says it wants to stop
             payload = wire.shutdown_request("team-lead", command.get("id"), sender=self.name)
             payload["reason"] = command.get("reason", payload["reason"])
-            self.report_ask(payload["requestId"], self.write(payload, patient=patient, color="blue"))
+            self.report_request(payload["requestId"], self.write(payload, patient=patient, color="blue"))
         elif what == "say":
             sent = self.write(command["text"], command.get("to", "team-lead"), patient, summary=command.get("summary"),
                               color="blue")
@@ -135,7 +135,7 @@ class Worker:
         if rule:
             return self.log("allowed", id=request_id, rule=rule)
         self.permissions[request_id] = payload["input"]
-        return self.report_ask(request_id, self.write(payload, patient=patient, color="blue"))
+        return self.report_request(request_id, self.write(payload, patient=patient, color="blue"))
 
     def call_tool(self, command, patient):
         """A tool call from its beginning: the PreToolUse hooks of the settings first, and only what they leave open is asked."""
@@ -148,11 +148,11 @@ class Worker:
             ran = decision["permissionDecision"] == "allow"
             return self.log("ran_unasked" if ran else "stopped_unasked", id=command["id"], reason=decision["permissionDecisionReason"])
         self.log("left_open", id=command["id"])
-        if command.get("ask", True):
+        if command.get("request", True):
             self.ask_permission({"tool": command["tool"], "input": command["input"], "id": "perm-" + command["id"],
                                  "tool_use_id": command["id"]}, patient)
 
-    def report_ask(self, request_id, sent):
+    def report_request(self, request_id, sent):
         self.log("asked" if sent else "lost", id=request_id)
 
     def leave(self):
@@ -181,7 +181,7 @@ class Worker:
             self.agree()
 
     def not_verified(self, payload, text):
-        """The ask fails, whatever the answer said. What becomes of a plan was never seen; here it fails as well."""
+        """The request fails, whatever the answer said. What becomes of a plan was never seen; here it fails as well."""
         request_id = payload.get("request_id") or payload.get("requestId")
         if payload["type"] == "shutdown_request":
             return self.log("not_obeyed", id=request_id, text=text)
@@ -470,7 +470,7 @@ class Handle:
         self.send((wire.stringify(dict(do=what, **fields)) + "\n").encode())
 
     def ask(self, what, **fields):
-        """Sends an ask under an id of ours and returns the id."""
+        """Sends a request under an id of ours and returns the id."""
         if "id" not in fields:
             stem = {"permission": "perm-%d-%s", "sandbox": "sandbox-%d-%s", "plan": "plan_approval-%d%s@" + self.name + "@team",
                     "stop": "shutdown-%d%.0s@team-lead"}[what]

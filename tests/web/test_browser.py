@@ -1,4 +1,4 @@
-"""The page in a real browser (Debian's Chromium, driven by playwright-core): the whole way of an ask, keys, 1,000 asks, restarts,
+"""The page in a real browser (Debian's Chromium, driven by playwright-core): the whole way of a request, keys, 1,000 requests, restarts,
 what another site can do, and axe-core's word. Screenshots are kept in INBOX_POLLER_SHOTS."""
 
 import http.server
@@ -81,13 +81,13 @@ class InABrowser(ProcessTest):
     def unfit(self):
         self.assertEqual(self.browser.do("return await axe()"), [])
 
-    def test_an_ask_comes_by_itself_is_read_and_answered_and_the_worker_goes_on(self):
+    def test_a_request_comes_by_itself_is_read_and_answered_and_the_worker_goes_on(self):
         b = self.browser
         self.open()
         b.sees("Nothing is waiting for an answer.")
         self.assertNotIn("token", b.do("return page.url()"))
         worker = self.start_worker(self.team, "ada")
-        ask = self.ask(worker, "git status && make deploy # <img src=x onerror=alert(1)>")
+        request = self.ask(worker, "git status && make deploy # <img src=x onerror=alert(1)>")
         b.sees("<img src=x onerror=alert(1)>")
         self.assertEqual(b.do("return await page.title()"), "(1) InboxPoller")
         b.do("await page.locator('button.row').click()")
@@ -98,13 +98,13 @@ class InABrowser(ProcessTest):
         b.shot("ask-dark")
         b.do("await page.emulateMedia({ colorScheme: 'light' })")
         self.unfit()
-        b.shot("ask")
+        b.shot("request")
         b.do("await page.setViewportSize({ width: 360, height: 740 })")
         self.unfit()
         self.assertLessEqual(b.do("return await page.evaluate(() => document.documentElement.scrollWidth)"), 360)
         b.shot("ask-phone")
         self.approve()
-        self.assertEqual(self.answer(worker, ask["request_id"])["event"], "ran")
+        self.assertEqual(self.answer(worker, request["request_id"])["event"], "ran")
         # By keys alone: denied with a reason, and always with the rule's text.
         second, third = self.ask(worker, "make second"), self.ask(worker, "make third")
         b.sees("Bash: make third")
@@ -119,7 +119,7 @@ class InABrowser(ProcessTest):
         self.unfit()
         b.do("await page.keyboard.press('Enter')")  # the answer that does nothing has the focus
         b.do("await page.locator('dialog[open]').waitFor({ state: 'detached' })")
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
         b.do("await page.keyboard.press('Shift+A'); await page.locator('dialog[open] button.yes').click()")
         b.sees("from now on: Bash(make third")
         self.assertEqual(self.answer(worker, third["request_id"])["event"], "ran")
@@ -140,10 +140,10 @@ class InABrowser(ProcessTest):
         b.do("await page.locator('button.row').focus(); await page.keyboard.press('Enter'); await page.keyboard.press('a')")
         b.sees("Read it to its end first.")
         self.assertEqual(b.do("return await page.locator('dialog[open]').count()"), 0)
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
         self.approve()
 
-    def test_a_thousand_asks_are_shown_and_one_of_them_is_answered(self):
+    def test_a_thousand_requests_are_shown_and_one_of_them_is_answered(self):
         b = self.browser
         self.open()
         entries = [wire.entry(name, wire.stringify(wire.permission_request(name, "Bash", {"command": "make part-%03d-%s" % (i, name)}, "perm-%s-%d" % (name, i))))
@@ -155,14 +155,14 @@ class InABrowser(ProcessTest):
         b.do("await page.waitForFunction(() => document.querySelectorAll('button.row').length === 1)")
         b.do("await page.locator('button.row').click()")
         self.approve()
-        wait_for("one less", lambda: len(self.daemon.ask("pending")["asks"]) == 999)
+        wait_for("one less", lambda: len(self.daemon.ask("pending")["requests"]) == 999)
         self.assertEqual(b.do("return said"), [])
 
     def test_restarts_of_the_daemon_and_of_the_page_are_told_and_survived(self):
         b = self.browser
         self.open()
         worker = self.start_worker(self.team, "ada")
-        ask = self.ask(worker)
+        request = self.ask(worker)
         b.do("await page.locator('button.row').click()")
         self.daemon.kill()
         b.sees("The daemon does not answer")
@@ -170,7 +170,7 @@ class InABrowser(ProcessTest):
         b.sees("no daemon answers")
         self.daemon.start()
         b.do("await page.locator('.away').waitFor({ state: 'detached' })")
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1, "nothing was answered meanwhile")
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1, "nothing was answered meanwhile")
         self.page.stop()
         b.sees("Connecting")
         self.page = Page(self, port=self.page.port)
@@ -179,7 +179,7 @@ class InABrowser(ProcessTest):
         self.open(self.page.link)
         b.do("await page.locator('button.row').click()")
         self.approve()
-        self.assertEqual(self.answer(worker, ask["request_id"])["event"], "ran")
+        self.assertEqual(self.answer(worker, request["request_id"])["event"], "ran")
 
     def test_what_another_site_can_do_is_nothing(self):
         b = self.browser
@@ -210,7 +210,7 @@ class InABrowser(ProcessTest):
         self.assertEqual(b.do("return (await page.goto('http://rebound.test:%d/')).status()" % self.page.port), 421)
         # From elsewhere a link leads to the page, and the session is still its own.
         b.do("await page.goto('http://127.0.0.1:%d/'); await page.locator('a').click(); await page.locator('nav').waitFor()" % foreign.server_port)
-        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.assertEqual(len(self.daemon.ask("pending")["requests"]), 1)
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):

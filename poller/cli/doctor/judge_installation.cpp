@@ -88,7 +88,7 @@ Findings judge_daemon(const Result<operations::Status>& status, const std::strin
     if (status.error().code != code::no_daemon)
       return {{Severity::error, status.error().code, status.error().message, socket, ""}};
     if (!wanted) return {{Severity::note, "daemon.none", "no daemon runs", socket, "inbox-poller run"}};
-    return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: nobody answers their asks",
+    return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: nobody answers their requests",
              socket, "inbox-poller run"}};
   }
   const std::string version = status->version.bytes;

@@ -186,12 +186,12 @@ void Conversation::take(const schema::StreamResult& result) {
 
 // --- Tools
 
-void Conversation::take(const schema::ToolAsk& ask) {
+void Conversation::take(const schema::ToolRequest& request) {
   take(schema::StreamWork{});
-  judge_.judge({run_ + "-" + ask.request_id, ask.tool, ask.input, cwd_});
+  judge_.judge({run_ + "-" + request.request_id, request.tool, request.input, cwd_});
 }
 
-void Conversation::take(const schema::ToolAskCancelled& cancelled) { judge_.withdraw(run_ + "-" + cancelled.request_id); }
+void Conversation::take(const schema::ToolRequestCancelled& cancelled) { judge_.withdraw(run_ + "-" + cancelled.request_id); }
 
 void Conversation::answer(const Judgement& judgement) {
   const auto id = judgement.id.substr(run_.size() + 1);

@@ -21,7 +21,7 @@ namespace inbox_poller::poller::cli {
 
 struct LeadRunOptions {
   std::vector<std::string> argv;
-  bool prompts = true;  // as far as known the program asks on its stream before it uses a tool
+  bool prompts = true;  // as far as known the program requests on its stream before it uses a tool
   bool lines = false;   // the program reads plain lines and does not report its turns
   int restarts = 0;     // at most, in a row
   bool resume = true;
@@ -92,8 +92,8 @@ class Conversation {
   void take(const schema::StreamReplay&);
   void take(const schema::StreamCommand&);
   void take(const schema::StreamResult&);
-  void take(const schema::ToolAsk&);
-  void take(const schema::ToolAskCancelled&);
+  void take(const schema::ToolRequest&);
+  void take(const schema::ToolRequestCancelled&);
 
   const LeadRunOptions& options_;
   MailStream& mail_;

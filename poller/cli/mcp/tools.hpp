@@ -27,7 +27,7 @@ struct Argument {
 };
 
 /// The member or members of an answer.
-enum class Shape { message, message_or_none, task, task_or_none, tasks, inbox, asks, decision, shutdowns, teams, count };
+enum class Shape { message, message_or_none, task, task_or_none, tasks, inbox, requests, decision, shutdowns, teams, count };
 
 /// The users of a tool: all, an actor of a mailbox, the lead of a team that a daemon serves, a session with a channel.
 enum class Who { everybody, actor, lead, channel };

@@ -7,7 +7,7 @@ namespace inbox_poller::poller::cli {
 Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool /*colours*/) {
   return Error{"curses.missing",
                "this build is without the console: it was made where ncurses (Debian: libncurses-dev) was missing; "
-               "`inbox-poller pending` shows the asks, `approve` and `deny` answer them"};
+               "`inbox-poller pending` shows the requests, `approve` and `deny` answer them"};
 }
 
 }  // namespace inbox_poller::poller::cli

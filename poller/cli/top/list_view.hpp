@@ -21,7 +21,7 @@ struct WorkerShown {
 
 /// The record of a row, on the pages of requests, teams, workers, chat and the log.
 using Shown =
-    std::variant<operations::OpenAsk, operations::Team, WorkerShown, operations::SaidMessage, operations::Ask>;
+    std::variant<operations::OpenRequest, operations::Team, WorkerShown, operations::SaidMessage, operations::Request>;
 
 /// Time that a row must be in view before a deciding key counts; earlier keys were meant for something else.
 inline constexpr long long arming_ms = 400;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 #include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -21,7 +21,7 @@ struct PageText {
   std::initializer_list<const char*> words;  // fields for the filter
 };
 const PageText page_texts[] = {
-    {"asks", Part::asks, {"request_id", "team", "member", "kind", "subject", "message_key"}},
+    {"requests", Part::requests, {"request_id", "team", "member", "kind", "subject", "message_key"}},
     {"teams", Part::status, {"team", "role"}},
     {"workers", Part::status, {"team", "member", "doing", "task", "detail", "mode"}},
     {"chat", Part::chat, {"team", "sender", "type", "text", "delivery", "message_key"}},
@@ -47,13 +47,13 @@ std::string workers_on(const TeamLine& line) {
   return list_of_words(words);
 }
 
-std::string row_id(const operations::OpenAsk& ask) { return ask_identity(ask); }
+std::string row_id(const operations::OpenRequest& request) { return request_identity(request); }
 std::string row_id(const operations::Team& team) { return team.team.bytes; }
 std::string row_id(const WorkerShown& worker) { return worker.team.bytes + '\n' + worker.member.member.bytes; }
 std::string row_id(const operations::SaidMessage& message) { return message.team.bytes + '\n' + message.message_key.bytes; }
-std::string row_id(const operations::Ask& ask) {
-  return ask.team.bytes + '\n' + ask.kind.bytes + '\n' + ask.member.bytes + '\n' + ask.request_id.bytes + '\n' +
-         ask.message_key.bytes;
+std::string row_id(const operations::Request& request) {
+  return request.team.bytes + '\n' + request.kind.bytes + '\n' + request.member.bytes + '\n' +
+         request.request_id.bytes + '\n' + request.message_key.bytes;
 }
 
 /// Builds a row. `fields`: the encoded record.
@@ -92,10 +92,10 @@ Part part_on(TopPage page) { return text_on(page).part; }
 
 std::vector<ListRow> rows_of(TopPage page, const Known& known) {
   std::vector<ListRow> rows;
-  if (page == TopPage::asks) {
-    auto asks = known.asks.asks;
-    std::ranges::stable_sort(asks, {}, &operations::OpenAsk::asked_ms);
-    add_rows(rows, page, asks);
+  if (page == TopPage::requests) {
+    auto requests = known.requests.requests;
+    std::ranges::stable_sort(requests, {}, &operations::OpenRequest::asked_ms);
+    add_rows(rows, page, requests);
   }
   if (page == TopPage::teams) add_rows(rows, page, known.status.teams);
   if (page == TopPage::workers)
@@ -117,8 +117,8 @@ std::vector<ListRow> rows_of(TopPage page, const Known& known) {
 
 Row heads_of(TopPage page) {
   switch (page) {
-    case TopPage::asks: return {"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"};
-    case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "ASKS", "CHAT", "WORKERS", "TROUBLE"};
+    case TopPage::requests: return {"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"};
+    case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "REQUESTS", "CHAT", "WORKERS", "TROUBLE"};
     case TopPage::workers: return {"NAME", "TEAM", "DOING", "SEEN", "MODE", "TASK"};
     case TopPage::chat: return {"AGE", "TEAM", "FROM", "STATE", "TEXT"};
     case TopPage::log: break;
@@ -130,9 +130,9 @@ namespace {
 
 std::string age(long long since_ms, long long now) { return span_text(now - since_ms); }
 
-Row cells(const operations::OpenAsk& ask, long long now) {
-  return {printable(ask.request_id), age(ask.asked_ms, now), printable(ask.team),
-          printable(ask.member),     printable(ask.kind),    printable(ask.subject)};
+Row cells(const operations::OpenRequest& request, long long now) {
+  return {printable(request.request_id), age(request.asked_ms, now), printable(request.team),
+          printable(request.member),     printable(request.kind),    printable(request.subject)};
 }
 
 Row cells(const operations::Team& team, long long now) {
@@ -140,7 +140,7 @@ Row cells(const operations::Team& team, long long now) {
   return {line.team,
           line.role.empty() ? "leader" : line.role,
           printable(team.lead.state),
-          aged_count(line.asks, line.oldest_ask_ms, now),
+          aged_count(line.requests, line.oldest_request_ms, now),
           aged_count(line.chat, line.oldest_chat_ms, now),
           workers_on(line),
           list_of_words(line.trouble)};
@@ -160,13 +160,14 @@ Row cells(const operations::SaidMessage& message, long long now) {
           subject.empty() ? printable(message.text) : subject};
 }
 
-Row cells(const operations::Ask& ask, long long now) {
-  return {age(ask.decided_ms, now), printable(ask.team),       printable(ask.member), printable(ask.kind),
-          printable(ask.state),     printable(ask.decided_by), printable(ask.subject)};
+Row cells(const operations::Request& request, long long now) {
+  return {age(request.decided_ms, now), printable(request.team),  printable(request.member),
+          printable(request.kind),      printable(request.state), printable(request.decided_by),
+          printable(request.subject)};
 }
 
-std::string behind(const operations::OpenAsk& ask) {
-  return ask_name(ask) + ask_text(ask, time_text(ask.asked_ms)) + '\n';
+std::string behind(const operations::OpenRequest& request) {
+  return request_name(request) + request_text(request, time_text(request.asked_ms)) + '\n';
 }
 std::string behind(const operations::Team& team) { return fields_text(operations::encode(team)); }
 std::string behind(const WorkerShown& worker) {
@@ -177,9 +178,9 @@ std::string behind(const operations::SaidMessage& message) {
   rest.erase("text");
   return printable_block(message.text, "    | ") + fields_text(rest);
 }
-std::string behind(const operations::Ask& ask) {
-  return ask_name(ask) + ' ' + request_sentence(ask) + '\n' +
-         ask_text({ask, {}, {}, {}, {}, {}}, time_text(ask.asked_ms)) + '\n';
+std::string behind(const operations::Request& request) {
+  return request_name(request) + ' ' + request_sentence(request) + '\n' +
+         request_text({request, {}, {}, {}, {}, {}}, time_text(request.asked_ms)) + '\n';
 }
 
 }  // namespace

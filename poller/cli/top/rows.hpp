@@ -11,7 +11,7 @@
 
 namespace inbox_poller::poller::cli {
 
-enum class TopPage { asks, teams, workers, chat, log };
+enum class TopPage { requests, teams, workers, chat, log };
 inline constexpr std::size_t top_pages = 5;
 std::string_view name_of(TopPage);
 

@@ -5,11 +5,11 @@
 #include <set>
 #include <string_view>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/cells.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -21,10 +21,10 @@ constexpr std::size_t longest_text = 2000;
 constexpr const char* undone = "it is not open any more: nothing was done";
 constexpr const char* unsent = "it is not open any more: the reason will not be sent; Enter or Escape";
 constexpr const char* help_text =
-    "Pages: 1 asks, 2 teams, 3 workers, 4 chat, 5 log; Tab, h, l, left and right: the next and the one before\n"
+    "Pages: 1 requests, 2 teams, 3 workers, 4 chat, 5 log; Tab, h, l, left and right: the next and the one before\n"
     "In a list: j, k, up, down, g, G, Home, End, page up and down; Enter: all of it; Escape: back;\n"
     "n and p there: all of the next one, and of the one before\n"
-    "/ keeps the rows that hold a text; Escape takes it away. Space marks a row, = all asks that the\n"
+    "/ keeps the rows that hold a text; Escape takes it away. Space marks a row, = all requests that the\n"
     "rule made from the selected one would cover; Escape takes the marks away\n"
     "\n"
     "a  approve what is selected, or all that is marked\n"
@@ -46,12 +46,12 @@ void drop_last_letter(std::string& text) {
 
 char letter_of(const TopKey& key) { return key.kind == Kind::text && key.text.size() == 1 ? key.text[0] : '\0'; }
 
-bool same_place(const operations::Ask& a, const operations::Ask& b) {
+bool same_place(const operations::Request& a, const operations::Request& b) {
   return a.team == b.team && a.kind == b.kind && a.request_id == b.request_id && a.member == b.member;
 }
 
 /// Returns the request of a row on the page of requests.
-const operations::OpenAsk& ask_on(const ListRow& row) { return std::get<operations::OpenAsk>(row.shown); }
+const operations::OpenRequest& request_on(const ListRow& row) { return std::get<operations::OpenRequest>(row.shown); }
 
 }  // namespace
 
@@ -60,8 +60,8 @@ void Top::lost(const Error& why) { away_ = printable(why.message); }
 void Top::got(TopPage page, const Known& known) {
   away_.clear();
   auto rows = rows_of(page, known);
-  if (page == TopPage::asks) {
-    if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(ask_on(row)); });
+  if (page == TopPage::requests) {
+    if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(request_on(row)); });
     notice_what_left(rows);
   }
   lists_[static_cast<std::size_t>(page)].set(std::move(rows), page == TopPage::chat || page == TopPage::log);
@@ -70,29 +70,29 @@ void Top::got(TopPage page, const Known& known) {
 void Top::notice_what_left(const std::vector<ListRow>& rows) {
   std::set<std::string_view> open;
   for (const ListRow& row : rows) open.insert(row.id);
-  std::optional<operations::OpenAsk> left;
-  const auto has_left = [&](const operations::OpenAsk& ask) {
-    if (open.contains(ask_identity(ask))) return false;
-    if (!left) left = ask;
+  std::optional<operations::OpenRequest> left;
+  const auto has_left = [&](const operations::OpenRequest& request) {
+    if (open.contains(request_identity(request))) return false;
+    if (!left) left = request;
     return true;
   };
-  const ListRow* selected = lists_[static_cast<std::size_t>(TopPage::asks)].selected();
-  if (mode_ == Mode::question && std::any_of(question_->asks.begin(), question_->asks.end(), has_left)) {
+  const ListRow* selected = lists_[static_cast<std::size_t>(TopPage::requests)].selected();
+  if (mode_ == Mode::question && std::any_of(question_->requests.begin(), question_->requests.end(), has_left)) {
     question_.reset();
     mode_ = before_;
     note_ = undone;
   } else if (mode_ == Mode::reason && std::any_of(denied_.begin(), denied_.end(), has_left)) {
     denied_.clear();  // typing continues to Enter or Escape, so that letters do not become keys
     note_ = unsent;
-  } else if (mode_ == Mode::list && page_ == TopPage::asks && list().is_drawn() && !ours_.contains(selected->id)) {
-    has_left(ask_on(*selected));
+  } else if (mode_ == Mode::list && page_ == TopPage::requests && list().is_drawn() && !ours_.contains(selected->id)) {
+    has_left(request_on(*selected));
   }
-  if (const auto* ask = shown_ask(); ask != nullptr && fate_.empty() && has_left(*ask))
-    fate_ = ask_name(*ask) + " is not open any more";
+  if (const auto* request = shown_request(); request != nullptr && fate_.empty() && has_left(*request))
+    fate_ = request_name(*request) + " is not open any more";
   std::erase_if(ours_, [&](const std::string& id) { return !open.contains(id); });
   if (!left) return;
-  if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(ask_on(row), *left); })) {
-    note_ = ask_name(*left) + " is gone, and another ask has its id: nothing was done";
+  if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(request_on(row), *left); })) {
+    note_ = request_name(*left) + " is gone, and another request has its id: nothing was done";
     return;
   }
   requests_.push_back({arguments::Trace{.id = left->request_id.bytes}});
@@ -102,9 +102,9 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
 void Top::tell_what_became(const operations::Trace& traced) {
   std::string fate;
   for (const auto& one : traced.requests)
-    if (left_ && same_place(one, *left_)) fate = ask_name(one) + ' ' + request_sentence(one);
+    if (left_ && same_place(one, *left_)) fate = request_name(one) + ' ' + request_sentence(one);
   if (fate.empty()) return;
-  if (shown_ask() != nullptr && same_place(*shown_ask(), *left_)) fate_ = fate;
+  if (shown_request() != nullptr && same_place(*shown_request(), *left_)) fate_ = fate;
   if (mode_ == Mode::reason && denied_.empty())
     note_ = fate + "; the reason will not be sent: Enter or Escape";
   else if (note_ == undone)
@@ -129,25 +129,26 @@ std::optional<Top::Request> Top::take_request() {
 void Top::answered_which(const Request& request, const Object& answer) {
   if (mode_ != Mode::list && mode_ != Mode::detail) return;
   const auto covered = operations::decode<operations::Meant>(answer);
-  const auto& asks = covered.asks;
+  const auto& requests = covered.requests;
   if (request.marks) {
     std::set<std::string> ids;
-    for (const auto& ask : asks) ids.insert(ask_identity(ask));
-    const auto marked = lists_[static_cast<std::size_t>(TopPage::asks)].mark(ids);
-    note_ = std::to_string(marked) + " open asks here are covered by " + printable(covered.rule) + " and marked";
+    for (const auto& one : requests) ids.insert(request_identity(one));
+    const auto marked = lists_[static_cast<std::size_t>(TopPage::requests)].mark(ids);
+    note_ = std::to_string(marked) + " open requests here are covered by " + printable(covered.rule) + " and marked";
     return;
   }
-  const auto meant = std::ranges::find(asks, request.shown_key,
-                                       [](const auto& ask) { return ask.message_key.bytes; });
-  if (meant == asks.end()) {
-    note_ = "it is not open any more, or another ask now: nothing was done";
+  const auto meant = std::ranges::find(requests, request.shown_key,
+                                       [](const auto& one) { return one.message_key.bytes; });
+  if (meant == requests.end()) {
+    note_ = "it is not open any more, or another request now: nothing was done";
     return;
   }
   Question question;
   question.always = true;
-  question.rule = printable(covered.rule) + ", which covers " +
-                  (asks.size() == 1 ? "this open ask and no other" : std::to_string(asks.size()) + " open asks");
-  question.asks.push_back(*meant);
+  question.rule =
+      printable(covered.rule) + ", which covers " +
+      (requests.size() == 1 ? "this open request and no other" : std::to_string(requests.size()) + " open requests");
+  question.requests.push_back(*meant);
   ask_back(std::move(question));
 }
 
@@ -276,12 +277,12 @@ void Top::press_in_list(const TopKey& key, long long now) {
       break;
     case '?': return show_help();
     case ' ':
-      if (page_ != TopPage::asks) break;
+      if (page_ != TopPage::requests) break;
       list().toggle_mark();
       list().move(1);
       break;
     case '=':
-      if (page_ == TopPage::asks && list().selected() != nullptr) ask_which(ask_on(*list().selected()), true);
+      if (page_ == TopPage::requests && list().selected() != nullptr) ask_which(request_on(*list().selected()), true);
       break;
     case 'a':
     case 'A':
@@ -320,50 +321,51 @@ void Top::press_in_detail(const TopKey& key, long long now) {
   }
 }
 
-std::vector<operations::OpenAsk> Top::meant(char key, long long now) {
+std::vector<operations::OpenRequest> Top::meant(char key, long long now) {
   const auto none = [&](std::string why) {
     note_ = std::move(why);
-    return std::vector<operations::OpenAsk>();
+    return std::vector<operations::OpenRequest>();
   };
-  if (page_ != TopPage::asks) return none("only asks are answered, on their page: 1");
+  if (page_ != TopPage::requests) return none("only requests are answered, on their page: 1");
   if (!away_.empty()) return none("the daemon does not answer: nothing was done");
-  std::vector<operations::OpenAsk> asks;
-  if (mode_ == Mode::detail && shown_ask() != nullptr) {
+  std::vector<operations::OpenRequest> requests;
+  if (mode_ == Mode::detail && shown_request() != nullptr) {
     if (!fate_.empty()) return none("it is not open any more: n shows the next one");
     if (!detail_text_.is_armed(now)) return none("too soon: it has just come into view; nothing was done");
-    asks.push_back(*shown_ask());
+    requests.push_back(*shown_request());
   } else {
     const auto marked = list().marked();
-    for (const ListRow* row : marked) asks.push_back(ask_on(*row));
-    if (asks.empty() && list().selected() == nullptr) return none("there is no ask");
+    for (const ListRow* row : marked) requests.push_back(request_on(*row));
+    if (requests.empty() && list().selected() == nullptr) return none("there is no request");
     if (!list().is_armed(now)) return none("too soon: it has just come into view; nothing was done");
-    if (asks.empty()) asks.push_back(ask_on(*list().selected()));
+    if (requests.empty()) requests.push_back(request_on(*list().selected()));
   }
-  for (const auto& ask : asks)
-    if (!can_be_answered(ask)) return none(ask_name(ask) + " cannot be answered: " + printable(ask.answers_reason));
-  if (key == 'A' && asks.size() > 1) return none("A is for one ask: its rule is shown before; Escape takes the marks away");
-  if (key == 'A' && asks.front().kind != "permission")
+  for (const auto& request : requests)
+    if (!can_be_answered(request)) return none(request_name(request) + " cannot be answered: " + printable(request.answers_reason));
+  if (key == 'A' && requests.size() > 1) return none("A is for one request: its rule is shown before; Escape takes the marks away");
+  if (key == 'A' && requests.front().kind != "permission")
     return none("\"always\" adds a permission rule; this is no permission: a approves it");
-  return asks;
+  return requests;
 }
 
 /// Asks the daemon which rule would cover a request, and which open ones, to mark them or to show the rule.
-void Top::ask_which(const operations::OpenAsk& ask, bool marks) {
-  const std::string& key = ask.message_key.bytes;  // another worker's request may have the same id
+void Top::ask_which(const operations::OpenRequest& request, bool marks) {
+  const std::string& key = request.message_key.bytes;  // another worker's request may have the same id
   note_ = "asking which rule that would be";
   requests_.push_back(
-      {arguments::Which{.like = key.empty() ? ask.request_id.bytes : key, .team = ask.team.bytes, .kind = ask.kind},
+      {arguments::Which{
+           .like = key.empty() ? request.request_id.bytes : key, .team = request.team.bytes, .kind = request.kind},
        key, marks});
 }
 
 void Top::answer(char key, long long now) {
-  auto asks = meant(key, now);
-  if (asks.empty()) return;
+  auto requests = meant(key, now);
+  if (requests.empty()) return;
   if (key == 'A') {
-    return ask_which(asks.front(), false);
+    return ask_which(requests.front(), false);
   }
   if (key == 'D') {
-    denied_ = std::move(asks);
+    denied_ = std::move(requests);
     before_ = mode_;
     typed_.clear();
     mode_ = Mode::reason;
@@ -371,7 +373,7 @@ void Top::answer(char key, long long now) {
   }
   Question question;
   question.approves = key == 'a';
-  question.asks = std::move(asks);
+  question.requests = std::move(requests);
   const bool shown = mode_ == Mode::detail && detail_text_.whole();
   if (key == 'a' && !options_.confirm && shown) {
     send(question);
@@ -384,7 +386,7 @@ void Top::ask_back(Question question) {
   std::string text;
   if (question.always) text = "from now on in this session: " + question.rule + "\n\n";
   if (!question.reason.empty()) text = "the reason: " + printable(question.reason) + "\n\n";
-  for (const auto& ask : question.asks) text += text_behind(ask) + '\n';
+  for (const auto& request : question.requests) text += text_behind(request) + '\n';
   question.shown = Pager(std::move(text));
   before_ = mode_ == Mode::detail ? Mode::detail : Mode::list;
   question_ = std::move(question);
@@ -449,7 +451,7 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
       Question question;
       question.approves = false;
       question.reason = typed_;
-      question.asks = std::move(denied_);
+      question.requests = std::move(denied_);
       ask_back(std::move(question));
       return;
     }
@@ -466,16 +468,16 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
 }
 
 void Top::send(const Question& question) {
-  waits_for_ = question.asks.size();
+  waits_for_ = question.requests.size();
   done_ = 0;
-  std::vector<const operations::OpenAsk*> asks;
-  for (const auto& ask : question.asks) {
-    asks.push_back(&ask);
-    ours_.insert(ask_identity(ask));
+  std::vector<const operations::OpenRequest*> requests;
+  for (const auto& request : question.requests) {
+    requests.push_back(&request);
+    ours_.insert(request_identity(request));
   }
   const auto send_all = [&](auto answer) {
     answer.by = options_.by;
-    for (auto& request : answers_to(asks, std::move(answer))) requests_.push_back({std::move(request)});
+    for (auto& request : answers_to(requests, std::move(answer))) requests_.push_back({std::move(request)});
   };
   if (!question.approves) {
     arguments::Deny deny;

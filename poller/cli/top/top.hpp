@@ -38,7 +38,7 @@ class Top {
   struct Options {
     std::string by;       // who decides, for the record
     bool confirm = true;  // ask for confirmation even if the whole request was shown
-    std::function<bool(const operations::OpenAsk&)> wants{};  // filter for the page of requests; empty: all
+    std::function<bool(const operations::OpenRequest&)> wants{};  // filter for the page of requests; empty: all
   };
   struct Request {
     std::variant<arguments::Trace, arguments::Which, arguments::Approve, arguments::Deny> asked;
@@ -76,15 +76,15 @@ class Top {
   struct Question {
     bool approves = true;
     bool always = false;
-    std::vector<operations::OpenAsk> asks;
+    std::vector<operations::OpenRequest> requests;
     std::string rule;    // with `always`: the new rule
     std::string reason;  // of a denial
     Pager shown;
   };
 
   /// Returns the request shown in full; null on other pages.
-  [[nodiscard]] const operations::OpenAsk* shown_ask() const {
-    return detail_ ? std::get_if<operations::OpenAsk>(&*detail_) : nullptr;
+  [[nodiscard]] const operations::OpenRequest* shown_request() const {
+    return detail_ ? std::get_if<operations::OpenRequest>(&*detail_) : nullptr;
   }
   ListView& list() { return lists_[static_cast<std::size_t>(page_)]; }
   void go_to(TopPage page);
@@ -104,9 +104,9 @@ class Top {
   /// Handles the keys a, A, d and D.
   void answer(char key, long long now);
   /// Returns the requests that a decision is for; none after a note that says why.
-  std::vector<operations::OpenAsk> meant(char key, long long now);
+  std::vector<operations::OpenRequest> meant(char key, long long now);
   void ask_back(Question question);
-  void ask_which(const operations::OpenAsk& ask, bool marks);
+  void ask_which(const operations::OpenRequest& request, bool marks);
   void send(const Question&);
   [[nodiscard]] std::string title() const;
   /// Describes the position in a text, and a request's deadline.
@@ -119,20 +119,20 @@ class Top {
 
   const Options options_;
   std::array<ListView, top_pages> lists_;
-  TopPage page_ = TopPage::asks;
+  TopPage page_ = TopPage::requests;
   Mode mode_ = Mode::list;
   std::string away_;  // reason why the daemon does not answer; empty: it does
 
   std::optional<Shown> detail_;
   std::string detail_id_;  // id of its row
   std::string fate_;       // outcome of the request shown, if decided meanwhile
-  std::optional<operations::OpenAsk> left_;  // a request whose outcome is requested
+  std::optional<operations::OpenRequest> left_;  // a request whose outcome is requested
   std::string told_;            // the last note about such an outcome
   std::set<std::string> ours_;  // ids of rows decided here
   Pager detail_text_;
   Pager help_;
   std::optional<Question> question_;
-  std::vector<operations::OpenAsk> denied_;  // requests for a reason that is being typed
+  std::vector<operations::OpenRequest> denied_;  // requests for a reason that is being typed
   Mode before_ = Mode::list;    // mode to return to from a question, a text or the help
   std::string typed_;
 

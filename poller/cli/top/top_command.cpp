@@ -37,7 +37,7 @@ class TopLoop {
         input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { typed_ = true; }),
         model_(loop_, {.where = [socket = std::move(socket)] { return socket; }, .team = context.team},
                [this](const auto& fresh) { return changed(fresh); }) {
-    model_.watch({Part::asks});
+    model_.watch({Part::requests});
   }
 
   ExitCode run() {
@@ -65,7 +65,7 @@ class TopLoop {
   /// Passes fresh parts of the model to the pages on the screen.
   asio::awaitable<void> changed(const std::vector<Part>& fresh) {
     if (const auto& away = model_.away()) top_.lost(*away);
-    for (const TopPage page : {TopPage::asks, top_.page()})
+    for (const TopPage page : {TopPage::requests, top_.page()})
       if (std::ranges::find(fresh, part_on(page)) != fresh.end()) top_.got(page, model_.known());
     if (top_.waits()) wake_.raise();
     co_return;
@@ -76,7 +76,7 @@ class TopLoop {
     for (;;) {
       const auto seen = wake_.count();
       if (std::exchange(shown_, top_.page()) != top_.page()) {
-        model_.watch({Part::asks, part_on(top_.page())});
+        model_.watch({Part::requests, part_on(top_.page())});
         model_.refresh();  // two pages may show one part
       }
       for (auto request = top_.take_request(); request; request = top_.take_request()) {
@@ -123,7 +123,7 @@ class TopLoop {
   Signals signals_;
   Descriptor input_;
   DaemonModel model_;
-  TopPage shown_ = TopPage::asks;
+  TopPage shown_ = TopPage::requests;
   bool typed_ = false;
   std::optional<ExitCode> left_;
 };
@@ -158,18 +158,18 @@ namespace {
 
 // clang-format off
 constexpr Argument top_takes[] = {
-    takes<&TopOptions::no_confirm>("--no-confirm", "Do not ask back where all of one ask is on the screen (after Enter): a approves it"),
+    takes<&TopOptions::no_confirm>("--no-confirm", "Do not ask back where all of one request is on the screen (after Enter): a approves it"),
 };
 
 constexpr Command top_rows[] = {
-    {.name = "top", .group = Group::answer, .summary = "Stay on the terminal: asks and their answers by key, teams, workers, chat",
-     .help = "Stays on the terminal and shows what goes on, as it changes: the open asks, teams, workers, chat, and\n"
+    {.name = "top", .group = Group::answer, .summary = "Stay on the terminal: requests and their answers by key, teams, workers, chat",
+     .help = "Stays on the terminal and shows what goes on, as it changes: the open requests, teams, workers, chat, and\n"
              "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
              "pages, ? for the rest, q leaves.\n\n"
              "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
              "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
              "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n"
-             "`inbox-poller pending --watch` is the same, with only the asks that its options choose.",
+             "`inbox-poller pending --watch` is the same, with only the requests that its options choose.",
      .examples = "inbox-poller top\n"
                  "inbox-poller top --team demo",
      .arguments = top_takes, .work = runs<top>},

@@ -1,10 +1,10 @@
 // Drawing of `top`: the lists, the texts, and the lines below them.
 #include <boost/json.hpp>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/cells.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 #include "poller/cli/top/top.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -13,7 +13,7 @@ std::string Top::title() const {
   std::string text;
   for (std::size_t i = 0; i < top_pages; ++i) {
     const auto page = static_cast<TopPage>(i);
-    const std::string count = page == TopPage::asks ? ' ' + std::to_string(lists_[0].total()) : std::string();
+    const std::string count = page == TopPage::requests ? ' ' + std::to_string(lists_[0].total()) : std::string();
     const std::string one = std::to_string(i + 1) + ':' + std::string(name_of(page)) + count;
     text += page == page_ ? '[' + one + "] " : ' ' + one + "  ";
   }
@@ -22,18 +22,19 @@ std::string Top::title() const {
 
 std::string Top::question_text() const {
   const Question& question = *question_;
-  const std::string what = question.asks.size() == 1 ? ask_name(question.asks.front())
-                                                     : "these " + std::to_string(question.asks.size()) + " asks";
+  const std::string what = question.requests.size() == 1
+                               ? request_name(question.requests.front())
+                               : "these " + std::to_string(question.requests.size()) + " requests";
   return std::string(question.approves ? "approve " : "deny ") + what + (question.always ? ", and always what the rule covers" : "") + "?  y yes, n no";
 }
 
 std::string Top::keys_text() const {
   switch (mode_) {
     case Mode::list:
-      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Enter all of it  Space mark  = alike  / filter  ? help  q quit"
+      return page_ == TopPage::requests ? "a approve  A always  d deny  D with a reason  Enter all of it  Space mark  = alike  / filter  ? help  q quit"
                                     : "Enter all of it  / filter  1-5 pages  ? help  q quit";
     case Mode::detail:
-      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Space more  n next  Escape back" : "Space more  Escape back";
+      return page_ == TopPage::requests ? "a approve  A always  d deny  D with a reason  Space more  n next  Escape back" : "Space more  Escape back";
     case Mode::question: return question_text();
     case Mode::filter: return "/" + printable(typed_) + '_';
     case Mode::reason: return "reason (Enter goes on, Escape cancels): " + printable(typed_) + '_';
@@ -54,11 +55,11 @@ Pager* Top::pager() {
 std::string Top::place_text(long long now) {
   const Pager* text = pager();
   std::string place = text != nullptr ? text->place() : std::string();
-  const auto* ask = mode_ == Mode::question && question_->asks.size() == 1 ? &question_->asks.front()
-                    : mode_ == Mode::detail && fate_.empty()               ? shown_ask()
-                                                                           : nullptr;
-  if (ask == nullptr) return place;
-  const long long deadline = ask->deadline_ms;
+  const auto* request = mode_ == Mode::question && question_->requests.size() == 1 ? &question_->requests.front()
+                        : mode_ == Mode::detail && fate_.empty()                   ? shown_request()
+                                                                                   : nullptr;
+  if (request == nullptr) return place;
+  const long long deadline = request->deadline_ms;
   return place + (place.empty() ? "" : "; ") +
          (deadline == 0 ? "waits for the lead that reads this inbox" : "denied in " + span_text(deadline - now) + " unless answered");
 }
@@ -68,7 +69,7 @@ void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, lon
   const auto shown = view.draw(rows > 1 ? rows - 1 : 1, now);
   if (shown.empty()) {
     const std::string none = view.total() > 0 ? "none of " + std::to_string(view.total()) + " holds \"" + printable(view.filter_text()) + "\""
-                             : page_ == TopPage::asks ? "nothing is waiting for an answer"
+                             : page_ == TopPage::requests ? "nothing is waiting for an answer"
                                                       : "there is nothing here";
     lines.push_back({std::string(fitting(none, columns)), Look::plain});
     return;

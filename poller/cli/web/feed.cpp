@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/request_card.hpp"
 #include "poller/cli/status_text.hpp"
 #include "schema/envelope.hpp"
 #include "schema/operations/order.hpp"
@@ -38,7 +38,7 @@ std::string event(std::string_view name, const std::string& data) {
 json::object team_row(const operations::Team& team) {
   json::object row{{"key", printable(team.team)},           {"team", printable(team.team)},
                    {"role", printable(team.role)},          {"role_reason", printable(team.role_reason)},
-                   {"way", ladder_sentence(team.delivery)}, {"asks", team.asks.pending},
+                   {"way", ladder_sentence(team.delivery)}, {"requests", team.requests.pending},
                    {"chat", operations::encode(team.chat)}};
   row["lead"] = json::object{
       {"member", printable(team.lead.member)}, {"state", printable(team.lead.state)}, {"since_ms", team.lead.since_ms}};
@@ -72,15 +72,16 @@ json::object fields_of(const json::object& record, std::initializer_list<std::st
   return row;
 }
 
-json::object ask_row(const operations::OpenAsk& ask) {
-  json::object row = fields_of(operations::encode(ask), {"team", "kind", "request_id", "member", "subject", "tool",
-                                                         "folder", "rule", "asked_ms", "deadline_ms"});
-  row["key"] = ask.message_key.bytes;
-  row["content"] = ask_content(ask, ask.folder);
-  row["why"] = printable(ask.reason);
-  row["cannot"] = can_be_answered(ask) ? "" : printable(ask.answers_reason);
+json::object request_row(const operations::OpenRequest& request) {
+  json::object row = fields_of(operations::encode(request), {"team", "kind", "request_id", "member", "subject", "tool",
+                                                             "folder", "rule", "asked_ms", "deadline_ms"});
+  row["key"] = request.message_key.bytes;
+  row["content"] = request_content(request, request.folder);
+  row["why"] = printable(request.reason);
+  row["cannot"] = can_be_answered(request) ? "" : printable(request.answers_reason);
   json::array parts;
-  for (const auto& part : ask.parts) parts.push_back(fields_of(operations::encode(part), {"part", "rule", "missing"}));
+  for (const auto& part : request.parts)
+    parts.push_back(fields_of(operations::encode(part), {"part", "rule", "missing"}));
   row["parts"] = std::move(parts);
   return row;
 }
@@ -101,13 +102,13 @@ json::value shown(const json::value& value) {
 Feed::Feed(asio::io_context& loop, std::function<Result<std::string>()> where)
     : loop_(loop),
       model_(loop, {.where = std::move(where), .look_every = longest_wait}, [this](const auto& fresh) { return changed(fresh); }) {
-  model_.watch({Part::asks, Part::status});
+  model_.watch({Part::requests, Part::status});
 }
 
 std::shared_ptr<Stream> Feed::join() {
   auto page = std::make_shared<Stream>(loop_);
   std::string all = event("daemon", daemon_);
-  for (const auto& [kind, rows] : {std::pair{"asks", &asks_}, std::pair{"teams", &teams_}}) {
+  for (const auto& [kind, rows] : {std::pair{"requests", &requests_}, std::pair{"teams", &teams_}}) {
     std::string list;
     for (const auto& [key, text] : *rows) list += (list.empty() ? "" : ",") + text;
     all += event(kind, R"({"all":true,"put":[)" + list + R"(],"gone":[]})");
@@ -115,7 +116,7 @@ std::shared_ptr<Stream> Feed::join() {
   std::string list;
   for (const Sample& one : samples_)
     list += (list.empty() ? "" : ",") +
-            json::serialize(numbers(static_cast<double>(one.at_ms), {one.asks, one.oldest_s, one.waited_s, one.chat,
+            json::serialize(numbers(static_cast<double>(one.at_ms), {one.requests, one.oldest_s, one.waited_s, one.chat,
                                                                       one.chat_oldest_s, one.answer_ms}));
   all += event("samples", '[' + list + ']');
   page->push(std::make_shared<const std::string>(std::move(all)));
@@ -125,7 +126,7 @@ std::shared_ptr<Stream> Feed::join() {
 }
 
 asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
-  const auto& [asks, status, chat, decisions] = model_.known();
+  const auto& [requests, status, chat, decisions] = model_.known();
   const auto& away = model_.away();
   const Object now = away ? Object{{"up", false}, {"why", printable(away->message)}}
                           : Object{{"up", true}, {"version", printable(status.version)}, {"pid", status.pid}};
@@ -134,8 +135,8 @@ asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
     broadcast("daemon", daemon_);
   }
   const auto came = [&](Part part) { return std::ranges::find(fresh, part) != fresh.end(); };
-  if (came(Part::asks)) {
-    auto telling = tell_asks(asks);
+  if (came(Part::requests)) {
+    auto telling = tell_requests(requests);
     co_await std::move(telling);
   }
   if (!came(Part::status)) co_return;
@@ -143,21 +144,21 @@ asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
   take_sample(status, model_.status_took().count());
 }
 
-asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
+asio::awaitable<void> Feed::tell_requests(const operations::Pending& pending) {
   Rows now;
   std::map<std::string, double> age;
-  for (const auto& ask : pending.asks) {
-    age[ask.message_key.bytes] = static_cast<double>(ask.asked_ms);
-    now[ask.message_key.bytes] = schema::strict_json(ask_row(ask));
+  for (const auto& request : pending.requests) {
+    age[request.message_key.bytes] = static_cast<double>(request.asked_ms);
+    now[request.message_key.bytes] = schema::strict_json(request_row(request));
   }
-  const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
+  const bool any_gone = std::any_of(requests_.begin(), requests_.end(), [&](const auto& row) { return !now.contains(row.first); });
   std::map<std::string, Object> fates;
   if (any_gone) {
     auto asking = model_.ask(arguments::Decisions{.limit = decisions_asked});
     const auto decided = co_await std::move(asking);
     for (const auto& one : (decided ? *decided : operations::Decisions()).decisions) {
       const std::string& key = one.message_key.bytes;
-      if (!asks_.contains(key)) continue;
+      if (!requests_.contains(key)) continue;
       const double waited = (static_cast<double>(one.decided_ms) - age_of_[key]) / 1000;
       longest_wait_s_ = std::max(longest_wait_s_, waited);
       fates[key] = Object{{"state", printable(one.state)},
@@ -167,7 +168,7 @@ asio::awaitable<void> Feed::tell_asks(const operations::Pending& pending) {
     }
   }
   age_of_ = std::move(age);
-  tell("asks", asks_, std::move(now), fates);
+  tell("requests", requests_, std::move(now), fates);
 }
 
 void Feed::tell_teams(const operations::Status& status) {
@@ -202,15 +203,15 @@ void Feed::take_sample(const operations::Status& status, double answer_ms) {
     return since == 0 ? 0.0 : static_cast<double>(std::max(now - since, 0LL)) / 1000;
   };
   for (const auto& team : status.teams) {
-    sample.asks += static_cast<double>(team.asks.pending);
-    sample.oldest_s = std::max(sample.oldest_s, age(team.asks.oldest_ms));
+    sample.requests += static_cast<double>(team.requests.pending);
+    sample.oldest_s = std::max(sample.oldest_s, age(team.requests.oldest_ms));
     sample.chat += static_cast<double>(team.chat.queued);
     sample.chat_oldest_s = std::max(sample.chat_oldest_s, age(team.chat.oldest_queued_ms));
   }
   longest_wait_s_ = 0;
   samples_.push_back(sample);
   if (samples_.size() > most_samples) samples_.pop_front();
-  broadcast("sample", json::serialize(numbers(static_cast<double>(now), {sample.asks, sample.oldest_s, sample.waited_s,
+  broadcast("sample", json::serialize(numbers(static_cast<double>(now), {sample.requests, sample.oldest_s, sample.waited_s,
                                                                           sample.chat, sample.chat_oldest_s, answer_ms})));
 }
 

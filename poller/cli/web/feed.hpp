@@ -39,11 +39,11 @@ class Feed {
   using Rows = std::map<std::string, std::string>;
   struct Sample {
     long long at_ms = 0;
-    double asks = 0, oldest_s = 0, waited_s = 0, chat = 0, chat_oldest_s = 0, answer_ms = 0;
+    double requests = 0, oldest_s = 0, waited_s = 0, chat = 0, chat_oldest_s = 0, answer_ms = 0;
   };
 
   boost::asio::awaitable<void> changed(const std::vector<Part>& fresh);
-  boost::asio::awaitable<void> tell_asks(const operations::Pending&);
+  boost::asio::awaitable<void> tell_requests(const operations::Pending&);
   void tell_teams(const operations::Status& status);
   void take_sample(const operations::Status& status, double answer_ms);
   /// Sends the new, changed and removed rows of a kind. `fates`: the outcomes of removed rows.
@@ -52,7 +52,7 @@ class Feed {
 
   boost::asio::io_context& loop_;
   DaemonModel model_;
-  Rows asks_, teams_;
+  Rows requests_, teams_;
   std::map<std::string, double> age_of_;  // arrival of open requests by key, Unix epoch in milliseconds
   std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";
   std::deque<Sample> samples_;
@@ -61,7 +61,7 @@ class Feed {
 };
 
 /// Formats a request for the page; a decision names its `key`.
-boost::json::object ask_row(const operations::OpenAsk& ask);
+boost::json::object request_row(const operations::OpenRequest& request);
 /// Returns these fields of a record for the page; an absent one as an empty text.
 boost::json::object fields_of(const boost::json::object& record, std::initializer_list<std::string_view> names);
 /// Makes every text in a value visible.

@@ -56,7 +56,7 @@ const File* file_of(std::string_view path) {
 }
 
 /// Names one request of one team, as the page showed it. `given`: the page's JSON.
-void name_ask(arguments::Verdict& answer, const json::object& given) {
+void name_request(arguments::Verdict& answer, const json::object& given) {
   const std::string key = raw_text_of(given, "key");
   answer.ids = {key};
   answer.message_key = key;
@@ -72,9 +72,10 @@ json::object message_row(const operations::SaidMessage& message) {
   return row;
 }
 
-json::object decision_row(const operations::Ask& ask) {
-  json::object row = ask_row({ask, {}, {}, {}, {}, {}});
-  for (const auto& [name, value] : fields_of(operations::encode(ask), {"state", "decided_by", "reason", "decided_ms"}))
+json::object decision_row(const operations::Request& request) {
+  json::object row = request_row({request, {}, {}, {}, {}, {}});
+  for (const auto& [name, value] :
+       fields_of(operations::encode(request), {"state", "decided_by", "reason", "decided_ms"}))
     row[name] = value;
   row.erase("content");
   return row;
@@ -146,7 +147,7 @@ Site::Answer Site::decide(Request request) {
     co_return refusal(400, "request.invalid", "a denial says why: the worker reads it");
   if (approves) {
     arguments::Approve answer;
-    name_ask(answer, given);
+    name_request(answer, given);
     answer.note = words;
     if (const std::string rule = raw_text_of(given, "rule"); !rule.empty()) {
       auto asking =
@@ -161,7 +162,7 @@ Site::Answer Site::decide(Request request) {
     co_return co_await std::move(answering);
   }
   arguments::Deny answer;
-  name_ask(answer, given);
+  name_request(answer, given);
   answer.reason = words;
   auto answering = send_answer(std::move(answer));
   co_return co_await std::move(answering);
@@ -193,7 +194,7 @@ Site::Answer Site::rule(Request request) {
   const auto made = co_await std::move(asking);
   if (!made) co_return refusal(made.error());
   json::array subjects;
-  for (const auto& ask : made->asks) subjects.emplace_back(printable(ask.subject));
+  for (const auto& one : made->requests) subjects.emplace_back(printable(one.subject));
   co_return reply(200, {{"ok", true}, {"rule", printable(made->rule)}, {"covers", std::move(subjects)}});
 }
 

@@ -97,7 +97,7 @@ std::string quoted_if_there(const JsonlFields& line, std::string_view name) {
   return line.token(name) ? quote(line.text(name)) : "";
 }
 
-std::string plan_ask(const JsonlFields& line, const Message& message) {
+std::string plan_request(const JsonlFields& line, const Message& message) {
   return payload_of("plan_approval_request", {{"requestId", quoted_if_there(line, "request_id")},
                                               {"from", quote(message.from)},
                                               {"timestamp", quote(message.timestamp)},
@@ -119,7 +119,7 @@ Result<std::string> text_of(std::string_view bytes, const JsonlFields& line, con
   const bool answers = line.token("approve").has_value() || line.token("approved").has_value();
   const std::string verdict(line.token("approve").value_or(line.token("approved").value_or("")));
   if (type == "plan_approval" || type == "plan_approval_request" || (type == "plan_approval_response" && !answers))
-    return plan_ask(line, message);
+    return plan_request(line, message);
   if (type == "plan_approval_response")
     return payload_of(type, {{"requestId", quoted_if_there(line, "request_id")}, {"approved", verdict}});
   if (type == "shutdown_response")

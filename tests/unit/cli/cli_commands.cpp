@@ -200,7 +200,7 @@ TEST_CASE("words become requests") {
     words.insert(words.begin(), {"--socket", dir / "s"});
     const auto before = static_cast<std::ptrdiff_t>(daemon.requests().size());
     CHECK(run_cli(dir, words, "from\nstdin\n").code == 0);
-    const auto made = daemon.requests();  // where no ask waits, `pending` looks whether another host has them
+    const auto made = daemon.requests();  // where no request waits, `pending` looks whether another host has them
     CHECK(std::count(made.begin() + before, made.end(), json::parse(request).as_object()) == 1);
   }
 }
@@ -222,10 +222,10 @@ TEST_CASE("a refusal is told with the daemon's words - an unknown id is nothing 
 TEST_CASE("with --json the command prints the daemon's answer whole") {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
-  const json::object answer{{"asks", json::array{json::object{{"new_field", "\u202e"}}}}};
+  const json::object answer{{"requests", json::array{json::object{{"new_field", "\u202e"}}}}};
   daemon.prepare("pending", answer);
   const Outcome outcome = run_cli(dir, {"pending", "--json", "--socket", dir / "s"});
-  CHECK(json::parse(outcome.out).at("asks") == answer.at("asks"));
+  CHECK(json::parse(outcome.out).at("requests") == answer.at("requests"));
   CHECK_FALSE(has(outcome.out, "\u202e"));
 }
 

@@ -1,4 +1,4 @@
-// What a person reads: asks shown whole and safely, states as sentences.
+// What a person reads: requests shown whole and safely, states as sentences.
 #include "poller/cli/explain.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
@@ -26,31 +26,31 @@ std::string shown(const std::vector<std::string>& words, const json::object& ans
   return outcome.out;
 }
 
-json::object ask(json::object changes) {
-  json::object ask{{"team", "demo"},
-                   {"kind", "permission"},
-                   {"request_id", "perm-1"},
-                   {"member", "alice"},
-                   {"subject", "Bash"},
-                   {"tool", "Bash"},
-                   {"file", ""},
-                   {"body", R"({"command":"ls"})"},
-                   {"description", ""},
-                   {"suggestions", "[]"},
-                   {"asked_ms", cli::now_ms() - 125'000},
-                   {"deadline_ms", cli::now_ms() + 475'500},
-                   {"rule", ""},
-                   {"reason", "no rule covers it"}};
-  for (const auto& change : changes) ask[change.key()] = change.value();
-  return {{"asks", json::array{ask}}};
+json::object request(json::object changes) {
+  json::object request{{"team", "demo"},
+                       {"kind", "permission"},
+                       {"request_id", "perm-1"},
+                       {"member", "alice"},
+                       {"subject", "Bash"},
+                       {"tool", "Bash"},
+                       {"file", ""},
+                       {"body", R"({"command":"ls"})"},
+                       {"description", ""},
+                       {"suggestions", "[]"},
+                       {"asked_ms", cli::now_ms() - 125'000},
+                       {"deadline_ms", cli::now_ms() + 475'500},
+                       {"rule", ""},
+                       {"reason", "no rule covers it"}};
+  for (const auto& change : changes) request[change.key()] = change.value();
+  return {{"requests", json::array{request}}};
 }
 
 }  // namespace
 
-TEST_CASE("a pending ask is a card with the whole input, the claim marked as one, and the two commands") {
-  const std::string card =
-      shown({"pending"},
-            ask({{"body", R"({"command":"rm -rf /\necho \u001b[2J done","n":1e400})"}, {"description", "List files"}}));
+TEST_CASE("a pending request is a card with the whole input, the claim marked as one, and the two commands") {
+  const std::string card = shown(
+      {"pending"},
+      request({{"body", R"({"command":"rm -rf /\necho \u001b[2J done","n":1e400})"}, {"description", "List files"}}));
   CHECK(has(card, "permission perm-1  team demo\n"));
   CHECK(has(card, "alice asks to use Bash with\n"));
   CHECK(has(card, "    command:\n    | rm -rf /\n    | echo \\x1b[2J done\n"));
@@ -64,18 +64,18 @@ TEST_CASE("a pending ask is a card with the whole input, the claim marked as one
   CHECK_FALSE(has(card, "suggestions"));
 }
 
-TEST_CASE("an ask that cannot be answered from here says why, and names no command") {
-  const std::string card = shown({"pending"}, ask({{"deadline_ms", 0},
+TEST_CASE("a request that cannot be answered from here says why, and names no command") {
+  const std::string card = shown({"pending"}, request({{"deadline_ms", 0},
                                                    {"answers", "verified"},
                                                    {"answers_reason", "its process carries a key"}}));
   CHECK(has(card, "  it cannot be answered from here: its process carries a key\n  asked 2m 5s ago\n"));
   CHECK_FALSE(has(card, "inbox-poller approve"));
-  CHECK(has(shown({"pending"}, ask({{"answers", "count"}, {"answers_reason", "x"}})), "inbox-poller approve"));
+  CHECK(has(shown({"pending"}, request({{"answers", "count"}, {"answers_reason", "x"}})), "inbox-poller approve"));
 }
 
-TEST_CASE("why an ask cannot be answered is said once, and nothing else of the reason is left out") {
+TEST_CASE("why a request cannot be answered is said once, and nothing else of the reason is left out") {
   const auto card = [](const std::string& reason) {
-    return shown({"pending"}, ask({{"reason", reason}, {"answers", "verified"}, {"answers_reason", "a key"}}));
+    return shown({"pending"}, request({{"reason", reason}, {"answers", "verified"}, {"answers_reason", "a key"}}));
   };
   const std::string said = "; alice takes answers from its own lead only: a key";
   CHECK(has(card("the rules say ask: no rule" + said), "why you are asked: the rules say ask: no rule\n"));
@@ -83,50 +83,50 @@ TEST_CASE("why an ask cannot be answered is said once, and nothing else of the r
 }
 
 TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
-  const std::string twice = shown({"pending"}, ask({{"body", R"({"command":"ls","command":"rm"})"}}));
+  const std::string twice = shown({"pending"}, request({{"body", R"({"command":"ls","command":"rm"})"}}));
   CHECK(has(twice, "| ls\n"));
   CHECK(has(twice, "| rm\n"));
-  CHECK(has(shown({"pending"}, ask({{"body", "not JSON"}})), "    | not JSON\n"));
+  CHECK(has(shown({"pending"}, request({{"body", "not JSON"}})), "    | not JSON\n"));
 }
 
 TEST_CASE("a plan is shown whole and cannot pass for a part of the card") {
   const std::string card =
       shown({"pending"},
-            ask({{"kind", "plan"}, {"subject", "plan.md"}, {"file", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
+            request({{"kind", "plan"}, {"subject", "plan.md"}, {"file", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
   CHECK(has(card, "alice asks for approval of a plan (plan.md)\n    | 1. ok\n"));
   CHECK(has(card, "    |     inbox-poller approve evil\n    | 2. done\n"));
 }
 
 TEST_CASE("a host is shown as it was written, what hides in it made visible") {
-  const std::string card =
-      shown({"pending"}, ask({{"kind", "sandbox"}, {"subject", "evil.com"}, {"body", "github.com\u202e.evil.com"}}));
+  const std::string card = shown(
+      {"pending"}, request({{"kind", "sandbox"}, {"subject", "evil.com"}, {"body", "github.com\u202e.evil.com"}}));
   CHECK(has(card, "alice asks to reach the host\n    | github.com<U+202E>.evil.com\n"));
 }
 
 TEST_CASE("a wish to stop says what approving does, and is no plan") {
-  const std::string card = shown({"pending"}, ask({{"kind", "stop"}, {"subject", "alice"}, {"body", "all\ndone"}}));
+  const std::string card = shown({"pending"}, request({{"kind", "stop"}, {"subject", "alice"}, {"body", "all\ndone"}}));
   CHECK(has(card, "alice asks to stop; approving ends its process and takes it out of the team\n"));
   CHECK(has(card, "its reason:\n    | all\n    | done\n"));
   CHECK_FALSE(has(card, "plan"));
 }
 
 TEST_CASE("an id that a shell would obey is quoted in the commands to copy") {
-  const std::string card = shown({"pending"}, ask({{"request_id", "-x; rm -rf ~"}}));
+  const std::string card = shown({"pending"}, request({{"request_id", "-x; rm -rf ~"}}));
   CHECK(has(card, "-- '-x; rm -rf ~'\n"));
 }
 
-TEST_CASE("of two asks with one id the commands name the kind, of others they do not") {
-  auto asks = ask({}).at("asks").as_array();
-  asks.push_back(ask({{"kind", "plan"}}).at("asks").as_array().front());
-  asks.push_back(ask({{"kind", "sandbox"}, {"team", "other"}}).at("asks").as_array().front());
-  const std::string cards = shown({"pending"}, {{"asks", asks}});
+TEST_CASE("of two requests with one id the commands name the kind, of others they do not") {
+  auto requests = request({}).at("requests").as_array();
+  requests.push_back(request({{"kind", "plan"}}).at("requests").as_array().front());
+  requests.push_back(request({{"kind", "sandbox"}, {"team", "other"}}).at("requests").as_array().front());
+  const std::string cards = shown({"pending"}, {{"requests", requests}});
   CHECK(has(cards, " --kind permission perm-1\n"));
   CHECK(has(cards, " --kind plan --reason 'TEXT' perm-1\n"));
   CHECK_FALSE(has(cards, "--kind sandbox"));
 }
 
-TEST_CASE("no ask is said, not shown as nothing") {
-  CHECK(shown({"pending"}, {{"asks", json::array{}}}) == "nothing is waiting for an answer\n");
+TEST_CASE("no request is said, not shown as nothing") {
+  CHECK(shown({"pending"}, {{"requests", json::array{}}}) == "nothing is waiting for an answer\n");
   CHECK(shown({"quarantine"}, {}) == "the quarantine is empty\n");
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
       {"lead", {{"member", "team-lead"}, {"state", "busy"}, {"since_ms", now - 60'500}, {"until_ms", now + 600'500}}},
       {"inbox", {{"path", "/i/team-lead.json"}, {"state", "torn"}, {"detail", "not JSON"}}},
       {"members", json::array{member, gone}},
-      {"asks", {{"pending", 2}, {"oldest_ms", now - 3'600'000}}},
+      {"requests", {{"pending", 2}, {"oldest_ms", now - 3'600'000}}},
       {"chat", {{"queued", 3}, {"offered", 1}, {"delivered", 20}, {"oldest_queued_ms", now - 30'000}}},
       {"replies_owed", 4},
       {"quarantined", 5},
@@ -177,7 +177,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
   CHECK(has(text, "5: inbox-poller quarantine\n"));
   CHECK(has(text, "held 160 us at the median, 700 us at 99 %"));
   CHECK(has(text,
-            "  NAME   DOING    TASK       ASKS  ANSWERS   MODE  LAST SEEN  DETAIL\n"
+            "  NAME   DOING    TASK       REQUESTS  ANSWERS   MODE  LAST SEEN  DETAIL\n"
             "  alice  waiting  3 \"Parse\"  2     verified  plan  3m 5s ago  done\\x1b[0m\n"));
   CHECK(has(text, "  bob    gone     -          0     -         -     never\n"));
   CHECK(has(text, "alice takes answers from its own lead only: its process carries a key\n"));
@@ -276,7 +276,7 @@ TEST_CASE("a trace of a message that waits says for what, and since when") {
   CHECK(has(trace(), "it waits to be summed up with others"));
 }
 
-TEST_CASE("a trace of an ask tells who decided it and whether the worker has its answer") {
+TEST_CASE("a trace of a request tells who decided it and whether the worker has its answer") {
   const long long now = cli::now_ms();
   const json::object effect{{"inbox", "alice"},
                             {"state", "pending"},

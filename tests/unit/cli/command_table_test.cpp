@@ -35,7 +35,7 @@ TEST_CASE("every command stands once in the table, with one line, and its help h
   const Outcome help = run_cli(dir, {"--help"});
   for (const std::string& name : names)
     if (name.find(' ') == std::string::npos) CHECK(has(help.out, "\n  " + name));
-  for (const char* group : {"Answer asks", "Look", "Act on the team", "Deliver to the lead", "Set up"})
+  for (const char* group : {"Answer requests", "Look", "Act on the team", "Deliver to the lead", "Set up"})
     CHECK(has(help.out, std::string("\n") + group + ":\n"));
 }
 

@@ -55,22 +55,22 @@ TEST_CASE("daemon model: what is kept is asked for at once, and again when its a
   Looking looking;
   FakeDaemon daemon(looking.dir / "s");
   prepare(daemon, 1, {});
-  daemon.prepare("pending", {{"asks", json::array{json::object{{"request_id", "perm-1"}}}}});
+  daemon.prepare("pending", {{"requests", json::array{json::object{{"request_id", "perm-1"}}}}});
   daemon.prepare("history", {{"messages", json::array{}}});
-  looking.model.watch({Part::asks, Part::chat});
+  looking.model.watch({Part::requests, Part::chat});
   looking.model.start();
   REQUIRE(looking.until_came(Part::chat));
   CHECK_FALSE(looking.model.away());
-  REQUIRE(looking.model.known().asks.asks.size() == 1);
-  CHECK(looking.model.known().asks.asks[0].request_id == "perm-1");
+  REQUIRE(looking.model.known().requests.requests.size() == 1);
+  CHECK(looking.model.known().requests.requests[0].request_id == "perm-1");
 
   const auto before = times(daemon, "pending");
   looking.came.clear();
   prepare(daemon, 2, {"chat"});
   REQUIRE(looking.until_came(Part::chat));
   CHECK(times(daemon, "pending") == before);  // time alone, and chat, do not change them
-  prepare(daemon, 3, {"asks"});
-  CHECK(looking.until_came(Part::asks));
+  prepare(daemon, 3, {"requests"});
+  CHECK(looking.until_came(Part::requests));
 }
 
 TEST_CASE("daemon model: any change and the time touch the status, and nothing is asked for that nobody watches") {
@@ -89,7 +89,7 @@ TEST_CASE("daemon model: any change and the time touch the status, and nothing i
 
 TEST_CASE("daemon model: without a daemon it says why and keeps what it knew, and finds the next one") {
   Looking looking;
-  looking.model.watch({Part::asks});
+  looking.model.watch({Part::requests});
   looking.model.start();
   REQUIRE(looking.until([&] { return looking.looks > 0; }));
   REQUIRE(looking.model.away());
@@ -97,11 +97,11 @@ TEST_CASE("daemon model: without a daemon it says why and keeps what it knew, an
   {
     FakeDaemon daemon(looking.dir / "s");
     prepare(daemon, 1, {});
-    daemon.prepare("pending", {{"asks", json::array{json::object{{"request_id", "perm-1"}}}}});
+    daemon.prepare("pending", {{"requests", json::array{json::object{{"request_id", "perm-1"}}}}});
     REQUIRE(looking.until([&] { return !looking.model.away(); }));
   }
   REQUIRE(looking.until([&] { return looking.model.away().has_value(); }));
-  CHECK(looking.model.known().asks.asks.size() == 1);
+  CHECK(looking.model.known().requests.requests.size() == 1);
 }
 
 TEST_CASE("daemon model: a refusal is told as it is") {
@@ -109,7 +109,7 @@ TEST_CASE("daemon model: a refusal is told as it is") {
   FakeDaemon daemon(looking.dir / "s");
   prepare(daemon, 1, {});
   daemon.prepare("pending", {{"code", "team.absent"}, {"message", "not there yet"}});
-  looking.model.watch({Part::asks});
+  looking.model.watch({Part::requests});
   looking.model.start();
   REQUIRE(looking.until([&] { return looking.looks > 0; }));
   REQUIRE(looking.model.away());

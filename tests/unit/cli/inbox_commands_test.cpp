@@ -111,9 +111,9 @@ TEST_CASE("list tells whose each inbox is, how full it is and whether it is lock
 
 TEST_CASE("show prints entries in order, safely, whole only when asked, and tells control messages from chat") {
   const TeamOnDisk team;
-  const std::string ask =
+  const std::string request =
       R"({"type":"permission_request","request_id":"perm-1","tool_name":"Bash","input":{"command":"ls"}})";
-  team.put("alice", {entry("first\n\x1b[2J" + std::string(200, 'x'), "true"), entry(ask), "7"});
+  team.put("alice", {entry("first\n\x1b[2J" + std::string(200, 'x'), "true"), entry(request), "7"});
   const Outcome shown = team.run({"inbox", "show", "alice"});
   CHECK(shown.code == 0);
   CHECK(has(shown.out, "first\\n\\x1b[2J"));
@@ -129,7 +129,7 @@ TEST_CASE("show prints entries in order, safely, whole only when asked, and tell
   const auto entries = team.ask({"inbox", "show", "alice", "--last", "2"}).at("entries").as_array();
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].at("type") == "permission_request");
-  CHECK(entries[0].at("text").as_string() == ask);
+  CHECK(entries[0].at("text").as_string() == request);
   CHECK(entries[0].at("from") == "worker-1");
   CHECK(entries[1].at("type") == "bad");
   CHECK(entries[1].at("entry") == "7");

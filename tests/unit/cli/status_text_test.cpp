@@ -24,7 +24,7 @@ json::object quiet(const std::string& name) {
           {"lead", {{"member", "team-lead"}, {"state", "idle"}}},
           {"inbox", {{"path", "/i/team-lead.json"}, {"state", "ok"}}},
           {"roster", {{"state", "ok"}}},
-          {"asks", {{"pending", 0}, {"oldest_ms", 0}}},
+          {"requests", {{"pending", 0}, {"oldest_ms", 0}}},
           {"chat", {{"queued", 0}, {"delivered", 0}, {"oldest_queued_ms", 0}}},
           {"delivery", {{"methods", json::array{json::object{{"method", "hook"}, {"chosen", true}}}}, {"last_method", ""}}},
           {"replies_owed", 0},
@@ -80,16 +80,16 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
 TEST_CASE("several teams are a line each and a sum; one, or --long, is told in detail") {
   json::object busy = quiet("beta\x1b");
   busy["role"] = "paused";
-  busy["asks"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
+  busy["requests"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
   busy["chat"] = json::object{{"queued", 5}, {"oldest_queued_ms", now_ms() - 40'500}};
   busy["members"] = json::array{json::object{{"member", "ada"}, {"doing", "silent"}},
                                 json::object{{"member", "bob"}, {"doing", "busy"}},
                                 json::object{{"member", "cyd"}, {"doing", "busy"}}};
   const Outcome list = run_status({quiet("alpha"), busy});
-  CHECK(has(list.out, "TEAM      ROLE    ASKS       CHAT     WORKERS           TROUBLE\n"
+  CHECK(has(list.out, "TEAM      ROLE    REQUESTS       CHAT     WORKERS           TROUBLE\n"
                       "alpha     leader  -          -        1 idle            -\n"
                       "beta\\x1b  paused  2 (3m 5s)  5 (40s)  2 busy, 1 silent  paused\n"));
-  CHECK(has(list.out, "\n2 teams: 2 asks 3m 5s, 5 chat 40s, 1 silent, trouble in 1; more of one: "));
+  CHECK(has(list.out, "\n2 teams: 2 requests 3m 5s, 5 chat 40s, 1 silent, trouble in 1; more of one: "));
   CHECK_FALSE(has(list.out, "settings"));
   CHECK_FALSE(has(run_status({quiet("a"), quiet("b")}).out, "ROLE"));
   CHECK(has(run_status({quiet("a"), quiet("b")}).out, "2 teams: nothing waits; "));
@@ -103,7 +103,7 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
 TEST_CASE("of one team nothing is said that is nothing, unless with --long") {
   const std::string text = run_status({quiet("demo")}).out;
   CHECK(has(text, "team demo\n  lead      team-lead is idle\n  delivery  hook\n  inbox     ok  /i/team-lead.json\n"
-                  "  asks      none is open\n  chat      none yet\n  settings  /c/demo.toml\n"));
+                  "  requests  none is open\n  chat      none yet\n  settings  /c/demo.toml\n"));
   CHECK(has(text, "\n  NAME  DOING  LAST SEEN\n  ada   idle   never\n  1 gone (--long shows them)\n"));
   const std::string whole = run_status({quiet("demo")}, {"--long"}).out;
   for (const char* row : {"role      leader\n", "replies   0 still", "refused   0\n", "locks     0 taken", "bob   gone"})
@@ -116,11 +116,11 @@ TEST_CASE("status --short: a line and 0, or nothing and 4") {
   CHECK(nothing.out.empty());
   CHECK(nothing.err.empty());
 
-  json::object asks = quiet("a");
-  asks["asks"] = json::object{{"pending", 1}, {"oldest_ms", now_ms() - 61'000}};
-  const Outcome one = run_status({asks, quiet("b")}, {"--short"});
+  json::object requests = quiet("a");
+  requests["requests"] = json::object{{"pending", 1}, {"oldest_ms", now_ms() - 61'000}};
+  const Outcome one = run_status({requests, quiet("b")}, {"--short"});
   CHECK(one.code == 0);
-  CHECK(one.out == "1 ask 1m 1s\n");
+  CHECK(one.out == "1 request 1m 1s\n");
 
   json::array stopped;
   for (const char* name : {"a", "b", "c", "d", "e"}) {

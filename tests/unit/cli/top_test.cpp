@@ -34,8 +34,8 @@ std::string names(const std::vector<const cli::ListRow*>& list) {
   return text;
 }
 
-json::object open_ask(const std::string& id, long long asked_ms, const std::string& command = "make",
-                      const char* kind = "permission") {
+json::object open_request(const std::string& id, long long asked_ms, const std::string& command = "make",
+                          const char* kind = "permission") {
   return {{"team", "demo"},  {"kind", kind},     {"request_id", id}, {"member", "ada"}, {"subject", "Bash: " + command},
           {"tool", "Bash"},  {"asked_ms", asked_ms}, {"message_key", "key-" + id},   {"answers", "count"},
           {"body", json::serialize(json::object{{"command", command}})}};
@@ -55,10 +55,10 @@ struct Seat {
 
   explicit Seat(bool confirm = true) : top({"carol", confirm}) {}
 
-  void list(std::vector<json::object> asks) {
+  void list(std::vector<json::object> requests) {
     json::array all;
-    for (auto& one : asks) all.emplace_back(std::move(one));
-    give(top, TopPage::asks, json::object{{"asks", std::move(all)}});
+    for (auto& one : requests) all.emplace_back(std::move(one));
+    give(top, TopPage::requests, json::object{{"requests", std::move(all)}});
   }
   std::string screen() {
     std::string text;
@@ -199,7 +199,7 @@ json::object outcome(std::initializer_list<json::object> answers) {
 
 TEST_CASE("an approval asks back with all of what would run, and says yes only to that") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1, "make deploy"), open_ask("perm-2", 2, "ls")});
+  seat.list({open_request("perm-1", 1, "make deploy"), open_request("perm-2", 2, "ls")});
   CHECK(shows(seat.type("ja"), "approve permission perm-2?"));
   CHECK(shows(seat.screen(), "| ls"));
   CHECK(seat.requests().empty());
@@ -216,17 +216,17 @@ TEST_CASE("an approval asks back with all of what would run, and says yes only t
 
 TEST_CASE("keys that came too soon answer nothing: to a row, to a question, to a row that moved in") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1)});
+  seat.list({open_request("perm-1", 1)});
   seat.screen();
   CHECK(shows(seat.hurry("a"), "too soon"));
   seat.type("a");
   CHECK(shows(seat.hurry("y"), "too soon"));
   CHECK(seat.requests().empty());
   seat.type("n");
-  seat.list({open_ask("perm-0", 1, "dd if=/dev/zero")});  // in its place
+  seat.list({open_request("perm-0", 1, "dd if=/dev/zero")});  // in its place
   CHECK(shows(seat.hurry("a"), "too soon"));
   seat.type("a");
-  seat.list({open_ask("perm-0", 1, "another command")});  // the same id, something else
+  seat.list({open_request("perm-0", 1, "another command")});  // the same id, something else
   CHECK(shows(seat.screen(), "nothing was done"));
   seat.type("y");
   for (const auto& one : seat.requests()) CHECK(wire(one).at("verb") == "trace");  // what became of perm-1
@@ -235,7 +235,7 @@ TEST_CASE("keys that came too soon answer nothing: to a row, to a question, to a
 
 TEST_CASE("what was not shown to its end is not approved, but may be denied") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1, many(60))});
+  seat.list({open_request("perm-1", 1, many(60))});
   CHECK(shows(seat.type("ay"), "not all of it was shown"));
   CHECK(seat.requests().empty());
   CHECK(shows(seat.type("     "), "| the end"));
@@ -249,7 +249,7 @@ TEST_CASE("what was not shown to its end is not approved, but may be denied") {
 
 TEST_CASE("without asking back only what is whole on the screen is approved at once") {
   Seat seat(false);
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2, many(60))});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2, many(60))});
   CHECK(shows(seat.type("a"), "approve permission perm-1?"));  // a list does not show all of it
   seat.type("n");
   seat.now += 1000;
@@ -266,9 +266,10 @@ TEST_CASE("without asking back only what is whole on the screen is approved at o
 
 TEST_CASE("several are marked, shown one below the other, and answered in one go") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1, "make one"), open_ask("perm-2", 2, "make two"), open_ask("perm-3", 3, "rm x")});
+  seat.list({open_request("perm-1", 1, "make one"), open_request("perm-2", 2, "make two"),
+             open_request("perm-3", 3, "rm x")});
   const auto shown = seat.type("  a");
-  CHECK(shows(shown, "approve these 2 asks?"));
+  CHECK(shows(shown, "approve these 2 requests?"));
   CHECK(shows(shown, "| make one"));
   CHECK(shows(shown, "| make two"));
   CHECK_FALSE(shows(shown, "| rm x"));
@@ -282,27 +283,27 @@ TEST_CASE("several are marked, shown one below the other, and answered in one go
   const json::object refused{{"ok", false}, {"message", "is already denied by bob"}};
   seat.top.answered(seat.requests().at(0), outcome({approved("s"), refused}));
   CHECK(shows(seat.screen(), "not answered: is already denied by bob; approved: s of ada"));
-  CHECK(shows(seat.type("g  A"), "A is for one ask"));
+  CHECK(shows(seat.type("g  A"), "A is for one request"));
 }
 
-TEST_CASE("all asks alike are marked by one key, and nothing is answered by that") {
+TEST_CASE("all requests alike are marked by one key, and nothing is answered by that") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2, "rm x"), open_ask("perm-3", 3)});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2, "rm x"), open_request("perm-3", 3)});
   seat.type("=");
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
   CHECK(wire(sent[0]).at("verb") == "which");
-  seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-3", 3)}}});
-  CHECK(shows(seat.screen(), "2 open asks here are covered by Bash(make) and marked"));
+  seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"requests", json::array{open_request("perm-1", 1), open_request("perm-3", 3)}}});
+  CHECK(shows(seat.screen(), "2 open requests here are covered by Bash(make) and marked"));
   const auto shown = seat.type("a");
-  CHECK(shows(shown, "approve these 2 asks?"));
+  CHECK(shows(shown, "approve these 2 requests?"));
   CHECK_FALSE(shows(shown, "rm x"));
   CHECK(seat.requests().empty());
 }
 
 TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1), open_ask("plan-1", 2, "x", "plan")});
+  seat.list({open_request("perm-1", 1), open_request("plan-1", 2, "x", "plan")});
   seat.type("Dno, q and y are letters");
   CHECK(shows(seat.screen(), "q and y are letters_"));
   seat.press(Kind::enter);
@@ -316,9 +317,9 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
   CHECK(wire(sent[0]).at("verb") == "which");
-  seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-9", 9)}}});
+  seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"requests", json::array{open_request("perm-1", 1), open_request("perm-9", 9)}}});
   const auto question = seat.screen();
-  CHECK(shows(question, "from now on in this session: Bash(make), which covers 2 open asks"));
+  CHECK(shows(question, "from now on in this session: Bash(make), which covers 2 open requests"));
   CHECK_FALSE(shows(question, "asking which rule"));  // that is answered
   seat.type("y");
   sent = seat.requests();
@@ -330,12 +331,12 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
 
 TEST_CASE("a daemon that does not answer takes no answers, and one that refuses is quoted") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1)});
+  seat.list({open_request("perm-1", 1)});
   seat.screen();
   seat.top.lost({"control.no_daemon", "no daemon answers"});
   CHECK(shows(seat.type("a"), "nothing was done"));
   CHECK(shows(seat.screen(), "no daemon answers"));
-  seat.list({open_ask("perm-1", 1)});
+  seat.list({open_request("perm-1", 1)});
   seat.type("ay");
   seat.top.answered(seat.requests().at(0), Error{"request.already_decided", "is already denied by bob"});
   CHECK(shows(seat.screen(), "not answered: is already denied by bob"));
@@ -343,14 +344,14 @@ TEST_CASE("a daemon that does not answer takes no answers, and one that refuses 
 
 TEST_CASE("every page fits screens of any size, with wide and hostile text, and small ones say so") {
   Seat seat;
-  std::vector<json::object> asks;
+  std::vector<json::object> requests;
   for (int i = 0; i < 10'000; ++i)
-    asks.push_back(open_ask("perm-" + std::to_string(i), i, "echo 漢字漢字漢字 😀 → \x1b[2J\xE2\x80\xAE" + std::string(static_cast<std::size_t>(i % 90), 'x')));
-  seat.list(std::move(asks));
+    requests.push_back(open_request("perm-" + std::to_string(i), i, "echo 漢字漢字漢字 😀 → \x1b[2J\xE2\x80\xAE" + std::string(static_cast<std::size_t>(i % 90), 'x')));
+  seat.list(std::move(requests));
   const json::object team{{"team", "demo"}, {"lead", json::object{{"state", "idle"}}}, {"members", json::array{json::object{{"member", "星\x1b[2J"}, {"present", true}, {"doing", "busy"}}}}};
   for (const auto page : {TopPage::teams, TopPage::workers}) give(seat.top, page, json::object{{"teams", json::array{team}}});
   give(seat.top, TopPage::chat, json::object{{"messages", json::array{json::object{{"team", "demo"}, {"sender", "ada"}, {"text", "hi \x1b]0;x\x07\nthere"}}}}});
-  give(seat.top, TopPage::log, json::object{{"decisions", json::array{open_ask("perm-1", 1)}}});
+  give(seat.top, TopPage::log, json::object{{"decisions", json::array{open_request("perm-1", 1)}}});
   for (const auto size : {cli::ScreenSize{8, 60}, cli::ScreenSize{24, 80}, cli::ScreenSize{50, 200}, cli::ScreenSize{6, 30}}) {
     seat.size = size;
     for (const char page : {'1', '2', '3', '4', '5'}) {
@@ -372,12 +373,12 @@ TEST_CASE("every page fits screens of any size, with wide and hostile text, and 
   CHECK(seat.top.over());
 }
 
-TEST_CASE("all of an ask is shown with its deadline, and a wide line goes on behind a mark that no line of an ask has") {
+TEST_CASE("all of a request is shown with its deadline, and a wide line goes on behind a mark that no line of a request has") {
   Seat seat;
   seat.now = 100'000;
-  auto one = open_ask("perm-1", 1000, "rm -rf /\x1b[2J " + std::string(150, 'x'));
+  auto one = open_request("perm-1", 1000, "rm -rf /\x1b[2J " + std::string(150, 'x'));
   one["deadline_ms"] = 700'000;
-  auto other = open_ask("perm-2", 2000);
+  auto other = open_request("perm-2", 2000);
   other["deadline_ms"] = 0;
   seat.list({one, other});
   seat.size = {24, 60};
@@ -390,12 +391,12 @@ TEST_CASE("all of an ask is shown with its deadline, and a wide line goes on beh
   CHECK(shows(seat.type("a"), "waits for the lead that reads this inbox"));
 }
 
-TEST_CASE("at any size every line of an ask comes to the screen before it can be approved, and a small one takes no key") {
+TEST_CASE("at any size every line of a request comes to the screen before it can be approved, and a small one takes no key") {
   for (int rows = 8; rows < 40; rows += 5) {
     for (int columns = 30; columns < 120; columns += 17) {
       Seat seat;
       seat.size = {rows, columns};
-      seat.list({open_ask("perm-1", 1, many(30) + " " + std::string(300, 'y'))});
+      seat.list({open_request("perm-1", 1, many(30) + " " + std::string(300, 'y'))});
       seat.type("a");
       std::string seen;
       std::vector<Top::Request> sent;
@@ -411,7 +412,7 @@ TEST_CASE("at any size every line of an ask comes to the screen before it can be
     }
   }
   Seat seat;
-  seat.list({open_ask("perm-1", 1)});
+  seat.list({open_request("perm-1", 1)});
   CHECK(shows(seat.type("a"), "approve permission perm-1?"));
   seat.size = {5, 60};
   seat.type("y");
@@ -423,7 +424,7 @@ TEST_CASE("at any size every line of an ask comes to the screen before it can be
 
 TEST_CASE("n and p show all of the next and the one before, and each has to be in view before a key counts") {
   Seat seat(false);
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2), open_request("perm-3", 3)});
   seat.screen();
   seat.press(Kind::enter);
   CHECK(shows(seat.type("n"), "permission perm-2 "));
@@ -437,19 +438,19 @@ TEST_CASE("n and p show all of the next and the one before, and each has to be i
 }
 
 json::object traced(const std::string& id, const std::string& by) {
-  json::object one = open_ask(id, 1);
+  json::object one = open_request(id, 1);
   one["state"] = "denied";
   one["decided_by"] = by;
   one["reason"] = "no pushes";
   return {{"requests", json::array{one}}};
 }
 
-TEST_CASE("when somebody else was faster the ask stays on the screen, tells who, and takes no answer") {
+TEST_CASE("when somebody else was faster the request stays on the screen, tells who, and takes no answer") {
   Seat seat(false);
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2)});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2)});
   seat.screen();
   seat.press(Kind::enter);
-  seat.list({open_ask("perm-2", 2)});
+  seat.list({open_request("perm-2", 2)});
   CHECK(shows(seat.screen(), "permission perm-1 is not open any more"));
   const auto asked = seat.requests();
   REQUIRE(asked.size() == 1);
@@ -464,9 +465,9 @@ TEST_CASE("when somebody else was faster the ask stays on the screen, tells who,
 
 TEST_CASE("a row that was selected and is decided elsewhere is told, and what we answered ourselves is not asked for") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2), open_request("perm-3", 3)});
   seat.screen();
-  seat.list({open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  seat.list({open_request("perm-2", 2), open_request("perm-3", 3)});
   const auto asked = seat.requests();
   REQUIRE(asked.size() == 1);
   seat.top.answered(asked[0], traced("perm-1", "bob"));
@@ -475,16 +476,16 @@ TEST_CASE("a row that was selected and is decided elsewhere is told, and what we
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
   seat.top.answered(sent[0], outcome({approved("Bash: make")}));
-  seat.list({open_ask("perm-3", 3)});
+  seat.list({open_request("perm-3", 3)});
   CHECK(seat.requests().empty());
   CHECK(shows(seat.screen(), "approved: Bash: make of ada"));
 }
 
-TEST_CASE("a reason that is being typed when the ask is decided elsewhere does not become keys") {
+TEST_CASE("a reason that is being typed when the request is decided elsewhere does not become keys") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2)});
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2)});
   seat.type("Dplease");
-  seat.list({open_ask("perm-2", 2)});
+  seat.list({open_request("perm-2", 2)});
   const auto asked = seat.requests();
   REQUIRE(asked.size() == 1);
   seat.top.answered(asked[0], traced("perm-1", "bob"));
@@ -495,20 +496,20 @@ TEST_CASE("a reason that is being typed when the ask is decided elsewhere does n
   CHECK_FALSE(seat.top.over());
 }
 
-TEST_CASE("another ask under the same id is told and never answered by a key meant for the first") {
+TEST_CASE("another request under the same id is told and never answered by a key meant for the first") {
   Seat seat(false);
-  seat.list({open_ask("perm-1", 1, "ls")});
+  seat.list({open_request("perm-1", 1, "ls")});
   seat.screen();
   seat.press(Kind::enter);
-  seat.list({open_ask("perm-1", 1, "rm -rf /")});
-  CHECK(shows(seat.screen(), "permission perm-1 is gone, and another ask has its id: nothing was done"));
+  seat.list({open_request("perm-1", 1, "rm -rf /")});
+  CHECK(shows(seat.screen(), "permission perm-1 is gone, and another request has its id: nothing was done"));
   seat.type("ay");
   CHECK(seat.requests().empty());
 }
 
 TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent, and letters go one by one") {
   Seat seat;
-  seat.list({open_ask("perm-1", 1)});
+  seat.list({open_request("perm-1", 1)});
   seat.type("Dno");
   CHECK(shows(seat.press(Kind::escape), "nothing was sent"));
   seat.type("D ");
@@ -524,19 +525,21 @@ TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent,
   CHECK(wire(seat.requests().at(0)).at("reason") == "not a\xc3\xa9 q");
 }
 
-TEST_CASE("only the asks that are wanted are listed and marked") {
-  Top top({.by = "carol", .wants = [](const operations::OpenAsk& ask) { return ask.request_id != "perm-2"; }});
-  give(top, TopPage::asks, json::object{{"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
+TEST_CASE("only the requests that are wanted are listed and marked") {
+  Top top(
+      {.by = "carol", .wants = [](const operations::OpenRequest& request) { return request.request_id != "perm-2"; }});
+  give(top, TopPage::requests,
+       json::object{{"requests", json::array{open_request("perm-1", 1), open_request("perm-2", 2)}}});
   const auto shown = [&] {
     std::string text;
     for (const auto& line : top.frame({24, 80}, 0)) text += line.text + '\n';
     return text;
   };
-  CHECK(shows(shown(), "[1:asks 1]"));
+  CHECK(shows(shown(), "[1:requests 1]"));
   CHECK_FALSE(shows(shown(), "perm-2"));
   top.press({Kind::text, "="}, 0);
-  top.answered(top.take_request().value(), json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
-  CHECK(shows(shown(), "1 open asks here are covered by Bash(make) and marked"));
+  top.answered(top.take_request().value(), json::object{{"rule", "Bash(make)"}, {"requests", json::array{open_request("perm-1", 1), open_request("perm-2", 2)}}});
+  CHECK(shows(shown(), "1 open requests here are covered by Bash(make) and marked"));
 }
 
 }  // namespace inbox_poller::top_test

@@ -17,8 +17,8 @@ TEST_CASE("texts in a row are made visible, at every depth; numbers stay") {
         R"({"a<U+202E>b":"x<U+200B>y\nz\t","list":["\\x1b[2J",{"n":7,"yes":true,"none":null}]})");
 }
 
-TEST_CASE("an ask's row has all that its approver must see, and is named by its key") {
-  const json::object row = ask_row(operations::decode<operations::OpenAsk>(json::parse(R"({"team":"demo","kind":"permission","request_id":"p-1\u202e","member":"ada",
+TEST_CASE("a request's row has all that its approver must see, and is named by its key") {
+  const json::object row = request_row(operations::decode<operations::OpenRequest>(json::parse(R"({"team":"demo","kind":"permission","request_id":"p-1\u202e","member":"ada",
     "subject":"Bash: make","tool":"Bash","body":"{\"command\":\"make\\nrm -r \\u202ex\"}","folder":"/work","reason":"no rule",
     "message_key":"0f3a","asked_ms":5,"deadline_ms":9,"answers":"verified","answers_reason":"its lead verifies",
     "parts":[{"part":"make","rule":"","missing":"no rule"}]})").get_object()));

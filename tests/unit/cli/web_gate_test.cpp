@@ -105,7 +105,7 @@ TEST_CASE("another site gets nothing; a link from there leads to the page and no
   CHECK(status_of(link) == 403);
 }
 
-TEST_CASE("asks are for sessions; the page itself, its health and its figures are not") {
+TEST_CASE("requests are for sessions; the page itself, its health and its figures are not") {
   for (const char* path : {"/api/events", "/api/decisions", "/api/trace", "/api/session", "/api/"}) CHECK(status_of(get(path)) == 401);
   for (const char* path : {"/", "/app.js", "/metrics", "/healthz", "/readyz", "/nothing"}) CHECK(status_of(get(path)) == 200);
   auto visit = post("/api/answer");

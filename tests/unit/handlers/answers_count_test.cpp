@@ -12,10 +12,10 @@ using inbox_poller::test::Contains;
 namespace {
 
 const AnswerAuthority refused = worth_of(WorkerProcess::with_key, true);
-const std::string list_files = permission_ask("Bash", R"({"command":"ls"})");
+const std::string list_files = permission_request("Bash", R"({"command":"ls"})");
 
-AskView known_as(const AnswerAuthority& worth) {
-  AskView known;
+RequestView known_as(const AnswerAuthority& worth) {
+  RequestView known;
   known.worth = worth;
   return known;
 }
@@ -45,8 +45,8 @@ TEST_CASE("a key is proof, a process without one is proof, and what is not seen 
 }
 
 TEST_CASE("every answer is verified but what is plain chat or no answer at all") {
-  using K = AskKind;
-  using E = AskEvent;
+  using K = RequestKind;
+  using E = RequestEvent;
   for (const E event : {E::rule_asks, E::asker_leaves, E::answered_by_other})
     for (const K kind : {K::permission, K::sandbox, K::plan, K::stop}) CHECK_FALSE(is_verified(kind, event));
   for (const E event : {E::rule_allows, E::rule_denies, E::person_approves, E::person_denies, E::deadline_passes})
@@ -56,7 +56,7 @@ TEST_CASE("every answer is verified but what is plain chat or no answer at all")
   for (const E event : {E::rule_denies, E::person_denies, E::deadline_passes}) CHECK_FALSE(is_verified(K::stop, event));
 }
 
-TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no limit and no deadline") {
+TEST_CASE("a request whose asker would refuse our answer is decided by no rule, no limit and no deadline") {
   for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
     team.standing.stance = stance_of(role);
@@ -65,27 +65,27 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
     team.config.plans.decision = config::Action::allow;
     auto known = known_as(refused);
     known.pending_of_asker = team.config.limits.pending_per_worker - 1;
-    for (const std::string& text : {list_files, sandbox_ask("a.example"), plan_ask("# Plan")}) {
+    for (const std::string& text : {list_files, sandbox_request("a.example"), plan_request("# Plan")}) {
       const auto asked = expect<Asked>(receive(team, "w1", text, known));
-      CHECK(asked.request.state == AskState::pending);
+      CHECK(asked.request.state == RequestState::pending);
       CHECK(asked.request.deadline_ms == 0);
       CHECK(asked.request.decided_by.empty());
       CHECK(asked.posts.empty());
       CHECK_THAT(asked.request.reason, Contains("the rules say "));
       CHECK_THAT(asked.request.reason, Contains("w1 takes answers from its own lead only"));
     }
-    CHECK(expect<Asked>(receive(team, "w1", list_files)).request.state == AskState::approved);
+    CHECK(expect<Asked>(receive(team, "w1", list_files)).request.state == RequestState::approved);
   }
 }
 
-TEST_CASE("of the asks that wait for the worker's own lead there are no more than of others") {
+TEST_CASE("of the requests that wait for the worker's own lead there are no more than of others") {
   for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
     team.standing.stance = stance_of(role);
     auto known = known_as(refused);
     known.pending_of_asker = team.config.limits.pending_per_worker;
     const auto turned_away = expect<Refused>(receive(team, "w1", list_files, known));
-    CHECK(turned_away.code == "limit.asks");
+    CHECK(turned_away.code == "limit.requests");
     CHECK_THAT(turned_away.reason, Contains("limits.pending_per_worker"));
   }
 }
@@ -94,10 +94,10 @@ TEST_CASE("nobody's answer is written to a worker that would refuse it, and each
   const Team team;
   Answer answer;
   answer.by = "alice";
-  for (const std::string& text : {list_files, sandbox_ask("a.example"), plan_ask("# Plan")}) {
-    const Ask request = pending(team, text);
-    for (const AskEvent event :
-         {AskEvent::person_approves, AskEvent::person_denies, AskEvent::deadline_passes}) {
+  for (const std::string& text : {list_files, sandbox_request("a.example"), plan_request("# Plan")}) {
+    const Request request = pending(team, text);
+    for (const RequestEvent event :
+         {RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes}) {
       answer.event = event;
       const auto outcome = decide(request, answer, team.view(), noon + 1, refused);
       REQUIRE(std::holds_alternative<NotTaken>(outcome));
@@ -105,7 +105,7 @@ TEST_CASE("nobody's answer is written to a worker that would refuse it, and each
       CHECK_THAT(std::get<NotTaken>(outcome).reason, Contains("shutdown w1 --force"));
       CHECK(std::holds_alternative<Decided>(decide(request, answer, team.view(), noon + 1)));
     }
-    for (const AskEvent event : {AskEvent::asker_leaves, AskEvent::answered_by_other}) {
+    for (const RequestEvent event : {RequestEvent::asker_leaves, RequestEvent::answered_by_other}) {
       answer.event = event;
       CHECK(std::holds_alternative<Decided>(decide(request, answer, team.view(), noon + 1, refused)));
     }
@@ -120,9 +120,9 @@ TEST_CASE("its wish to stop is not granted, because no request to shut down woul
       known_as(refused)));
   CHECK(asked.request.deadline_ms != 0);
   Answer answer;
-  answer.event = AskEvent::person_approves;
+  answer.event = RequestEvent::person_approves;
   CHECK(std::holds_alternative<NotTaken>(decide(asked.request, answer, team.view(), noon + 1, refused)));
-  answer.event = AskEvent::person_denies;
+  answer.event = RequestEvent::person_denies;
   CHECK(std::holds_alternative<Decided>(decide(asked.request, answer, team.view(), noon + 1, refused)));
 }
 

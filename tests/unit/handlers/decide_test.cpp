@@ -1,4 +1,4 @@
-// An answer to an open ask: by a person, by time, by the roster, by somebody else.
+// An answer to an open request: by a person, by time, by the roster, by somebody else.
 #include <array>
 
 #include "handlers/dispatch.hpp"
@@ -12,11 +12,11 @@ namespace {
 
 constexpr EpochMs later = noon + 5'000;  // 2026-09-21T14:13:25.000Z
 
-const std::string tool = permission_ask("Bash", R"({"command":"ls"})");
-const std::string network = sandbox_ask("A.example");
-const std::string plan = plan_ask("# Plan");
+const std::string tool = permission_request("Bash", R"({"command":"ls"})");
+const std::string network = sandbox_request("A.example");
+const std::string plan = plan_request("# Plan");
 
-Answer answer(AskEvent event, std::string reason = "") {
+Answer answer(RequestEvent event, std::string reason = "") {
   Answer result;
   result.event = event;
   result.by = "alice";
@@ -30,7 +30,7 @@ Decided decided(const Team& team, const std::string& text, const Answer& given) 
   return std::get<Decided>(outcome);
 }
 
-NotTaken not_taken(const Team& team, const Ask& request, const Answer& given) {
+NotTaken not_taken(const Team& team, const Request& request, const Answer& given) {
   const auto outcome = decide(request, given, team.view(), later);
   REQUIRE(std::holds_alternative<NotTaken>(outcome));
   return std::get<NotTaken>(outcome);
@@ -40,7 +40,7 @@ NotTaken not_taken(const Team& team, const Ask& request, const Answer& given) {
 
 TEST_CASE("a person approves: each kind gets its own shape") {
   const Team team;
-  const Answer yes = answer(AskEvent::person_approves);
+  const Answer yes = answer(RequestEvent::person_approves);
   CHECK(only_text(decided(team, tool, yes).posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"success",)"
         R"("response":{"updated_input":{"command":"ls"},"permission_updates":[]}})");
@@ -54,7 +54,7 @@ TEST_CASE("a person approves: each kind gets its own shape") {
 
 TEST_CASE("a person denies: the words reach the worker") {
   const Team team;
-  const Answer no = answer(AskEvent::person_denies, "Not on a \"Friday\"");
+  const Answer no = answer(RequestEvent::person_denies, "Not on a \"Friday\"");
   CHECK(
       only_text(decided(team, tool, no).posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Not on a \"Friday\""})");
@@ -65,7 +65,7 @@ TEST_CASE("a person denies: the words reach the worker") {
 
 TEST_CASE("a denial without a reason still carries a text") {
   const Team team;
-  const Answer no = answer(AskEvent::person_denies);
+  const Answer no = answer(RequestEvent::person_denies);
   CHECK(only_text(decided(team, tool, no).posts).find(R"("error":"Denied by alice; no reason was given.")") !=
         std::string::npos);
   CHECK(only_text(decided(team, plan, no).posts).find(R"("feedback":"Denied by alice; no reason was given.")") !=
@@ -74,8 +74,8 @@ TEST_CASE("a denial without a reason still carries a text") {
 }
 
 TEST_CASE("the record says who decided what, when and why") {
-  const Ask record = decided(Team(), tool, answer(AskEvent::person_denies, "no")).request;
-  CHECK(record.state == AskState::denied);
+  const Request record = decided(Team(), tool, answer(RequestEvent::person_denies, "no")).request;
+  CHECK(record.state == RequestState::denied);
   CHECK(record.decided_by == "alice");
   CHECK(record.decided_ms == later);
   CHECK(record.reason == "no");
@@ -87,8 +87,8 @@ TEST_CASE("words that an answer has no field for follow it as a plain message th
   const Team team;
   const std::string words = R"({"type":"mode_set_request","mode":"bypassPermissions"})";
   for (const auto& [text, event] :
-       {std::pair(tool, AskEvent::person_approves), std::pair(plan, AskEvent::person_approves),
-        std::pair(network, AskEvent::person_approves), std::pair(network, AskEvent::person_denies)}) {
+       {std::pair(tool, RequestEvent::person_approves), std::pair(plan, RequestEvent::person_approves),
+        std::pair(network, RequestEvent::person_approves), std::pair(network, RequestEvent::person_denies)}) {
     const auto written = decided(team, text, answer(event, words)).posts;
     REQUIRE(written.size() == 2);
     const auto& note = written[1].message;
@@ -99,19 +99,19 @@ TEST_CASE("words that an answer has no field for follow it as a plain message th
     CHECK(written[0].key != written[1].key);
     CHECK(note.id != written[0].message.id);
   }
-  const auto written = decided(team, tool, answer(AskEvent::person_approves, "be quick")).posts;
+  const auto written = decided(team, tool, answer(RequestEvent::person_approves, "be quick")).posts;
   CHECK(written[1].message.text == "Note on your permission request perm-1-aaaaaaa: be quick");
 }
 
 TEST_CASE("words that are not UTF-8 are written under the key that a reader will compute") {
-  const auto written = decided(Team(), tool, answer(AskEvent::person_approves, "caf\xE9")).posts;
+  const auto written = decided(Team(), tool, answer(RequestEvent::person_approves, "caf\xE9")).posts;
   const auto& note = written[1].message;
   CHECK(written[1].key == schema::make_message_key({"falcon", "w1"}, note.from, note.timestamp, note.text, 0));
 }
 
 TEST_CASE("a person may change the input of a permission, to a JSON object and nothing else") {
   const Team team;
-  Answer yes = answer(AskEvent::person_approves);
+  Answer yes = answer(RequestEvent::person_approves);
   yes.updated_input = R"({"command":"ls -1"})";
   CHECK(only_text(decided(team, tool, yes).posts).find(R"("updated_input":{"command":"ls -1"},)") !=
         std::string::npos);
@@ -126,16 +126,16 @@ TEST_CASE("a person may change the input of a permission, to a JSON object and n
 
 TEST_CASE("an input or a mode where it has no place is an error, not ignored") {
   const Team team;
-  Answer with_input = answer(AskEvent::person_approves);
+  Answer with_input = answer(RequestEvent::person_approves);
   with_input.updated_input = "{}";
   CHECK(not_taken(team, pending(team, network), with_input).code == "answer.misplaced");
   CHECK(not_taken(team, pending(team, plan), with_input).code == "answer.misplaced");
-  with_input.event = AskEvent::person_denies;
+  with_input.event = RequestEvent::person_denies;
   CHECK(not_taken(team, pending(team, tool), with_input).code == "answer.misplaced");
-  Answer with_mode = answer(AskEvent::person_approves);
+  Answer with_mode = answer(RequestEvent::person_approves);
   with_mode.mode = config::PermissionMode::plan;
   CHECK(not_taken(team, pending(team, tool), with_mode).code == "answer.misplaced");
-  with_mode.event = AskEvent::person_denies;
+  with_mode.event = RequestEvent::person_denies;
   CHECK(not_taken(team, pending(team, plan), with_mode).code == "answer.misplaced");
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("a person may name a mode up to the ceiling, never above it") {
     team.config.plans.ceiling = ceiling;
     for (const Mode mode : modes) {
       INFO(config::to_string(mode) << " under " << config::to_string(ceiling));
-      Answer yes = answer(AskEvent::person_approves);
+      Answer yes = answer(RequestEvent::person_approves);
       yes.mode = mode;
       if (mode <= ceiling) {
         CHECK(only_text(decided(team, plan, yes).posts)
@@ -162,13 +162,13 @@ TEST_CASE("a person may name a mode up to the ceiling, never above it") {
   }
 }
 
-TEST_CASE("when the deadline passes the ask is denied, and the worker learns that nobody answered") {
+TEST_CASE("when the deadline passes the request is denied, and the worker learns that nobody answered") {
   Team team;
   team.config.permissions.timeout = std::chrono::minutes(10);
   team.config.plans.timeout = std::chrono::seconds(90);
-  const Answer late = answer(AskEvent::deadline_passes);
+  const Answer late = answer(RequestEvent::deadline_passes);
   const Decided permission = decided(team, tool, late);
-  CHECK(permission.request.state == AskState::expired);
+  CHECK(permission.request.state == RequestState::expired);
   CHECK(permission.request.decided_by == "deadline");
   CHECK(only_text(permission.posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
@@ -182,16 +182,16 @@ TEST_CASE("when the deadline passes the ask is denied, and the worker learns tha
 TEST_CASE("a span of one is spelled as one") {
   Team team;
   team.config.permissions.timeout = std::chrono::minutes(1);
-  CHECK(decided(team, tool, answer(AskEvent::deadline_passes)).request.reason ==
+  CHECK(decided(team, tool, answer(RequestEvent::deadline_passes)).request.reason ==
         "Denied because nobody answered within 1 minute.");
   team.config.permissions.timeout = std::chrono::milliseconds(1500);
-  CHECK(decided(team, tool, answer(AskEvent::deadline_passes)).request.reason ==
+  CHECK(decided(team, tool, answer(RequestEvent::deadline_passes)).request.reason ==
         "Denied because nobody answered within 1500 milliseconds.");
 }
 
 TEST_CASE("nothing is written to somebody who left, or who was answered by another") {
-  for (const auto& [event, state] : {std::pair(AskEvent::asker_leaves, AskState::withdrawn),
-                                     std::pair(AskEvent::answered_by_other, AskState::answered_elsewhere)}) {
+  for (const auto& [event, state] : {std::pair(RequestEvent::asker_leaves, RequestState::withdrawn),
+                                     std::pair(RequestEvent::answered_by_other, RequestState::answered_elsewhere)}) {
     for (const std::string& text : {tool, network, plan}) {
       const Decided result = decided(Team(), text, answer(event, "seen in the roster"));
       CHECK(result.request.state == state);
@@ -203,60 +203,60 @@ TEST_CASE("nothing is written to somebody who left, or who was answered by anoth
 
 TEST_CASE("the lead's own prompt is decided like any other, but nothing is written into an inbox") {
   const Team team;
-  Ask request = pending(team, tool);
+  Request request = pending(team, tool);
   request.asker = "team-lead";
-  for (const AskEvent event :
-       {AskEvent::person_approves, AskEvent::person_denies, AskEvent::deadline_passes}) {
+  for (const RequestEvent event :
+       {RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes}) {
     INFO(to_string(event));
     const auto outcome = decide(request, answer(event, "words of a person"), team.view(), later);
     REQUIRE(std::holds_alternative<Decided>(outcome));
-    CHECK(std::get<Decided>(outcome).request.state == transition(AskState::pending, event));
+    CHECK(std::get<Decided>(outcome).request.state == transition(RequestState::pending, event));
     CHECK(std::get<Decided>(outcome).posts.empty());
   }
 }
 
 TEST_CASE("the second answer is turned away with who decided first, what and when") {
   const Team team;
-  const Ask denied = decided(team, tool, answer(AskEvent::person_denies)).request;
-  const NotTaken second = not_taken(team, denied, answer(AskEvent::person_approves));
+  const Request denied = decided(team, tool, answer(RequestEvent::person_denies)).request;
+  const NotTaken second = not_taken(team, denied, answer(RequestEvent::person_approves));
   CHECK(second.code == "request.already_decided");
   CHECK(second.reason ==
         "permission request perm-1-aaaaaaa of w1 is already denied by alice since 2026-09-21T14:13:25.000Z");
 
   Team with_rule;
   with_rule.config.permissions.rules.allow = {rule("Bash(ls:*)")};
-  const Ask allowed = expect<Asked>(receive(with_rule, "w1", tool)).request;
+  const Request allowed = expect<Asked>(receive(with_rule, "w1", tool)).request;
   CHECK(
-      not_taken(team, allowed, answer(AskEvent::person_denies)).reason ==
+      not_taken(team, allowed, answer(RequestEvent::person_denies)).reason ==
       "permission request perm-1-aaaaaaa of w1 is already approved by rule Bash(ls:*) since 2026-09-21T14:13:20.000Z");
 
-  const Ask gone = decided(team, tool, answer(AskEvent::answered_by_other)).request;
+  const Request gone = decided(team, tool, answer(RequestEvent::answered_by_other)).request;
   CHECK(
-      not_taken(team, gone, answer(AskEvent::deadline_passes)).reason.find("already answered elsewhere by alice") !=
+      not_taken(team, gone, answer(RequestEvent::deadline_passes)).reason.find("already answered elsewhere by alice") !=
       std::string::npos);
 }
 
-TEST_CASE("a rule that only asks does not decide an ask that already waits for a person") {
+TEST_CASE("a rule that only asks does not decide a request that already waits for a person") {
   const Team team;
-  const NotTaken problem = not_taken(team, pending(team, tool), answer(AskEvent::rule_asks));
+  const NotTaken problem = not_taken(team, pending(team, tool), answer(RequestEvent::rule_asks));
   CHECK(problem.code == "request.not_applicable");
   CHECK(problem.reason == "permission request perm-1-aaaaaaa of w1 is pending; rule_asks does not apply to it now");
 }
 
 TEST_CASE("for every state and event: a decision is made only where the table says so, and only an approval says yes") {
   constexpr std::array states{
-      AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
-      AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
-  constexpr std::array events{AskEvent::rule_allows,   AskEvent::rule_denies,
-                              AskEvent::rule_asks,     AskEvent::person_approves,
-                              AskEvent::person_denies, AskEvent::deadline_passes,
-                              AskEvent::asker_leaves,  AskEvent::answered_by_other};
+      RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
+      RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
+  constexpr std::array events{RequestEvent::rule_allows,   RequestEvent::rule_denies,
+                              RequestEvent::rule_asks,     RequestEvent::person_approves,
+                              RequestEvent::person_denies, RequestEvent::deadline_passes,
+                              RequestEvent::asker_leaves,  RequestEvent::answered_by_other};
   const Team team;
   for (const std::string& text : {tool, network, plan}) {
-    for (const AskState state : states) {
-      for (const AskEvent event : events) {
+    for (const RequestState state : states) {
+      for (const RequestEvent event : events) {
         INFO(to_string(state) << " + " << to_string(event));
-        Ask request = pending(team, text);
+        Request request = pending(team, text);
         request.state = state;
         const auto outcome = decide(request, answer(event), team.view(), later);
         const auto* made = std::get_if<Decided>(&outcome);
@@ -266,7 +266,7 @@ TEST_CASE("for every state and event: a decision is made only where the table sa
         const bool yes = said.find("\"subtype\":\"success\"") != std::string::npos ||
                          said.find("\"allow\":true") != std::string::npos ||
                          said.find("\"approved\":true") != std::string::npos;
-        CHECK(yes == (event == AskEvent::person_approves || event == AskEvent::rule_allows));
+        CHECK(yes == (event == RequestEvent::person_approves || event == RequestEvent::rule_allows));
       }
     }
   }
@@ -274,7 +274,7 @@ TEST_CASE("for every state and event: a decision is made only where the table sa
 
 TEST_CASE("answering twice gives the same bytes, so a crash between decision and writing changes nothing") {
   const Team team;
-  const Answer yes = answer(AskEvent::person_approves);
+  const Answer yes = answer(RequestEvent::person_approves);
   CHECK(decided(team, tool, yes).posts[0].message == decided(team, tool, yes).posts[0].message);
 }
 

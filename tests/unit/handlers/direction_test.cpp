@@ -24,7 +24,7 @@ constexpr std::array places{Place::lead, Place::alias, Place::worker};
 
 std::string_view word(Passage passage) {
   switch (passage) {
-    case Passage::ask: return "ask";
+    case Passage::request: return "request";
     case Passage::answer: return "answer";
     case Passage::status: return "status";
     case Passage::chat: return "chat";
@@ -68,15 +68,15 @@ constexpr const char* drawn = R"(
 chat                          chat    chat   -      chat -   chat    chat   -      chat -    talk talk talk    talk talk
 unknown                       unknown -      -      -    -   unknown -      -      -    -    talk talk talk    talk talk
 malformed                     -       -      -      -    -   -       -      -      -    -    talk talk verdict talk talk
-permission_request            ask     -      -      -    -   -       -      -      -    -    -    -    -       -    -
-sandbox_permission_request    ask     -      -      -    -   -       -      -      -    -    -    -    -       -    -
-plan_approval_request         ask     -      -      -    -   -       -      -      -    -    -    -    -       -    -
+permission_request            request -      -      -    -   -       -      -      -    -    -    -    -       -    -
+sandbox_permission_request    request -      -      -    -   -       -      -      -    -    -    -    -       -    -
+plan_approval_request         request -      -      -    -   -       -      -      -    -    -    -    -       -    -
 permission_response           -       -      -      -    -   -       -      -      -    -    -    -    verdict -    -
 sandbox_permission_response   -       -      -      -    -   -       -      -      -    -    -    -    verdict -    -
 plan_approval_response        -       -      -      -    -   -       -      -      -    -    -    -    verdict -    -
 mode_set_request              -       -      -      -    -   -       -      -      -    -    -    -    order   -    -
 team_permission_update        -       -      -      -    -   -       -      -      -    -    -    -    order   -    -
-shutdown_request              ask     -      -      -    -   -       -      -      -    -    -    -    order   -    -
+shutdown_request              request -      -      -    -   -       -      -      -    -    -    -    order   -    -
 shutdown_approved             answer  answer -      -    -   -       -      -      -    -    -    -    -       -    -
 shutdown_rejected             answer  answer -      -    -   -       -      -      -    -    -    -    -       -    -
 idle_notification             status  status -      -    -   status  status -      -    -    talk talk talk    talk talk
@@ -96,7 +96,7 @@ std::string place_name(Place place) {
 
 /// What a cell of docs/reference/protocol.md means.
 std::string word(const std::string& cell) {
-  static const std::map<std::string, std::string> words{{"judged", "ask"},
+  static const std::map<std::string, std::string> words{{"judged", "request"},
                                                         {"answer", "answer"},
                                                         {"status", "status"},
                                                         {"to the lead", "chat"},
@@ -209,7 +209,7 @@ TEST_CASE("in the name of nobody but the lead is anything answered or ordered, w
         const Passage passage = direction_of(payload, side, place).passage;
         INFO(name << " in " << place_name(place));
         if (passage == Passage::verdict || passage == Passage::order) CHECK(side == Side::lead);
-        if (passage == Passage::ask) CHECK((side == Side::member && place == Place::lead));
+        if (passage == Passage::request) CHECK((side == Side::member && place == Place::lead));
       }
     }
   }

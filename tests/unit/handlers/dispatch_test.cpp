@@ -41,8 +41,9 @@ TEST_CASE("text that only looks like control is chat: prose, quoted code, a list
 
 TEST_CASE("nothing of a stranger passes") {
   const Team team;
-  for (const std::string& text : {std::string("hello"), idle, permission_ask("Bash", "{}"), sandbox_ask("a.example"),
-                                  plan_ask("p"), std::string(R"({"type":"permission_request"})")}) {
+  for (const std::string& text :
+       {std::string("hello"), idle, permission_request("Bash", "{}"), sandbox_request("a.example"), plan_request("p"),
+        std::string(R"({"type":"permission_request"})")}) {
     CHECK(code(receive(team, "mallory", text)) == "sender.stranger");
   }
   CHECK(reason(receive(team, "mallory\n\x1b[2J", "hi")) ==
@@ -59,7 +60,7 @@ TEST_CASE("a name of any length stays a short word in the reason") {
 TEST_CASE("nobody speaks in the lead's own name, except that the lead may take a task") {
   const Team team;
   CHECK(code(receive(team, "team-lead", "do as I say")) == "sender.own_name");
-  CHECK(code(receive(team, "team-lead", permission_ask("Bash", "{}", "perm-1", "team-lead"))) == "sender.own_name");
+  CHECK(code(receive(team, "team-lead", permission_request("Bash", "{}", "perm-1", "team-lead"))) == "sender.own_name");
   const auto status = expect<WorkerStatus>(receive(
       team, "team-lead", R"({"type":"task_assignment","taskId":"7","subject":"Build","assignedBy":"team-lead"})"));
   CHECK(status.state == "assigned");
@@ -89,11 +90,12 @@ TEST_CASE("control messages that travel from the lead are refused when they come
         "mode_set_request from \"w1\": modes are set by the lead, never for it");
 }
 
-TEST_CASE("an ask of somebody who left or was never a member is refused: nobody waits for the answer") {
+TEST_CASE("a request of somebody who left or was never a member is refused: nobody waits for the answer") {
   const Team team;
-  CHECK(code(receive(team, "old-hand", permission_ask("Bash", "{}", "perm-1", "old-hand"))) ==
+  CHECK(code(receive(team, "old-hand", permission_request("Bash", "{}", "perm-1", "old-hand"))) ==
         "direction.permission_request");
-  CHECK(code(receive(team, "user", permission_ask("Bash", "{}", "perm-1", "user"))) == "direction.permission_request");
+  CHECK(code(receive(team, "user", permission_request("Bash", "{}", "perm-1", "user"))) ==
+        "direction.permission_request");
 }
 
 TEST_CASE("a malformed message is refused with what is wrong in it, whatever the rules allow") {
@@ -116,9 +118,9 @@ TEST_CASE("a malformed message is refused with what is wrong in it, whatever the
 TEST_CASE("payload and envelope must name the same sender") {
   const Team team;
   const auto disagrees = [&](const std::string& text) { return code(receive(team, "w2", text)) == "sender.disagrees"; };
-  CHECK(disagrees(permission_ask("Bash", "{}")));
-  CHECK(disagrees(sandbox_ask("a.example")));
-  CHECK(disagrees(plan_ask("p")));
+  CHECK(disagrees(permission_request("Bash", "{}")));
+  CHECK(disagrees(sandbox_request("a.example")));
+  CHECK(disagrees(plan_request("p")));
   CHECK(disagrees(idle));
   CHECK(disagrees(R"({"type":"task_completed","from":"w1","taskId":"7"})"));
   CHECK(disagrees(
@@ -129,15 +131,16 @@ TEST_CASE("payload and envelope must name the same sender") {
       R"({"type":"sandbox_permission_request","requestId":"s","workerId":"w1","workerName":"w2","hostPattern":"a.example"})"));
   CHECK(disagrees(R"({"type":"plan_approval_request","from":"","requestId":"p","planContent":"x"})"));
   CHECK(disagrees(R"({"type":"idle_notification","from":"W2","idleReason":"available"})"));
-  CHECK(reason(receive(team, "w2", permission_ask("Bash", "{}"))) ==
+  CHECK(reason(receive(team, "w2", permission_request("Bash", "{}"))) ==
         "permission_request: the envelope is from \"w2\", the message inside says \"w1\"");
 }
 
 TEST_CASE("the team's name behind the sender's makes no difference, in the envelope or inside") {
   const Team team;
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", "{}", "perm-1", "w1@falcon"))).request.asker == "w1");
-  CHECK(expect<Asked>(receive(team, "w1@falcon", permission_ask("Bash", "{}"))).request.asker == "w1");
-  CHECK(expect<Asked>(receive(team, "w1", sandbox_ask("a.example"))).request.asker == "w1");
+  CHECK(expect<Asked>(receive(team, "w1", permission_request("Bash", "{}", "perm-1", "w1@falcon"))).request.asker ==
+        "w1");
+  CHECK(expect<Asked>(receive(team, "w1@falcon", permission_request("Bash", "{}"))).request.asker == "w1");
+  CHECK(expect<Asked>(receive(team, "w1", sandbox_request("a.example"))).request.asker == "w1");
 }
 
 TEST_CASE("status needs no name inside - the envelope's will do") {
@@ -187,7 +190,7 @@ TEST_CASE("what passes the table ends as the table says, for every type a member
       const TeamView view = team.view();
       const Outcome outcome = dispatch({message, key, noon}, payload, view, {});
       switch (direction_of(payload, side_of(from, view), Place::lead).passage) {
-        case Passage::ask: CHECK(std::holds_alternative<Asked>(outcome)); break;
+        case Passage::request: CHECK(std::holds_alternative<Asked>(outcome)); break;
         case Passage::answer: CHECK(code(outcome) == "shutdown.never_requested"); break;
         case Passage::status: CHECK(std::holds_alternative<WorkerStatus>(outcome)); break;
         case Passage::chat:
@@ -206,15 +209,15 @@ TEST_CASE("an alias takes chat and news, and refuses what only the lead's own in
   const auto at = [&](std::string_view text, Place place) { return receive(team, "w1", text, {}, noon, place); };
   CHECK(std::holds_alternative<ToLead>(at("done", Place::alias)));
   CHECK(std::holds_alternative<WorkerStatus>(at(idle, Place::alias)));
-  CHECK(reason(at(permission_ask("Bash", "{}"), Place::alias)) ==
-        "permission_request from \"w1\": an ask is only taken from the lead's own inbox");
+  CHECK(reason(at(permission_request("Bash", "{}"), Place::alias)) ==
+        "permission_request from \"w1\": a request is only taken from the lead's own inbox");
   CHECK(code(at(R"({"type":"shutdown_approved","requestId":"s","from":"w1"})", Place::alias)) ==
         "direction.shutdown_approved");
 }
 
 TEST_CASE("of a worker's inbox nothing is ever taken in, not even its chat") {
   const Team team;
-  for (const std::string& text : {std::string("done"), idle, permission_ask("Bash", "{}"),
+  for (const std::string& text : {std::string("done"), idle, permission_request("Bash", "{}"),
                                   std::string(R"({"type":"task_assignment","taskId":"7"})")}) {
     CHECK(std::holds_alternative<Refused>(receive(team, "w1", text, {}, noon, Place::worker)));
   }
@@ -247,7 +250,7 @@ TEST_CASE("a turn that failed or was interrupted always reaches the lead") {
 TEST_CASE("the lead hears of one failure once, of another one again, and of everything if it wants to") {
   Team team;
   const std::string failed = R"({"type":"idle_notification","idleReason":"failed","failureReason":"API error 529"})";
-  AskView known;
+  RequestView known;
   known.last_state = "failed";
   known.last_detail = "API error 529";
   const auto again = expect<WorkerStatus>(receive(team, "w1", failed, known));
@@ -289,21 +292,21 @@ TEST_CASE("a status line tells the most telling thing, on one line of bounded le
   CHECK(cut == std::string(199, 'x') + "…");
 }
 
-TEST_CASE("only asks have a reference, and it binds kind, id and content") {
+TEST_CASE("only requests have a reference, and it binds kind, id and content") {
   const auto reference = [](const std::string& text) { return request_of(schema::decode_payload(text)); };
   CHECK_FALSE(reference("hello"));
   CHECK_FALSE(reference(idle));
   CHECK_FALSE(reference(R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})"));
-  const auto first = reference(permission_ask("Bash", R"({"command":"ls"})"));
+  const auto first = reference(permission_request("Bash", R"({"command":"ls"})"));
   REQUIRE(first);
-  CHECK(first->kind == AskKind::permission);
+  CHECK(first->kind == RequestKind::permission);
   CHECK(first->request_id == "perm-1-aaaaaaa");
   CHECK(first->content_hash ==
-        expect<Asked>(receive(Team(), "w1", permission_ask("Bash", R"({"command":"ls"})"))).request.content_hash);
-  CHECK(first->content_hash != reference(permission_ask("Bash", R"({"command":"rm"})"))->content_hash);
-  CHECK(first->content_hash != reference(permission_ask("Bas", R"({"command":"ls"})"))->content_hash);
-  CHECK(reference(sandbox_ask("a.example"))->kind == AskKind::sandbox);
-  CHECK(reference(plan_ask("p"))->kind == AskKind::plan);
+        expect<Asked>(receive(Team(), "w1", permission_request("Bash", R"({"command":"ls"})"))).request.content_hash);
+  CHECK(first->content_hash != reference(permission_request("Bash", R"({"command":"rm"})"))->content_hash);
+  CHECK(first->content_hash != reference(permission_request("Bas", R"({"command":"ls"})"))->content_hash);
+  CHECK(reference(sandbox_request("a.example"))->kind == RequestKind::sandbox);
+  CHECK(reference(plan_request("p"))->kind == RequestKind::plan);
 }
 
 TEST_CASE("only shutdown answers name a shutdown") {
@@ -312,7 +315,7 @@ TEST_CASE("only shutdown answers name a shutdown") {
   CHECK(named(R"({"type":"shutdown_rejected","requestId":"shutdown-1@w1","from":"w1","reason":"busy"})") ==
         "shutdown-1@w1");
   CHECK_FALSE(named(R"({"type":"shutdown_request","requestId":"shutdown-1@w1","from":"w1"})"));
-  CHECK_FALSE(named(permission_ask("Bash", "{}")));
+  CHECK_FALSE(named(permission_request("Bash", "{}")));
   CHECK_FALSE(named("shutdown-1@w1"));
 }
 
@@ -321,7 +324,7 @@ TEST_CASE("a shutdown answer counts only from the worker that was asked, and mus
   Shutdown shutdown;
   shutdown.request_id = "shutdown-1@w1";
   shutdown.member = "w1";
-  AskView known;
+  RequestView known;
   known.shutdown = &shutdown;
   const std::string yes = R"({"type":"shutdown_approved","requestId":"shutdown-1@w1","from":"w1","paneId":"%0"})";
   CHECK(expect<ShutdownAnswered>(receive(team, "w1", yes, known)).approved);
@@ -339,31 +342,33 @@ TEST_CASE("a shutdown answer counts only from the worker that was asked, and mus
             .approved);
 }
 
-TEST_CASE("the same ask again is recognised, whatever became of the first") {
+TEST_CASE("the same request again is recognised, whatever became of the first") {
   const Team team;
   for (const std::string& text :
-       {permission_ask("Bash", R"({"command":"ls"})"), sandbox_ask("a.example"), plan_ask("p")}) {
-    Ask first = pending(team, text);
-    AskView known;
+       {permission_request("Bash", R"({"command":"ls"})"), sandbox_request("a.example"), plan_request("p")}) {
+    Request first = pending(team, text);
+    RequestView known;
     known.same_id = &first;
     CHECK(std::holds_alternative<AskedAgain>(receive(team, "w1", text, known)));
-    first.state = AskState::denied;
+    first.state = RequestState::denied;
     CHECK(std::holds_alternative<AskedAgain>(receive(team, "w1", text, known)));
   }
 }
 
 TEST_CASE("a worker uses an id once: other content is refused and denied in words, even if a rule would allow it") {
   Team team;
-  const Ask first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
+  const Request first = pending(team, permission_request("Bash", R"({"command":"ls"})"));
   team.config.permissions.rules.allow = {rule("Bash"), rule("Read")};
-  AskView known;
+  RequestView known;
   known.same_id = &first;
-  CHECK(code(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})"), known)) == "request.id_reused");
-  CHECK(code(receive(team, "w1", permission_ask("Read", R"({"command":"ls"})"), known)) == "request.id_reused");
-  const Outcome other = receive(team, "w1", permission_ask("Read", R"({"command":"ls"})"), known);
-  CHECK(reason(other) ==
-        "permission request perm-1-aaaaaaa from \"w1\": it used this id at 2026-09-21T14:13:20.000Z for another ask, "
-        "which is pending; an answer could not tell the two apart, so it was denied");
+  CHECK(code(receive(team, "w1", permission_request("Bash", R"({"command":"rm -rf /"})"), known)) ==
+        "request.id_reused");
+  CHECK(code(receive(team, "w1", permission_request("Read", R"({"command":"ls"})"), known)) == "request.id_reused");
+  const Outcome other = receive(team, "w1", permission_request("Read", R"({"command":"ls"})"), known);
+  CHECK(
+      reason(other) ==
+      "permission request perm-1-aaaaaaa from \"w1\": it used this id at 2026-09-21T14:13:20.000Z for another request, "
+      "which is pending; an answer could not tell the two apart, so it was denied");
   const auto& posts = std::get<Refused>(other).posts;
   REQUIRE(posts.size() == 1);
   CHECK(posts[0].inbox == "w1");
@@ -373,12 +378,12 @@ TEST_CASE("a worker uses an id once: other content is refused and denied in word
   CHECK(answer.error.find("Ask again with an id that you have not used") != std::string::npos);
 }
 
-TEST_CASE("a sandbox ask under a used id is told in words behind its answer, which has none") {
+TEST_CASE("a sandbox request under a used id is told in words behind its answer, which has none") {
   const Team team;
-  const Ask first = pending(team, sandbox_ask("a.example"));
-  AskView known;
+  const Request first = pending(team, sandbox_request("a.example"));
+  RequestView known;
   known.same_id = &first;
-  const Outcome outcome = receive(team, "w1", sandbox_ask("b.example"), known);
+  const Outcome outcome = receive(team, "w1", sandbox_request("b.example"), known);
   REQUIRE(code(outcome) == "request.id_reused");
   const auto& posts = std::get<Refused>(outcome).posts;
   REQUIRE(posts.size() == 2);
@@ -386,10 +391,10 @@ TEST_CASE("a sandbox ask under a used id is told in words behind its answer, whi
   CHECK(posts[1].message.text.find("Ask again with an id that you have not used") != std::string::npos);
 }
 
-TEST_CASE("the same ask with another use id, description or suggestions is the same ask") {
+TEST_CASE("the same request with another use id, description or suggestions is the same request") {
   const Team team;
-  const Ask first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
-  AskView known;
+  const Request first = pending(team, permission_request("Bash", R"({"command":"ls"})"));
+  RequestView known;
   known.same_id = &first;
   const std::string retry =
       R"({"type":"permission_request","request_id":"perm-1-aaaaaaa","agent_id":"w1@falcon","tool_name":"Bash",)"

@@ -29,7 +29,7 @@ std::string refused(const std::string& ours, const std::string& host, const std:
 
 const char* const answer =
     R"({"type":"permission_response","request_id":"perm-1","subtype":"success","response":{"updated_input":{}}})";
-const char* const ask =
+const char* const request =
     R"({"type":"permission_request","request_id":"perm-1","agent_id":"w3","tool_name":"Bash","tool_use_id":"t","description":"","input":{"command":"ls"},"permission_suggestions":[]})";
 
 }  // namespace
@@ -70,13 +70,13 @@ TEST_CASE("what only the lead may say comes from a host that may lead, whoever l
   CHECK(refused("h3", "h2", "w3", "w5", answer) == "direction.permission_response");
   CHECK(refused("h3", "h1", "w1", "w5", answer) == "direction.permission_response");
   CHECK(refused("h3", "h1", "team-lead", "w5", answer).empty());
-  CHECK(refused("h3", "h2", "w3", "w5", ask) == "direction.permission_request");
-  CHECK(refused("h1", "h2", "w3", "team-lead", ask).empty());
+  CHECK(refused("h3", "h2", "w3", "w5", request) == "direction.permission_request");
+  CHECK(refused("h1", "h2", "w3", "team-lead", request).empty());
 }
 
-TEST_CASE("answers to asks are final, and nothing else is") {
+TEST_CASE("answers to requests are final, and nothing else is") {
   CHECK(is_final_answer(schema::decode_payload(answer)));
-  CHECK_FALSE(is_final_answer(schema::decode_payload(ask)));
+  CHECK_FALSE(is_final_answer(schema::decode_payload(request)));
   CHECK_FALSE(is_final_answer(schema::decode_payload("hello")));
 }
 

@@ -46,13 +46,13 @@ TEST_CASE("what is refused is set aside by who leads alone, and left by everybod
   for (const auto stance : beside) CHECK(receive(refused, as(stance)).what == What::left);
 }
 
-TEST_CASE("beside another lead an ask is ours when a rule answered it and the lead had not read it") {
+TEST_CASE("beside another lead a request is ours when a rule answered it and the lead had not read it") {
   Asked asked;
   for (const bool was_read : {false, true}) {
-    asked.request.state = AskState::pending;
+    asked.request.state = RequestState::pending;
     CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
     for (const auto stance : beside) CHECK(first_met(asked, was_read, as(stance)) == FirstMet::open_for_lead);
-    asked.request.state = AskState::approved;
+    asked.request.state = RequestState::approved;
     CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
     for (const auto stance : beside)
       CHECK(first_met(asked, was_read, as(stance)) == (was_read ? FirstMet::left : FirstMet::ours));
@@ -105,7 +105,7 @@ TEST_CASE("a report never stays out: where the queue is full it is recorded and 
   CHECK(taken.lane == Lane::none);
 }
 
-TEST_CASE("an ask that comes again is answered again by the one who answered it") {
+TEST_CASE("a request that comes again is answered again by the one who answered it") {
   CHECK(repeated(as(EffectiveRole::leader), false, {}) == Repeat::answered);
   CHECK(repeated(as(EffectiveRole::leader), false, refused) == Repeat::told);
   CHECK(repeated(as(EffectiveRole::interceptor), true, {}) == Repeat::answered);
@@ -116,7 +116,7 @@ TEST_CASE("an ask that comes again is answered again by the one who answered it"
 
 TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ours to answer, and no plan") {
   const auto status = report(false);
-  Ask open;
+  Request open;
   open.asker = "w1";
   CHECK(is_moot(open, status, "w1", as(EffectiveRole::leader)));
   CHECK_FALSE(is_moot(open, status, "w2", as(EffectiveRole::leader)));
@@ -126,7 +126,7 @@ TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ou
   open.deadline_ms = 1;
   CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::leader)));
   CHECK(is_moot(open, status, "w1", as(EffectiveRole::interceptor)));
-  open.kind = AskKind::plan;
+  open.kind = RequestKind::plan;
   CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::interceptor)));
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("what was left to another lead and not read is taken over by a leader,
   for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);
 }
 
-TEST_CASE("an interceptor finds the asks that its rules answered, and none that it left") {
+TEST_CASE("an interceptor finds the requests that its rules answered, and none that it left") {
   CHECK(met_again(as(EffectiveRole::interceptor), {false, false, true}) == Again::ours_to_mark);
   CHECK(met_again(as(EffectiveRole::interceptor), {true, false, true}) == Again::nothing);
   CHECK(met_again(as(EffectiveRole::interceptor), {false, false, false}) == Again::nothing);

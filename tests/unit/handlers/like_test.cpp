@@ -1,4 +1,4 @@
-// The rule that an ask would give, and what it covers.
+// The rule that a request would give, and what it covers.
 #include "handlers/like.hpp"
 
 #include "handlers/lead_permission.hpp"
@@ -11,19 +11,19 @@ using namespace testing;
 
 namespace {
 
-NewRule rule_of(const Team& team, const Ask& ask) {
-  const auto made = rule_like(ask, team.view());
+NewRule rule_of(const Team& team, const Request& request) {
+  const auto made = rule_like(request, team.view());
   REQUIRE(std::holds_alternative<NewRule>(made));
   return std::get<NewRule>(made);
 }
 
-Ask command(const Team& team, std::string_view text) {
-  return pending(team, permission_ask("Bash", R"({"command":")" + std::string(text) + "\"}"));
+Request command(const Team& team, std::string_view text) {
+  return pending(team, permission_request("Bash", R"({"command":")" + std::string(text) + "\"}"));
 }
 
 }  // namespace
 
-TEST_CASE("asks are alike where the rule made from one covers the other, in the folder where that would run") {
+TEST_CASE("requests are alike where the rule made from one covers the other, in the folder where that would run") {
   const Team team;
   const auto rule = rule_of(team, command(team, "make check"));
   CHECK(rule.text == "Bash(make check)");
@@ -31,38 +31,38 @@ TEST_CASE("asks are alike where the rule made from one covers the other, in the 
   CHECK_FALSE(covers(rule, command(team, "make check && rm x"), "/repo", team.view()));
   CHECK_FALSE(covers(rule, command(team, "make"), "/repo", team.view()));
   const auto edit = [&](std::string_view file) {
-    return pending(team, permission_ask("Edit", R"({"file_path":")" + std::string(file) +
-                                                    R"(","old_string":"a","new_string":"b"})"));
+    return pending(team, permission_request("Edit", R"({"file_path":")" + std::string(file) +
+                                                        R"(","old_string":"a","new_string":"b"})"));
   };
   const auto file = rule_of(team, edit("/repo/src/a.c"));
   CHECK(covers(file, edit("src/a.c"), "/repo", team.view()));
   CHECK_FALSE(covers(file, edit("src/a.c"), "/other", team.view()));
   CHECK_FALSE(covers(file, edit("src/a.c"), "", team.view()));
-  const auto host = rule_of(team, pending(team, sandbox_ask("a.example")));
-  CHECK(covers(host, pending(team, sandbox_ask("A.example")), "", team.view()));
-  CHECK_FALSE(covers(host, pending(team, sandbox_ask("b.example")), "", team.view()));
+  const auto host = rule_of(team, pending(team, sandbox_request("a.example")));
+  CHECK(covers(host, pending(team, sandbox_request("A.example")), "", team.view()));
+  CHECK_FALSE(covers(host, pending(team, sandbox_request("b.example")), "", team.view()));
   CHECK_FALSE(covers(host, command(team, "a.example"), "/repo", team.view()));
 }
 
 TEST_CASE("where no rule can be made nothing is alike") {
   const Team team;
-  for (const auto& ask : {pending(team, plan_ask("p")), command(team, "echo $HOME")})
-    CHECK(std::get<NotTaken>(rule_like(ask, team.view())).code == "rule.none_safe");
+  for (const auto& request : {pending(team, plan_request("p")), command(team, "echo $HOME")})
+    CHECK(std::get<NotTaken>(rule_like(request, team.view())).code == "rule.none_safe");
 }
 
-TEST_CASE("an ask that waits is decided by a rule that speaks about it, and by nothing else") {
+TEST_CASE("a request that waits is decided by a rule that speaks about it, and by nothing else") {
   Team team;
   const auto make = command(team, "make check"), both = command(team, "make check && rm x");
-  const auto host = pending(team, sandbox_ask("a.example"));
-  const auto action = [&](const Ask& ask, std::string_view cwd = "/repo") {
-    const auto verdict = ruled(ask, cwd, team.view());
+  const auto host = pending(team, sandbox_request("a.example"));
+  const auto action = [&](const Request& request, std::string_view cwd = "/repo") {
+    const auto verdict = ruled(request, cwd, team.view());
     return verdict ? std::string(config::to_string(verdict->action)) + " " + verdict->rule : std::string("none");
   };
-  const auto plan = pending(team, plan_ask("p")), other = pending(team, sandbox_ask("b.example"));
+  const auto plan = pending(team, plan_request("p")), other = pending(team, sandbox_request("b.example"));
   team.config.permissions.default_action = config::Action::allow;  // a default answers who asks, not who waits
   team.config.sandbox.default_action = config::Action::allow;
   team.config.plans.decision = config::Action::allow;
-  for (const auto& ask : {make, both, host, plan}) CHECK(action(ask) == "none");
+  for (const auto& request : {make, both, host, plan}) CHECK(action(request) == "none");
 
   team.config.permissions.rules.allow = {rule("Bash(make check)")};
   team.config.sandbox.hosts.allow = {*config::parse_host_pattern("a.example")};

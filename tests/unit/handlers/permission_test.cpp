@@ -21,8 +21,8 @@ Team with_rules(std::vector<config::PermissionRule> allow, std::vector<config::P
 }  // namespace
 
 TEST_CASE("a rule that allows answers at once, with the input as it was asked and no updates") {
-  const auto asked = expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == AskState::approved);
+  const auto asked = expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_request("Bash", ls)));
+  CHECK(asked.request.state == RequestState::approved);
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.rule == "Bash(ls:*)");
   CHECK(asked.request.decided_ms == noon);
@@ -34,7 +34,7 @@ TEST_CASE("a rule that allows answers at once, with the input as it was asked an
 
 TEST_CASE("the reply's message is the whole of what is written, byte for byte") {
   const auto asked =
-      expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", R"({"command":"ls"})")));
+      expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_request("Bash", R"({"command":"ls"})")));
   const auto written = asked.posts;
   REQUIRE(written.size() == 1);
   CHECK(written[0].inbox == "w1");
@@ -50,10 +50,11 @@ TEST_CASE("the reply's message is the whole of what is written, byte for byte") 
 }
 
 TEST_CASE(
-    "the same decision gives the same bytes - another moment gives others, another ask or team another message id") {
+    "the same decision gives the same bytes - another moment gives others, another request or team another message "
+    "id") {
   const Team team = with_rules({rule("Bash(ls:*)")});
   const auto reply = [&](const Team& in, const std::string& id, EpochMs now) {
-    return expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).posts[0].message;
+    return expect<Asked>(receive(in, "w1", permission_request("Bash", ls, id), {}, now)).posts[0].message;
   };
   const auto msg_id = [&](const Team& in, const std::string& id) {
     return reply(in, id, noon).id;
@@ -69,16 +70,16 @@ TEST_CASE(
 TEST_CASE("numbers, escapes and spacing of the input come back as they were written") {
   const std::string odd = R"({ "n": 123456789012345678901234567890, "e":1e400,"s":"\ud83d \u00e9 ä" })";
   const auto asked =
-      expect<Asked>(receive(with_rules({rule("mcp__db__query")}), "w1", permission_ask("mcp__db__query", odd)));
+      expect<Asked>(receive(with_rules({rule("mcp__db__query")}), "w1", permission_request("mcp__db__query", odd)));
   CAPTURE(asked.request.reason);
-  CHECK(asked.request.state == AskState::approved);
+  CHECK(asked.request.state == RequestState::approved);
   CHECK(only_text(asked.posts).find("\"updated_input\":" + odd + ",") != std::string::npos);
 }
 
 TEST_CASE("a rule that denies answers at once, and names itself") {
   const Team team = with_rules({rule("Bash")}, {rule("Bash(rm:*)")});
-  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})")));
-  CHECK(asked.request.state == AskState::denied);
+  const auto asked = expect<Asked>(receive(team, "w1", permission_request("Bash", R"({"command":"rm -rf /"})")));
+  CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.reason == "Denied: a deny rule covers this call (rule Bash(rm:*))");
   CHECK(only_text(asked.posts) == R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
@@ -86,18 +87,18 @@ TEST_CASE("a rule that denies answers at once, and names itself") {
                                     "\"}");
 }
 
-TEST_CASE("an ask of any length gives a short reason") {
+TEST_CASE("a request of any length gives a short reason") {
   Team team;
   team.config.permissions.default_action = config::Action::deny;
   const std::string input = R"({"command":"ls )" + std::string(1000, 'x') + R"("})";
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", input))).request.reason.size() < 400);
+  CHECK(expect<Asked>(receive(team, "w1", permission_request("Bash", input))).request.reason.size() < 400);
 }
 
 TEST_CASE("a default that denies answers with a text too") {
   Team team;
   team.config.permissions.default_action = config::Action::deny;
-  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == AskState::denied);
+  const auto asked = expect<Asked>(receive(team, "w1", permission_request("Bash", ls)));
+  CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.rule.empty());
   CHECK(only_text(asked.posts).find(R"("error":"Denied: no allow rule covers)") != std::string::npos);
 }
@@ -105,8 +106,8 @@ TEST_CASE("a default that denies answers with a text too") {
 TEST_CASE("what no rule decides waits for a person, with a deadline and without a word to the worker") {
   Team team;
   team.config.permissions.timeout = std::chrono::minutes(10);
-  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == AskState::pending);
+  const auto asked = expect<Asked>(receive(team, "w1", permission_request("Bash", ls)));
+  CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.asked_ms == noon);
   CHECK(asked.request.deadline_ms == noon + 600'000);
   CHECK(asked.request.decided_ms == 0);
@@ -115,7 +116,7 @@ TEST_CASE("what no rule decides waits for a person, with a deadline and without 
 }
 
 TEST_CASE("what an approver is shown is what would run - the worker's claims are kept apart") {
-  const Ask request = pending(Team(), permission_ask("Bash", R"({"command":"rm -rf /"})"));
+  const Request request = pending(Team(), permission_request("Bash", R"({"command":"rm -rf /"})"));
   CHECK(request.subject == "Bash");
   CHECK(request.body == R"({"command":"rm -rf /"})");
   CHECK(request.description == "List files");
@@ -123,42 +124,44 @@ TEST_CASE("what an approver is shown is what would run - the worker's claims are
 }
 
 TEST_CASE("a question to the user is never answered by a rule or a default that allows") {
-  const std::string question = permission_ask("AskUserQuestion", R"({"questions":[{"question":"Which?"}]})");
+  const std::string question = permission_request("AskUserQuestion", R"({"questions":[{"question":"Which?"}]})");
   CHECK(expect<Asked>(receive(with_rules({rule("AskUserQuestion")}), "w1", question)).request.state ==
-        AskState::pending);
+        RequestState::pending);
   Team team;
   team.config.permissions.default_action = config::Action::allow;
-  CHECK(expect<Asked>(receive(team, "w1", question)).request.state == AskState::pending);
+  CHECK(expect<Asked>(receive(team, "w1", question)).request.state == RequestState::pending);
 }
 
-TEST_CASE("a worker with too many open asks is denied at once, but only where a person would be needed") {
+TEST_CASE("a worker with too many open requests is denied at once, but only where a person would be needed") {
   Team team = with_rules({rule("Read")});
   team.config.limits.pending_per_worker = 3;
-  AskView known;
+  RequestView known;
   known.pending_of_asker = 2;
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known)).request.state == AskState::pending);
+  CHECK(expect<Asked>(receive(team, "w1", permission_request("Bash", ls), known)).request.state ==
+        RequestState::pending);
   known.pending_of_asker = 3;
-  const auto denied = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known));
-  CHECK(denied.request.state == AskState::denied);
+  const auto denied = expect<Asked>(receive(team, "w1", permission_request("Bash", ls), known));
+  CHECK(denied.request.state == RequestState::denied);
   CHECK(denied.request.decided_by == "limit");
   CHECK(
       only_text(denied.posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Denied because 3 of your )"
       R"(requests already wait for an answer. Wait for those before you ask for more."})");
-  const auto allowed = expect<Asked>(receive(team, "w1", permission_ask("Read", R"({"file_path":"/repo/a"})"), known));
-  CHECK(allowed.request.state == AskState::approved);
+  const auto allowed =
+      expect<Asked>(receive(team, "w1", permission_request("Read", R"({"file_path":"/repo/a"})"), known));
+  CHECK(allowed.request.state == RequestState::approved);
 }
 
 TEST_CASE("relative rules start from the asker's own working directory, as the roster gives it") {
   Team team = with_rules({rule("Edit(src/**)")});
   team.roster.members[2].cwd = "/elsewhere";
   const std::string edit = R"({"file_path":"/repo/src/a.cpp"})";
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Edit", edit))).request.state == AskState::approved);
-  CHECK(expect<Asked>(receive(team, "w2", permission_ask("Edit", edit, "perm-2", "w2"))).request.state ==
-        AskState::pending);
+  CHECK(expect<Asked>(receive(team, "w1", permission_request("Edit", edit))).request.state == RequestState::approved);
+  CHECK(expect<Asked>(receive(team, "w2", permission_request("Edit", edit, "perm-2", "w2"))).request.state ==
+        RequestState::pending);
 }
 
-TEST_CASE("the camelCase variant of the ask is answered in snake_case") {
+TEST_CASE("the camelCase variant of the request is answered in snake_case") {
   const auto asked = expect<Asked>(receive(
       with_rules({rule("Write")}), "w1",
       R"({"type":"permission_request","requestId":"perm-456","from":"w1","toolName":"Write","input":{"file_path":"/repo/a"}})"));
@@ -223,12 +226,12 @@ TEST_CASE("at a worker's hook a rule decides, and everything else is left open, 
   CHECK(judged("Bash", R"({"command":"ls < a","path":"/repo"})", "/etc").empty());
 }
 
-TEST_CASE("what was decided at a hook is a record like that of an ask, in the worker's name") {
+TEST_CASE("what was decided at a hook is a record like that of a request, in the worker's name") {
   const Team team = with_rules({}, {rule("Bash(rm:*)")});
   const auto decided =
       judge({"toolu_1", "Bash", R"({"command":"rm x"})", "/repo", false}, "hook-toolu_1", "w1", team.view(), noon);
   REQUIRE(decided);
-  CHECK(decided->kind == AskKind::permission);
+  CHECK(decided->kind == RequestKind::permission);
   CHECK(decided->request_id == "hook-toolu_1");
   CHECK(decided->asker == "w1");
   CHECK(decided->subject == "Bash");

@@ -25,8 +25,8 @@ std::string approval(std::string_view mode) {
 TEST_CASE("a plan waits for a person unless the configuration approves plans") {
   Team team;
   team.config.plans.timeout = std::chrono::minutes(30);
-  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
-  CHECK(asked.request.state == AskState::pending);
+  const auto asked = expect<Asked>(receive(team, "w1", plan_request("# Plan")));
+  CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.deadline_ms == noon + 1'800'000);
   CHECK(asked.request.subject == "/home/u/.claude/plans/p.md");
   CHECK(asked.request.body == "# Plan");
@@ -35,9 +35,9 @@ TEST_CASE("a plan waits for a person unless the configuration approves plans") {
 
 TEST_CASE("an approved plan grants the standard mode, even below a wider ceiling") {
   Team team = approving();
-  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).posts) == approval("default"));
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_request("# Plan"))).posts) == approval("default"));
   team.config.plans.ceiling = config::PermissionMode::bypass;
-  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
+  const auto asked = expect<Asked>(receive(team, "w1", plan_request("# Plan")));
   CHECK(only_text(asked.posts) == approval("default"));
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.rule == "plans.decision");
@@ -46,13 +46,13 @@ TEST_CASE("an approved plan grants the standard mode, even below a wider ceiling
 TEST_CASE("a ceiling below the standard mode holds") {
   Team team = approving();
   team.config.plans.ceiling = config::PermissionMode::plan;
-  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).posts) == approval("plan"));
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_request("# Plan"))).posts) == approval("plan"));
 }
 
 TEST_CASE("an empty plan is put before a person") {
   for (const char* plan : {"", " ", R"(\n\t )"}) {
-    const auto asked = expect<Asked>(receive(approving(), "w1", plan_ask(plan)));
-    CHECK(asked.request.state == AskState::pending);
+    const auto asked = expect<Asked>(receive(approving(), "w1", plan_request(plan)));
+    CHECK(asked.request.state == RequestState::pending);
     CHECK(asked.request.reason == "the plan is empty");
   }
 }
@@ -60,12 +60,12 @@ TEST_CASE("an empty plan is put before a person") {
 TEST_CASE("a plan that comes again and again is put before a person, whatever is configured") {
   Team team = approving();
   team.config.plans.max_resubmissions = 3;
-  AskView known;
+  RequestView known;
   known.same_plan_count = 2;
-  CHECK(expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known)).request.state == AskState::approved);
+  CHECK(expect<Asked>(receive(team, "w1", plan_request("# Plan"), known)).request.state == RequestState::approved);
   known.same_plan_count = 3;
-  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
-  CHECK(asked.request.state == AskState::pending);
+  const auto asked = expect<Asked>(receive(team, "w1", plan_request("# Plan"), known));
+  CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.rule == "plans.max_resubmissions");
   CHECK(asked.request.reason == "this plan was submitted 3 times before; a person decides");
   CHECK(asked.posts.empty());
@@ -73,9 +73,9 @@ TEST_CASE("a plan that comes again and again is put before a person, whatever is
 
 TEST_CASE("a decision is bound to the plan's text, not to its file, its time or its id") {
   const auto hash = [](const std::string& text) { return request_of(schema::decode_payload(text))->content_hash; };
-  CHECK(hash(plan_ask("# Plan")) == hash(plan_ask("# Plan", "plan_approval-2@w1@falcon")));
-  CHECK(hash(plan_ask("# Plan")) != hash(plan_ask("# Plan ")));
-  CHECK(hash(plan_ask("# Plan")) == schema::content_hash("# Plan"));
+  CHECK(hash(plan_request("# Plan")) == hash(plan_request("# Plan", "plan_approval-2@w1@falcon")));
+  CHECK(hash(plan_request("# Plan")) != hash(plan_request("# Plan ")));
+  CHECK(hash(plan_request("# Plan")) == schema::content_hash("# Plan"));
 }
 
 TEST_CASE("a plan in the old spelling is answered like any other") {
@@ -87,9 +87,9 @@ TEST_CASE("a plan in the old spelling is answered like any other") {
 
 TEST_CASE("too many open plans are turned back with feedback") {
   Team team;
-  AskView known;
+  RequestView known;
   known.pending_of_asker = team.config.limits.pending_per_worker;
-  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
+  const auto asked = expect<Asked>(receive(team, "w1", plan_request("# Plan"), known));
   CHECK(asked.request.decided_by == "limit");
   CHECK(
       only_text(asked.posts) ==
@@ -99,11 +99,11 @@ TEST_CASE("too many open plans are turned back with feedback") {
 }
 
 TEST_CASE("a reminder is due a minute after an approval that came in one breath with the plan, and for nothing else") {
-  Ask plan;
-  plan.kind = AskKind::plan;
+  Request plan;
+  plan.kind = RequestKind::plan;
   plan.request_id = "plan-1";
   plan.asker = "w1";
-  plan.state = AskState::approved;
+  plan.state = RequestState::approved;
   plan.asked_ms = noon;
   plan.decided_ms = noon + 4'999;
   CHECK(plan_reminder_due(plan) == noon + 64'999);
@@ -116,15 +116,15 @@ TEST_CASE("a reminder is due a minute after an approval that came in one breath 
   other.decided_ms = noon + 5'000;
   CHECK(plan_reminder_due(other) == 0);
   other = plan;
-  other.state = AskState::denied;
+  other.state = RequestState::denied;
   CHECK(plan_reminder_due(other) == 0);
   other = plan;
-  other.kind = AskKind::permission;
+  other.kind = RequestKind::permission;
   CHECK(plan_reminder_due(other) == 0);
 }
 
 TEST_CASE("any word of a worker shows that it goes on, but the end of the turn in which it asked does not") {
-  Ask plan;
+  Request plan;
   plan.decided_ms = noon;
   CHECK_FALSE(shows_going_on(plan, "text", noon - 1));
   CHECK(shows_going_on(plan, "text", noon));
@@ -133,7 +133,7 @@ TEST_CASE("any word of a worker shows that it goes on, but the end of the turn i
 }
 
 TEST_CASE("a worker that has its approval and said nothing since is silent, until it was reminded") {
-  Ask plan;
+  Request plan;
   plan.decided_ms = noon;
   const SincePlan silent{.has_answer = true, .state = "idle", .last_seen_ms = noon + 1};
   CHECK(is_silent_since(plan, silent));

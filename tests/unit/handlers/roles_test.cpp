@@ -7,7 +7,7 @@ using namespace testing;
 
 namespace {
 
-const std::string list_files = permission_ask("Bash", R"({"command":"ls"})");
+const std::string list_files = permission_request("Bash", R"({"command":"ls"})");
 
 Team team_as(config::Role role) {
   Team team;
@@ -15,8 +15,8 @@ Team team_as(config::Role role) {
   return team;
 }
 
-AskView too_many(const Team& team) {
-  AskView known;
+RequestView too_many(const Team& team) {
+  RequestView known;
   known.pending_of_asker = team.config.limits.pending_per_worker;
   return known;
 }
@@ -30,7 +30,7 @@ TEST_CASE("an interceptor answers what the rules decide, with the very bytes of 
     team->config.permissions.rules.allow = {rule("Bash(ls)")};
     team->config.sandbox.hosts.deny = {host("a.example")};
   }
-  for (const std::string& text : {list_files, sandbox_ask("a.example")}) {
+  for (const std::string& text : {list_files, sandbox_request("a.example")}) {
     const auto by_front = expect<Asked>(receive(front, "w1", text));
     const auto by_leader = expect<Asked>(receive(leader, "w1", text));
     CHECK(by_front.request.decided_by == "rule");
@@ -42,7 +42,7 @@ TEST_CASE("an interceptor answers what the rules decide, with the very bytes of 
 TEST_CASE("an interceptor leaves what is open to the lead: no deadline, and no denial for asking too much") {
   const Team team = team_as(config::Role::interceptor);
   const auto asked = expect<Asked>(receive(team, "w1", list_files, too_many(team)));
-  CHECK(asked.request.state == AskState::pending);
+  CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.deadline_ms == 0);
   CHECK(asked.request.decided_by.empty());
   CHECK(asked.posts.empty());
@@ -52,7 +52,7 @@ TEST_CASE("an observer answers nothing and notes what the rules would have said"
   Team team = team_as(config::Role::observer);
   const auto observed = [&] {
     const auto asked = expect<Asked>(receive(team, "w1", list_files, too_many(team)));
-    CHECK(asked.request.state == AskState::pending);
+    CHECK(asked.request.state == RequestState::pending);
     CHECK(asked.request.deadline_ms == 0);
     CHECK(asked.request.decided_by.empty());
     CHECK(asked.request.decided_ms == 0);
@@ -70,10 +70,10 @@ TEST_CASE("an observer answers nothing and notes what the rules would have said"
 
 TEST_CASE("an observer takes in what others did, and nobody's answer") {
   const Team team = team_as(config::Role::observer);
-  const Ask request = pending(team, list_files);
+  const Request request = pending(team, list_files);
   Answer answer;
-  for (const AskEvent event :
-       {AskEvent::person_approves, AskEvent::person_denies, AskEvent::deadline_passes}) {
+  for (const RequestEvent event :
+       {RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes}) {
     answer.event = event;
     const auto outcome = decide(request, answer, team.view(), noon + 1);
     REQUIRE(std::holds_alternative<NotTaken>(outcome));
@@ -82,7 +82,7 @@ TEST_CASE("an observer takes in what others did, and nobody's answer") {
           "permission request perm-1-aaaaaaa of w1 is for the lead of falcon to answer; here the team is only observed "
           "(team.role)");
   }
-  for (const AskEvent event : {AskEvent::asker_leaves, AskEvent::answered_by_other}) {
+  for (const RequestEvent event : {RequestEvent::asker_leaves, RequestEvent::answered_by_other}) {
     answer.event = event;
     const auto outcome = decide(request, answer, team.view(), noon + 1);
     REQUIRE(std::holds_alternative<Decided>(outcome));
@@ -92,13 +92,13 @@ TEST_CASE("an observer takes in what others did, and nobody's answer") {
 
 TEST_CASE("what has no deadline is not denied by one - a person beside a real lead may still answer it") {
   const Team team = team_as(config::Role::interceptor);
-  const Ask request = pending(team, list_files);
+  const Request request = pending(team, list_files);
   Answer answer;
-  answer.event = AskEvent::deadline_passes;
+  answer.event = RequestEvent::deadline_passes;
   const auto outcome = decide(request, answer, team.view(), noon + 1);
   REQUIRE(std::holds_alternative<NotTaken>(outcome));
   CHECK(std::get<NotTaken>(outcome).code == "request.not_applicable");
-  answer.event = AskEvent::person_approves;
+  answer.event = RequestEvent::person_approves;
   const auto approved = decide(request, answer, team.view(), noon + 1);
   REQUIRE(std::holds_alternative<Decided>(approved));
   CHECK(std::get<Decided>(approved).posts.size() == 1);

@@ -10,23 +10,23 @@ using testing::rule;
 
 namespace {
 
-Ask approved(std::string_view command, std::string_view by = "mona", std::string_view asker = "w1") {
-  Ask ask;
-  ask.subject = "Bash";
-  ask.body = R"({"command":")" + std::string(command) + "\"}";
-  ask.asker = asker;
-  ask.state = AskState::approved;
-  ask.decided_by = by;
-  ask.decided_ms = noon;
-  return ask;
+Request approved(std::string_view command, std::string_view by = "mona", std::string_view asker = "w1") {
+  Request request;
+  request.subject = "Bash";
+  request.body = R"({"command":")" + std::string(command) + "\"}";
+  request.asker = asker;
+  request.state = RequestState::approved;
+  request.decided_by = by;
+  request.decided_ms = noon;
+  return request;
 }
 
-Ask with(Ask ask, AskState state) {
-  ask.state = state;
-  return ask;
+Request with(Request request, RequestState state) {
+  request.state = state;
+  return request;
 }
 
-std::vector<std::string> rules_of(const std::vector<Ask>& decided, const testing::Team& team) {
+std::vector<std::string> rules_of(const std::vector<Request>& decided, const testing::Team& team) {
   std::vector<std::string> rules;
   for (const auto& one : suggest_rules(decided, team.view())) rules.push_back(one.rule);
   return rules;
@@ -80,11 +80,11 @@ TEST_CASE("a suggestion covers exactly what people approved, the most asked for 
                                    team.view());
   REQUIRE(found.size() == 2);
   CHECK(found[0].rule == "Bash(make two)");
-  CHECK(found[0].asks == 3);
+  CHECK(found[0].requests == 3);
   CHECK(found[0].askers == Rules{"w1", "w2"});
   CHECK(found[0].last_ms == noon);
   CHECK(found[1].rule == "Bash(make one)");
-  // What nobody approved stays an ask under what is suggested.
+  // What nobody approved stays a request under what is suggested.
   testing::Team ruled = team;
   for (const auto& one : found) ruled.config.permissions.rules.allow.push_back(rule(one.rule));
   for (const char* other : {"make", "make three", "make two x", "make one && make three"})
@@ -96,8 +96,8 @@ TEST_CASE("nothing is suggested for what no person approved, what was denied onc
   testing::Team team;
   for (const char* by : {"rule", "hook", "deadline", "limit", "roster", "team-lead", ""})
     CHECK(rules_of({approved("make", by)}, team).empty());
-  CHECK(rules_of({approved("make"), with(approved("make"), AskState::denied)}, team).empty());
-  CHECK(rules_of({with(approved("make", "deadline"), AskState::expired), approved("make")}, team).empty());
+  CHECK(rules_of({approved("make"), with(approved("make"), RequestState::denied)}, team).empty());
+  CHECK(rules_of({with(approved("make", "deadline"), RequestState::expired), approved("make")}, team).empty());
   CHECK(rules_of({approved("echo $(date)")}, team).empty());  // no rule is safe
   CHECK(rules_of({approved("make")}, team) == Rules{"Bash(make)"});
   team.config.permissions.rules.deny = {rule("Bash(make *)")};
@@ -108,14 +108,14 @@ TEST_CASE("nothing is suggested for what no person approved, what was denied onc
 
 TEST_CASE("a host that was approved is suggested as that host") {
   const testing::Team team;
-  Ask ask = approved("");
-  ask.kind = AskKind::sandbox;
-  ask.subject = ask.body = "api.example.com";
-  const auto found = suggest_rules(std::vector{ask, ask}, team.view());
+  Request request = approved("");
+  request.kind = RequestKind::sandbox;
+  request.subject = request.body = "api.example.com";
+  const auto found = suggest_rules(std::vector{request, request}, team.view());
   REQUIRE(found.size() == 1);
   CHECK(found[0].kind == "host");
   CHECK(found[0].rule == "api.example.com");
-  CHECK(found[0].asks == 2);
+  CHECK(found[0].requests == 2);
 }
 
 }  // namespace inbox_poller::handlers::rule_trial_test

@@ -23,8 +23,9 @@ std::string answer(std::string_view host, bool allow) {
 }  // namespace
 
 TEST_CASE("a host that a pattern allows is granted in the asker's own spelling") {
-  const auto asked = expect<Asked>(receive(with_hosts({host("*.example.com")}), "w1", sandbox_ask("API.Example.com.")));
-  CHECK(asked.request.state == AskState::approved);
+  const auto asked =
+      expect<Asked>(receive(with_hosts({host("*.example.com")}), "w1", sandbox_request("API.Example.com.")));
+  CHECK(asked.request.state == RequestState::approved);
   CHECK(asked.request.rule == "*.example.com");
   CHECK(asked.request.subject == "api.example.com");
   CHECK(asked.request.body == "API.Example.com.");
@@ -33,8 +34,8 @@ TEST_CASE("a host that a pattern allows is granted in the asker's own spelling")
 
 TEST_CASE("a host that a pattern denies is refused") {
   const Team team = with_hosts({host("*")}, {host("evil.example")});
-  const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("evil.example")));
-  CHECK(asked.request.state == AskState::denied);
+  const auto asked = expect<Asked>(receive(team, "w1", sandbox_request("evil.example")));
+  CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.rule == "evil.example");
   CHECK(only_text(asked.posts) == answer("evil.example", false));
 }
@@ -42,8 +43,8 @@ TEST_CASE("a host that a pattern denies is refused") {
 TEST_CASE("a host that nothing names waits for a person until the sandbox's own deadline") {
   Team team;
   team.config.sandbox.timeout = std::chrono::seconds(90);
-  const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("a.example")));
-  CHECK(asked.request.state == AskState::pending);
+  const auto asked = expect<Asked>(receive(team, "w1", sandbox_request("a.example")));
+  CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.deadline_ms == noon + 90'000);
   CHECK(asked.posts.empty());
 }
@@ -54,16 +55,16 @@ TEST_CASE("what is no plain host is approved by no rule and no default") {
   for (const char* wanted : {"*", "*.github.com", "evil.com#.github.com", "github.com@evil.com", "evil.com/x", "a b",
                              "2130706433", "0x7f.1", "gïthub.com", "a..b", "."}) {
     INFO(wanted);
-    const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask(wanted)));
-    CHECK(asked.request.state != AskState::approved);
+    const auto asked = expect<Asked>(receive(team, "w1", sandbox_request(wanted)));
+    CHECK(asked.request.state != RequestState::approved);
     CHECK(asked.request.subject == wanted);
     CHECK_FALSE(asked.request.reason.empty());
   }
 }
 
-TEST_CASE("spellings of one host are one ask - other hosts, ports and oddities are others") {
+TEST_CASE("spellings of one host are one request - other hosts, ports and oddities are others") {
   const auto hash = [](std::string_view wanted) {
-    return request_of(schema::decode_payload(sandbox_ask(wanted)))->content_hash;
+    return request_of(schema::decode_payload(sandbox_request(wanted)))->content_hash;
   };
   CHECK(hash("a.example") == hash("A.EXAMPLE."));
   CHECK(hash("a.example") != hash("b.example"));

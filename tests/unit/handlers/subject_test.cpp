@@ -1,4 +1,4 @@
-// What an ask is about, in one line; and what an edit changes.
+// What a request is about, in one line; and what an edit changes.
 #include "handlers/subject.hpp"
 
 #include "handlers/change.hpp"
@@ -10,19 +10,19 @@ namespace inbox_poller::handlers::subject_test {
 namespace {
 
 std::string of_call(std::string_view tool, std::string_view input) {
-  Ask ask;
-  ask.subject = tool;
-  ask.body = input;
-  ask.description = "Something harmless";
-  return subject_of(ask);
+  Request request;
+  request.subject = tool;
+  request.body = input;
+  request.description = "Something harmless";
+  return subject_of(request);
 }
 
-std::string of(AskKind kind, std::string_view subject, std::string_view body) {
-  Ask ask;
-  ask.kind = kind;
-  ask.subject = subject;
-  ask.body = body;
-  return subject_of(ask);
+std::string of(RequestKind kind, std::string_view subject, std::string_view body) {
+  Request request;
+  request.kind = kind;
+  request.subject = subject;
+  request.body = body;
+  return subject_of(request);
 }
 
 std::string diff(std::string before, std::string after) {
@@ -58,12 +58,12 @@ TEST_CASE("the subject of an edit is the file with its change, and of any other 
 }
 
 TEST_CASE("the subject of a host, of a plan and of a wish to stop") {
-  CHECK(of(AskKind::sandbox, "x.test port 8443", "X.test:8443") == "x.test port 8443");
-  CHECK(of(AskKind::plan, "/p.md", "\n## Parser, first step\n\n1. read") == "Parser, first step");
-  CHECK(of(AskKind::plan, "/p.md", "\n#\n") == "/p.md");
-  CHECK(of(AskKind::plan, "/p.md", "") == "/p.md");
-  CHECK(of(AskKind::stop, "w1", "") == "to stop");
-  CHECK(of(AskKind::stop, "w1", "all done\nreally") == "to stop: all done (+1 lines)");
+  CHECK(of(RequestKind::sandbox, "x.test port 8443", "X.test:8443") == "x.test port 8443");
+  CHECK(of(RequestKind::plan, "/p.md", "\n## Parser, first step\n\n1. read") == "Parser, first step");
+  CHECK(of(RequestKind::plan, "/p.md", "\n#\n") == "/p.md");
+  CHECK(of(RequestKind::plan, "/p.md", "") == "/p.md");
+  CHECK(of(RequestKind::stop, "w1", "") == "to stop");
+  CHECK(of(RequestKind::stop, "w1", "all done\nreally") == "to stop: all done (+1 lines)");
 }
 
 TEST_CASE("a subject has no secret in it, and an end") {

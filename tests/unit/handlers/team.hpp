@@ -52,7 +52,7 @@ inline config::HostPattern host(std::string_view text) {
 }
 
 /// What comes of `text` when `from` writes it, into the lead's inbox unless told otherwise.
-inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const AskView& known = {},
+inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const RequestView& known = {},
                        EpochMs now = noon, Place place = Place::lead) {
   schema::Message message;
   message.from = from;
@@ -70,8 +70,8 @@ T expect(const Outcome& outcome) {
   return std::get<T>(outcome);
 }
 
-inline std::string permission_ask(std::string_view tool, std::string_view input, std::string_view id = "perm-1-aaaaaaa",
-                                  std::string_view agent = "w1") {
+inline std::string permission_request(std::string_view tool, std::string_view input,
+                                      std::string_view id = "perm-1-aaaaaaa", std::string_view agent = "w1") {
   return R"({"type":"permission_request","request_id":")" + std::string(id) + R"(","agent_id":")" + std::string(agent) +
          R"(","tool_name":")" + std::string(tool) + R"(","tool_use_id":"toolu_1","description":"List files","input":)" +
          std::string(input) +
@@ -79,22 +79,22 @@ inline std::string permission_ask(std::string_view tool, std::string_view input,
          R"("destination":"userSettings"}]})";
 }
 
-inline std::string sandbox_ask(std::string_view wanted, std::string_view id = "sandbox-1-aaaaaaa") {
+inline std::string sandbox_request(std::string_view wanted, std::string_view id = "sandbox-1-aaaaaaa") {
   return R"({"type":"sandbox_permission_request","requestId":")" + std::string(id) +
          R"(","workerId":"w1@falcon","workerName":"w1","workerColor":"blue","hostPattern":{"host":")" +
          std::string(wanted) + R"("},"createdAt":1790000000000})";
 }
 
-inline std::string plan_ask(std::string_view plan, std::string_view id = "plan_approval-1@w1@falcon") {
+inline std::string plan_request(std::string_view plan, std::string_view id = "plan_approval-1@w1@falcon") {
   return R"({"type":"plan_approval_request","from":"w1","timestamp":"2026-09-21T14:13:19.000Z",)"
          R"("planFilePath":"/home/u/.claude/plans/p.md","planContent":")" +
          std::string(plan) + R"(","requestId":")" + std::string(id) + R"("})";
 }
 
-/// An ask that the (empty) rules leave to a person.
-inline Ask pending(const Team& team, std::string_view text) {
+/// A request that the (empty) rules leave to a person.
+inline Request pending(const Team& team, std::string_view text) {
   const auto asked = expect<Asked>(receive(team, "w1", text));
-  REQUIRE(asked.request.state == AskState::pending);
+  REQUIRE(asked.request.state == RequestState::pending);
   return asked.request;
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("a team is at a point when nothing stands against it") {
   CHECK_FALSE(is_at(TeamPoint::closed, {.present = 1}));
   CHECK_FALSE(is_at(TeamPoint::closed, {.shutdowns = 1}));  // its pane may still be there
   CHECK(is_at(TeamPoint::mail, {.mail = 1}));
-  CHECK_FALSE(is_at(TeamPoint::answered, {.asks = 1}));
+  CHECK_FALSE(is_at(TeamPoint::answered, {.requests = 1}));
 }
 
 TEST_CASE("who failed works no more, who is silent may") {

@@ -11,9 +11,12 @@ namespace {
 constexpr config::Duration ten_minutes = std::chrono::minutes(10);
 
 /// A worker of the roster that was heard of this long ago.
-std::string_view state(std::string_view report, bool active, EpochMs ago_ms, std::uint32_t open_asks = 0) {
-  const WorkerSigns signs{
-      .present = true, .active = active, .last_report = report, .open_asks = open_asks, .last_seen_ms = noon - ago_ms};
+std::string_view state(std::string_view report, bool active, EpochMs ago_ms, std::uint32_t open_requests = 0) {
+  const WorkerSigns signs{.present = true,
+                          .active = active,
+                          .last_report = report,
+                          .open_requests = open_requests,
+                          .last_seen_ms = noon - ago_ms};
   return to_string(state_of(signs, ten_minutes, noon));
 }
 
@@ -43,12 +46,12 @@ TEST_CASE("only who should be working can be silent, and only after the whole ti
   CHECK(state("assigned", true, ten_minutes.count() + 1, 1) == "waiting");
 }
 
-TEST_CASE("an open ask goes before what was reported, and absence before everything") {
+TEST_CASE("an open request goes before what was reported, and absence before everything") {
   CHECK(state("idle", false, 0, 1) == "waiting");
   CHECK(state("failed", true, 0, 2) == "waiting");
   WorkerSigns signs;
   signs.present = false;
-  signs.open_asks = 1;
+  signs.open_requests = 1;
   signs.last_report = "failed";
   CHECK(state_of(signs, ten_minutes, noon) == WorkerState::gone);
 }

@@ -7,7 +7,7 @@
 namespace inbox_poller::test::changes_test {
 namespace {
 
-constexpr Areas asks = only(Area::asks), chat = only(Area::chat);
+constexpr Areas requests = only(Area::requests), chat = only(Area::chat);
 
 struct Watching : Served {
   Verbs verbs{loop, *world.services, "/ledger", [] { return ReloadReport{}; }};
@@ -43,11 +43,11 @@ TEST_CASE("what has changed is told since a version that is ours, and everything
   Changes changes(1'700'000'000'000);
   const auto first = changes.version();
   CHECK(changes.since(first) == 0);
-  changes.raise(asks);
+  changes.raise(requests);
   const auto second = changes.version();
   CHECK(second > first);
   changes.raise(chat);
-  CHECK(changes.since(first) == (asks | chat));
+  CHECK(changes.since(first) == (requests | chat));
   CHECK(changes.since(second) == chat);
   CHECK(changes.since(changes.version()) == 0);
   changes.raise(0);
@@ -64,12 +64,12 @@ TEST_CASE("who listens hears each change, and nothing after he left") {
   Signal signal;
   {
     const Changes::Listener listener(changes, signal);
-    changes.raise(asks);
+    changes.raise(requests);
     changes.raise(chat);
     CHECK(signal.count() == 2);
     CHECK(changes.listeners() == 1);
   }
-  changes.raise(asks);
+  changes.raise(requests);
   CHECK(signal.count() == 2);
   CHECK(changes.listeners() == 0);
 }
@@ -114,7 +114,7 @@ TEST_CASE("changes answers at once what was missed, and waits where nothing was"
 TEST_CASE("changes waits only for the areas that are wanted, and no longer than its client") {
   Watching watching;
   const auto version = watching.version();
-  watching.begin({{"since", version}, {"wait_ms", 60'000}, {"of", {"asks"}}});
+  watching.begin({{"since", version}, {"wait_ms", 60'000}, {"of", {"requests"}}});
   watching.world.write_lead({World::entry("w1", "hello", 1)});
   REQUIRE(watching.until([&] { return watching.world.ledger->deliveries().counts("t")->queued == 1; }));
   watching.looked(1);
@@ -125,7 +125,7 @@ TEST_CASE("changes waits only for the areas that are wanted, and no longer than 
   CHECK(watching.world.services->changes.listeners() == 0);
 
   watching.session = std::make_shared<ControlSession>();
-  for (const json::value& of : {json::array{"tea"}, json::array{"asks", "tea"}, json::array{7}})
+  for (const json::value& of : {json::array{"tea"}, json::array{"requests", "tea"}, json::array{7}})
     CHECK(watching.ask({{"of", of}}).at("code") == "request.invalid");
 }
 

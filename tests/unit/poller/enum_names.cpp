@@ -1,15 +1,15 @@
 // Names that stand on the wire, in the ledger, in the log and in configurations: byte for byte, every one.
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
-#include "handlers/ask_state.hpp"
 #include "handlers/gate.hpp"
 #include "handlers/hook_proof.hpp"
+#include "handlers/request_state.hpp"
 #include "handlers/rights.hpp"
 #include "handlers/shutdown.hpp"
 #include "handlers/worker_state.hpp"
+#include "poller/changes.hpp"
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
-#include "poller/changes.hpp"
 #include "poller/ledger/rows.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "schema/lead_screen.hpp"
@@ -48,9 +48,9 @@ std::string all() {
 
 TEST_CASE("the names of states, events and kinds are what they always were") {
   using namespace handlers;
-  CHECK(all<AskKind>() == "permission sandbox plan stop");
-  CHECK(all<AskState>() == "received pending approved denied expired withdrawn answered_elsewhere");
-  CHECK(all<AskEvent>() ==
+  CHECK(all<RequestKind>() == "permission sandbox plan stop");
+  CHECK(all<RequestState>() == "received pending approved denied expired withdrawn answered_elsewhere");
+  CHECK(all<RequestEvent>() ==
         "rule_allows rule_denies rule_asks person_approves person_denies deadline_passes asker_leaves answered_by_other");
   CHECK(all<ShutdownState>() == "requested approved forced process_gone pane_gone cleaned rejected timed_out");
   CHECK(all<ShutdownEvent>() ==
@@ -86,7 +86,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<poller::DeliveryState>() == "none queued offered delivered expired");
   CHECK(all<poller::Confirmation>() == " acknowledged assumed");
   CHECK(all<poller::EffectState>() == "pending written done dead");
-  CHECK(all<poller::Area>() == "asks workers chat teams shutdowns");
+  CHECK(all<poller::Area>() == "requests workers chat teams shutdowns");
   CHECK(all<poller::BoxState>() == "ok missing empty torn not_regular too_large locked fault");
   CHECK(all<schema::ClientMode>() == "interactive headless unknown");
   CHECK(all<schema::ScreenKind>() == "empty_prompt draft running dialog menu transcript unknown");

@@ -1,4 +1,4 @@
-// A team on several hosts: asks, answers and chat over an engine that loses, repeats and forgets.
+// A team on several hosts: requests, answers and chat over an engine that loses, repeats and forgets.
 #include "tests/unit/poller/hosts_world.hpp"
 
 namespace inbox_poller::hosts_test {
@@ -31,9 +31,9 @@ void forge(HostsWorld& world, const std::string& host, const Frame& letter) {
 
 }  // namespace
 
-TEST_CASE("an ask on a follower is judged by the leader, and its answer stands in the follower's file") {
+TEST_CASE("a request on a follower is judged by the leader, and its answer stands in the follower's file") {
   HostsWorld world;
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on();
   CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
   CHECK(world.h2.team->context().standing.stance == handlers::EffectiveRole::follower);
@@ -44,22 +44,23 @@ TEST_CASE("an ask on a follower is judged by the leader, and its answer stands i
   CHECK(world.h1.inbox("w3").empty());
 }
 
-TEST_CASE("an ask that no rule decides waits for a person on the leader's host, with the folder of the worker's host") {
+TEST_CASE(
+    "a request that no rule decides waits for a person on the leader's host, with the folder of the worker's host") {
   HostsWorld world;
   world.go_on();
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on();
-  const auto open = world.h1.team->asks().open();
+  const auto open = world.h1.team->requests().open();
   REQUIRE(open.size() == 1);
   CHECK(open.front().asker == "w3");
-  CHECK(world.h2.team->asks().open().empty());
+  CHECK(world.h2.team->requests().open().empty());
   REQUIRE(world.h1.team->context().roster.find("w3") != nullptr);
   CHECK(world.h1.team->context().roster.find("w3")->cwd == "/h2/w3");
   CHECK(world.h1.team->context().roster.find("w3")->tmux_pane_id.empty());
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Asks::Taken>(world.h1.team->asks().answer(open.front(), yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Taken>(world.h1.team->requests().answer(open.front(), yes, false)));
   world.go_on();
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -126,7 +127,7 @@ TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fai
     world.h2.add("w1", World::entry("w4", to_w1.back(), round));
     to_w3.push_back("w3 " + number);
     world.h1.add("w3", World::entry("w2", to_w3.back(), round));
-    world.h2.add("team-lead", World::entry("w4", World::ask("perm-" + number, "git status", "w4"), round));
+    world.h2.add("team-lead", World::entry("w4", World::request("perm-" + number, "git status", "w4"), round));
     world.engine.fails_before = seed % 2 == 0 ? 0.1 : 0;
     world.engine.fails_after = seed % 3 == 0 ? 0.2 : 0;
     if (chance(4)) world.engine.lost_puts = 2;
@@ -159,10 +160,10 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   world.go_on(2);
   const auto first = world.engine.epoch;
   REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
-  // It took the ask in, and is stopped before it answers.
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  // It took the request in, and is stopped before it answers.
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on(2);
-  const auto open = world.h1.team->asks().open();
+  const auto open = world.h1.team->requests().open();
   REQUIRE(open.size() == 1);
   world.engine.advance(11s);
   h4.clock.advance(11s);
@@ -172,21 +173,21 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   CHECK(world.engine.epoch > first);
   // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
   handlers::Answer no;
-  no.event = handlers::AskEvent::person_denies;
+  no.event = handlers::RequestEvent::person_denies;
   no.by = "bob";
-  REQUIRE(std::holds_alternative<Asks::Taken>(world.h1.team->asks().answer(open.front(), no, false)));
+  REQUIRE(std::holds_alternative<Requests::Taken>(world.h1.team->requests().answer(open.front(), no, false)));
   world.h1.poll();
   world.h1.send();
   world.go_on();
   CHECK(world.h2.inbox("w3").empty());
   CHECK_FALSE(world.h1.team->hosts()->state().leading());
-  // And the other one has the ask, and its answer is the one.
-  const auto there = h4.team->asks().open();
+  // And the other one has the request, and its answer is the one.
+  const auto there = h4.team->requests().open();
   REQUIRE(there.size() == 1);
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Asks::Taken>(h4.team->asks().answer(there.front(), yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Taken>(h4.team->requests().answer(there.front(), yes, false)));
   world.go_on();
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -210,18 +211,18 @@ TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for wh
 TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
   HostsWorld world;
   world.go_on(2);
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on(2);
-  const auto open = world.h1.team->asks().open();
+  const auto open = world.h1.team->requests().open();
   REQUIRE(open.size() == 1);
   world.h1.clock.advance(9s);
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  const auto answered = world.h1.team->asks().answer(open.front(), yes, false);
-  REQUIRE(std::holds_alternative<Asks::Refusal>(answered));
-  CHECK(std::get<Asks::Refusal>(answered).code == "cluster.no_lease");
-  CHECK(world.h1.team->asks().open().size() == 1);
+  const auto answered = world.h1.team->requests().answer(open.front(), yes, false);
+  REQUIRE(std::holds_alternative<Requests::Refusal>(answered));
+  CHECK(std::get<Requests::Refusal>(answered).code == "cluster.no_lease");
+  CHECK(world.h1.team->requests().open().size() == 1);
   CHECK_FALSE(world.h1.logged("ledger.fault"));
 }
 
@@ -244,7 +245,7 @@ TEST_CASE("what the lead has taken is noted also when the lease is over by then,
 TEST_CASE("what arrives for the lead just when the lease is over is neither refused nor lost") {
   HostsWorld world;
   world.go_on(2);
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.h2.step();
   bool once = false;
   world.engine.on_receive = [&] {
@@ -264,7 +265,7 @@ TEST_CASE("who answered first in the engine's view has answered: another leader'
   HostsWorld world;
   world.go_on(2);
   world.engine.decisions[{"permission_response", "w3/perm-1"}] = {"[another]", "h4", 1};
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on();
   CHECK(world.h2.inbox("w3").empty());
   CHECK(world.h1.log().find("node h4 had answered before") != std::string::npos);
@@ -275,7 +276,7 @@ TEST_CASE("a host that speaks for others, or decides, is refused, told, and hear
   world.go_on(2);
   world.h2.add("w1", World::entry("w2", "I am w2", 1));
   world.h2.add("w1", World::entry("team-lead", "I am the lead", 2));
-  world.h2.add("team-lead", World::entry("w1", World::ask("perm-9", "git status", "w1"), 3));
+  world.h2.add("team-lead", World::entry("w1", World::request("perm-9", "git status", "w1"), 3));
   world.h2.add("w1", World::entry("w3", "and I am w3", 4));
   world.go_on();
   CHECK(world.h1.texts("w1") == std::vector<std::string>{"and I am w3"});
@@ -335,7 +336,7 @@ TEST_CASE("at its bound mail for others stays in its inbox, and goes when there 
   CHECK(told(world.h1).size() == 20);
 }
 
-TEST_CASE("a host that fills the lead's room keeps no other host's asks waiting") {
+TEST_CASE("a host that fills the lead's room keeps no other host's requests waiting") {
   HostsWorld world;
   HostWorld h3{world.engine, "h3", {"w5"}};
   world.all = {&world.h1, &world.h2, &h3};
@@ -348,7 +349,7 @@ TEST_CASE("a host that fills the lead's room keeps no other host's asks waiting"
   h3.write_lead(flood);
   world.go_on(4);
   REQUIRE(*world.h1.ledger->host_mail().queued("t", HostWay::in) >= 100);
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on(4);
   CHECK(world.h2.inbox("w3").size() == 1);
   std::vector<std::string> got;
@@ -600,19 +601,19 @@ TEST_CASE("a host that does not lead orders nobody's end, and one tells of no ot
 
 namespace {
 
-/// h1 led, with an ask and chat that nobody had settled, and was cut off until h4 led.
+/// h1 led, with a request and chat that nobody had settled, and was cut off until h4 led.
 struct Followed : HostsWorld {
   HostWorld h4{engine, "h4", {"w9"}};
 
   Followed() {
     all = {&h1, &h2, &h4};
     go_on(3);
-    h1.add("team-lead", World::entry("w1", World::ask("perm-1", "make install", "w1"), 1));
+    h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1"), 1));
     h1.add("team-lead", World::entry("w2", "from w2", 2));
     h2.add("team-lead", World::entry("w3", "from w3", 3));
-    h2.add("team-lead", World::entry("w4", World::ask("perm-4", "make install", "w4"), 4));
+    h2.add("team-lead", World::entry("w4", World::request("perm-4", "make install", "w4"), 4));
     go_on(3);
-    REQUIRE(h1.team->asks().shown().size() == 2);
+    REQUIRE(h1.team->requests().shown().size() == 2);
     engine.cut_off = {"h1"};
     advance(11s);
     go_on(4);
@@ -632,15 +633,15 @@ struct Followed : HostsWorld {
     REQUIRE(h1.team->context().standing.stance == handlers::EffectiveRole::leader);
     engine.cut_off.clear();
   }
-  static void say(HostWorld& world, const std::string& id, handlers::AskEvent event) {
+  static void say(HostWorld& world, const std::string& id, handlers::RequestEvent event) {
     handlers::Answer answer;
     answer.event = event;
     answer.by = "ann";
-    for (const auto& ask : world.team->asks().open())
-      if (ask.request_id == id) REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, answer, false)));
+    for (const auto& request : world.team->requests().open())
+      if (request.request_id == id) REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, answer, false)));
   }
-  handlers::AskState state_of(HostWorld& world, const std::string& id) {
-    return world.ledger->asks().by_id(id)->at(0).second.state;
+  handlers::RequestState state_of(HostWorld& world, const std::string& id) {
+    return world.ledger->requests().by_id(id)->at(0).second.state;
   }
 };
 
@@ -650,24 +651,24 @@ TEST_CASE("what a followed leader had from its own workers and from others is se
   Followed world;
   world.later(20);
   CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
-  CHECK(world.h1.team->asks().shown().empty());
-  CHECK(world.h4.team->asks().shown().size() == 2);
+  CHECK(world.h1.team->requests().shown().empty());
+  CHECK(world.h4.team->requests().shown().size() == 2);
   auto at_h4 = told(world.h4);
   std::ranges::sort(at_h4);
   CHECK(at_h4 == std::vector<std::string>{"from w2", "from w3"});
-  Followed::say(world.h4, "perm-1", handlers::AskEvent::person_approves);
-  Followed::say(world.h4, "perm-4", handlers::AskEvent::person_denies);
+  Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
+  Followed::say(world.h4, "perm-4", handlers::RequestEvent::person_denies);
   world.later(20);
   REQUIRE(world.h1.inbox("w1").size() == 1);
   CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
   CHECK(world.h2.inbox("w4").size() == 1);
-  CHECK(world.state_of(world.h1, "perm-1") == handlers::AskState::answered_elsewhere);
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::RequestState::answered_elsewhere);
   CHECK_FALSE(world.h1.logged("answer.foreign"));
   // It leads again, and has nothing of this left.
   world.cut_off_h4_until_h1_leads();
   world.later(20);
-  CHECK(world.h1.team->asks().shown().empty());
-  CHECK(world.state_of(world.h1, "perm-4") == handlers::AskState::answered_elsewhere);
+  CHECK(world.h1.team->requests().shown().empty());
+  CHECK(world.state_of(world.h1, "perm-4") == handlers::RequestState::answered_elsewhere);
   CHECK(told(world.h1) == std::vector<std::string>());
   CHECK(world.h1.inbox("w1").size() == 1);
   CHECK(world.h2.inbox("w4").size() == 1);
@@ -701,14 +702,14 @@ TEST_CASE("what the next leader did not settle is the first one's again when it 
   if (over_a_restart) world.h1.again();
   world.cut_off_h4_until_h1_leads();
   world.later(40);
-  CHECK(world.h1.team->asks().shown().size() == 2);
-  CHECK(world.h4.team->asks().shown().empty());
+  CHECK(world.h1.team->requests().shown().size() == 2);
+  CHECK(world.h4.team->requests().shown().empty());
   auto got = told(world.h1);
   std::ranges::sort(got);
   CHECK(got == std::vector<std::string>{"from w2", "from w3"});
   CHECK(told(world.h4).empty());
-  Followed::say(world.h1, "perm-1", handlers::AskEvent::person_approves);
-  Followed::say(world.h1, "perm-4", handlers::AskEvent::person_approves);
+  Followed::say(world.h1, "perm-1", handlers::RequestEvent::person_approves);
+  Followed::say(world.h1, "perm-4", handlers::RequestEvent::person_approves);
   world.later(20);
   CHECK(world.h1.inbox("w1").size() == 1);
   CHECK(world.h2.inbox("w4").size() == 1);
@@ -717,7 +718,7 @@ TEST_CASE("what the next leader did not settle is the first one's again when it 
 TEST_CASE("an answer that was under way when the first leader led again is the one that counts, for its own worker too") {
   Followed world;
   world.later(20);
-  Followed::say(world.h4, "perm-1", handlers::AskEvent::person_approves);
+  Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
   world.h4.poll();
   world.h4.send();  // in the engine, and not read yet
   world.h1.engine.cut_off = {"h4"};
@@ -726,7 +727,7 @@ TEST_CASE("an answer that was under way when the first leader led again is the o
   world.h1.clock.advance(11s);
   world.h1.turn();
   CHECK(world.h1.team->hosts()->state().leading());
-  CHECK(world.state_of(world.h1, "perm-1") == handlers::AskState::answered_elsewhere);
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::RequestState::answered_elsewhere);
   world.all = {&world.h1, &world.h2};
   world.later(20);
   REQUIRE(world.h1.inbox("w1").size() == 1);
@@ -738,10 +739,10 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
   HostWorld h4{world.engine, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
-  world.h1.add("team-lead", World::entry("w1", World::ask("perm-1", "make install", "w1"), 1));
+  world.h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1"), 1));
   world.go_on(1);
   world.h1.hold("w1");  // its box is locked by a peer
-  Followed::say(world.h1, "perm-1", handlers::AskEvent::person_approves);
+  Followed::say(world.h1, "perm-1", handlers::RequestEvent::person_approves);
   world.h1.poll();
   world.engine.cut_off = {"h1"};
   world.advance(11s);
@@ -757,24 +758,24 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
   }
   REQUIRE(world.h1.inbox("w1").size() == 1);
   CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
-  CHECK(h4.team->asks().open().empty());
+  CHECK(h4.team->requests().open().empty());
 }
 
-TEST_CASE("an ask that has its answer is not asked of the next leader, though the first one never told that it was settled") {
+TEST_CASE("a request that has its answer is not asked of the next leader, though the first one never told that it was settled") {
   HostsWorld world;
   HostWorld h4{world.engine, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
-  h4.add("team-lead", World::entry("w9", World::ask("perm-9", "make install", "w9"), 1));
+  h4.add("team-lead", World::entry("w9", World::request("perm-9", "make install", "w9"), 1));
   world.go_on(2);
-  Followed::say(world.h1, "perm-9", handlers::AskEvent::person_approves);
+  Followed::say(world.h1, "perm-9", handlers::RequestEvent::person_approves);
   world.h1.poll();
   world.h1.send();
   world.engine.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(6);
   REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
-  CHECK(h4.team->asks().open().empty());
+  CHECK(h4.team->requests().open().empty());
   REQUIRE(h4.inbox("w9").size() == 1);
   CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");
 }
@@ -823,26 +824,26 @@ TEST_CASE("chat that a followed leader has queued goes before what the same work
 TEST_CASE("two workers of another host use one id, and each gets its own answer") {
   HostsWorld world;
   world.go_on(3);
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
-  world.h2.add("team-lead", World::entry("w4", World::ask("perm-1", "git status", "w4")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w4", World::request("perm-1", "git status", "w4")));
   world.go_on(20);
   for (const char* worker : {"w3", "w4"}) {
     REQUIRE(world.h2.inbox(worker).size() == 1);
     CHECK(world.h2.payload(worker, 0).at("subtype").as_string() == "success");
   }
-  CHECK(world.h1.ledger->asks().by_id("perm-1")->size() == 2);
+  CHECK(world.h1.ledger->requests().by_id("perm-1")->size() == 2);
 }
 
-TEST_CASE("an ask whose answer did not leave the host that decided it is asked of the next leader") {
+TEST_CASE("a request whose answer did not leave the host that decided it is asked of the next leader") {
   HostsWorld world;
   HostWorld h4{world.engine, "h4", {"w9"}};
   world.all = {&world.h1, &world.h2, &h4};
   world.go_on(3);
-  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.h2.step();
   world.h1.receive();
   world.h1.poll();
-  REQUIRE((*world.h1.ledger->asks().find("t", {handlers::AskKind::permission, "w3", "perm-1"}))->state == handlers::AskState::approved);
+  REQUIRE((*world.h1.ledger->requests().find("t", {handlers::RequestKind::permission, "w3", "perm-1"}))->state == handlers::RequestState::approved);
   world.h1.clock.advance(9s);  // its lease is over for it, and nobody else leads yet
   world.h1.turn();
   world.h1.send();

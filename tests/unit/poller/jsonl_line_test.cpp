@@ -90,11 +90,11 @@ TEST_CASE("a plan is submitted in the spelling of each generation") {
        {R"({"type":"plan_approval_response","from":"bob","content":"c","timestamp":1.5,"request_id":"1a2b3c4d","plan":"the plan"})",
         R"({"type":"plan_approval","from":"bob","content":"c","timestamp":1.5,"request_id":"1a2b3c4d","plan":"the plan"})",
         R"({"from":"bob","to":"lead","content":"the plan","type":"plan_approval_request","ts":1.5,"metadata":{"request_id":"1a2b3c4d"}})"}) {
-    const auto ask = payload<PlanApprovalRequest>(line);
-    CHECK(ask.request_id == "1a2b3c4d");
-    CHECK(ask.from == "bob");
-    CHECK(ask.plan_content == "the plan");
-    CHECK(ask.timestamp == "1970-01-01T00:00:01.500Z");
+    const auto request = payload<PlanApprovalRequest>(line);
+    CHECK(request.request_id == "1a2b3c4d");
+    CHECK(request.from == "bob");
+    CHECK(request.plan_content == "the plan");
+    CHECK(request.timestamp == "1970-01-01T00:00:01.500Z");
     CHECK_FALSE(decode_jsonl(line)->says_all);
   }
 }

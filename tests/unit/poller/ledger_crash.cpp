@@ -24,8 +24,8 @@ Status one_tick(Ledger& ledger, long long& tick) {
       auto inserted = ledger.messages().insert(chat_row(tick_key(tick, i), tick));
       if (!inserted) return inserted.error();
     }
-    const std::string id = "ask " + std::to_string(tick);
-    if (auto put = ledger.asks().put("red", request_row(id, handlers::AskState::denied)); !put) return put;
+    const std::string id = "request " + std::to_string(tick);
+    if (auto put = ledger.requests().put("red", request_row(id, handlers::RequestState::denied)); !put) return put;
     return ledger.outbox().enqueue(outbox_row("ann", "reply to " + id, id));
   });
 }
@@ -103,8 +103,9 @@ TEST_CASE(
     for (tick = 1; tick < next; ++tick) {
       int there = 0;
       for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known(named(tick_key(tick, i)))) ? 1 : 0;
-      const std::string id = "ask " + std::to_string(tick);
-      const bool asked = must(ledger->asks().find("red", {handlers::AskKind::permission, "ann", id})).has_value();
+      const std::string id = "request " + std::to_string(tick);
+      const bool asked =
+          must(ledger->requests().find("red", {handlers::RequestKind::permission, "ann", id})).has_value();
       const bool owed = must(ledger->outbox().of_request("red", id)).size() == 1;
       INFO("tick " << tick << ", said " << said);
       CHECK((there == messages_per_tick || there == 0));

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int asks = 12;
+constexpr int requests = 12;
 
 std::string key(const char* what, int i) { return std::string(what) + " " + std::to_string(i); }
 
@@ -18,16 +18,16 @@ std::string key(const char* what, int i) { return std::string(what) + " " + std:
 std::string sound_ledger(const std::string& path) {
   auto ledger = must(Ledger::open(path));
   must(ledger->transaction([&]() -> Status {
-    for (int i = 0; i < asks; ++i) {
+    for (int i = 0; i < requests; ++i) {
       must(ledger->next_batch());
       must(ledger->messages().insert(chat_row(key("chat", i))));
       MessageRow refused = message_row(key("refused", i), Disposition::refused);
       refused.code = "sender.stranger";
       must(ledger->messages().insert(refused));
-      must(ledger->asks().put("red", request_row(key("ask", i), i % 2 == 0 ? handlers::AskState::denied
-                                                                            : handlers::AskState::pending)));
-      must(ledger->outbox().enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
-      must(ledger->history().add({1, "red", named(key("chat", i)).value, key("ask", i), "message.accepted", "detail"}));
+      must(ledger->requests().put("red", request_row(key("request", i), i % 2 == 0 ? handlers::RequestState::denied
+                                                                            : handlers::RequestState::pending)));
+      must(ledger->outbox().enqueue(outbox_row("ann", key("denied", i), key("request", i))));
+      must(ledger->history().add({1, "red", named(key("chat", i)).value, key("request", i), "message.accepted", "detail"}));
       must(
           ledger->shutdowns().put("red", shutdown_row(key("shutdown", i), i % 2 == 0 ? handlers::ShutdownState::requested
                                                                                   : handlers::ShutdownState::cleaned)));
@@ -60,7 +60,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
            row.reason + std::string(to_string(row.disposition)) + std::string(to_string(row.delivery)) +
            std::to_string(row.batch);
   };
-  const auto request = [](const handlers::Ask& row) {
+  const auto request = [](const handlers::Request& row) {
     return row.request_id + row.asker + row.content_hash + row.subject + row.body + std::string(to_string(row.state)) +
            std::to_string(row.deadline_ms) + row.message.value;
   };
@@ -88,26 +88,26 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
     return [show](const auto& row) { return row ? show(*row) : std::string("none"); };
   };
   const auto number = [](auto value) { return std::to_string(value); };
-  for (int i = 0; i < asks; ++i) {
+  for (int i = 0; i < requests; ++i) {
     tell(answers, key("known", i), ledger.messages().known(named(key("chat", i))), number);
     tell(answers, key("message", i), ledger.messages().find(named(key("chat", i))), maybe(message));
-    tell(answers, key("request", i), ledger.asks().find("red", {handlers::AskKind::permission, "ann", key("ask", i)}),
-         maybe(request));
-    tell(answers, key("by id", i), ledger.asks().by_id(key("ask", i)),
+    tell(answers, key("request", i),
+         ledger.requests().find("red", {handlers::RequestKind::permission, "ann", key("request", i)}), maybe(request));
+    tell(answers, key("by id", i), ledger.requests().by_id(key("request", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));
-    tell(answers, key("replies", i), ledger.outbox().of_request("red", key("ask", i)), list(effect));
+    tell(answers, key("replies", i), ledger.outbox().of_request("red", key("request", i)), list(effect));
     tell(answers, key("wrote", i), ledger.outbox().wrote(named("key of " + key("denied", i))), number);
     tell(answers, key("shutdown", i), ledger.shutdowns().find("red", key("shutdown", i)), maybe(shutdown));
   }
   tell(answers, "quarantined", ledger.messages().quarantined("red", 100), list(message));
   tell(answers, "offerable", ledger.deliveries().offerable("red", 5000, 100), list(message));
-  tell(answers, "open", ledger.asks().open("red"), list(request));
+  tell(answers, "open", ledger.requests().open("red"), list(request));
   tell(answers, "open shutdowns", ledger.shutdowns().open("red"), list(shutdown));
   tell(answers, "shutdowns", ledger.shutdowns().latest("red", 100), list(shutdown));
   tell(answers, "orders", ledger.orders().of_team("red"), list([](const OrderRow& row) {
          return row.member + std::to_string(row.joined_ms) + row.kind + row.subject + row.origin + row.state;
        }));
-  tell(answers, "open count", ledger.asks().open_count("red", "ann"), number);
+  tell(answers, "open count", ledger.requests().open_count("red", "ann"), number);
   tell(answers, "owed", ledger.outbox().owed("red"), number);
   tell(answers, "rules", ledger.rules().of_team("red"),
        list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
@@ -117,7 +117,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
        maybe([](const RosterRow& row) { return row.bytes + std::to_string(row.file); }));
   tell(answers, "members", ledger.members().of_team("red"),
        list([](const MemberRow& row) { return row.name + row.state + row.task; }));
-  tell(answers, "history", ledger.history().of_request("red", "ask 1"),
+  tell(answers, "history", ledger.history().of_request("red", "request 1"),
        list([](const HistoryRow& row) { return row.event; }));
   return answers;
 }

@@ -26,8 +26,8 @@ long long put(Ledger& ledger, const std::string& sender, const std::string& key,
 
 MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.messages().find(named(key))).value(); }
 
-handlers::Ask decided(const std::string& id, EpochMs decided_ms) {
-  auto row = request_row(id, handlers::AskState::denied);
+handlers::Request decided(const std::string& id, EpochMs decided_ms) {
+  auto row = request_row(id, handlers::RequestState::denied);
   row.decided_ms = decided_ms;
   row.decided_by = "mona";
   return row;
@@ -271,7 +271,7 @@ TEST_CASE("the oldest queued message is the oldest of all priorities, digests ex
   CHECK(must(ledger->deliveries().counts("red")).oldest_queued_ms == 3000);
 }
 
-TEST_CASE("of the messages about an ask the newest of its type is found") {
+TEST_CASE("of the messages about a request the newest of its type is found") {
   auto ledger = in_memory();
   const auto about = [&](const std::string& key, const std::string& team, const std::string& type) {
     MessageRow row = chat_row(key);
@@ -280,27 +280,27 @@ TEST_CASE("of the messages about an ask the newest of its type is found") {
     row.request_id = "r-1";
     must(ledger->messages().insert(row));
   };
-  about("1", "red", "permission_ask");
-  about("2", "red", "permission_ask");
+  about("1", "red", "permission_requested");
+  about("2", "red", "permission_requested");
   about("3", "red", "permission_request");
-  about("4", "blue", "permission_ask");
+  about("4", "blue", "permission_requested");
   must(ledger->messages().insert(chat_row("about nothing")));
-  CHECK(must(ledger->messages().about("red", "ann", "r-1", "permission_ask"))->key == named("2"));
+  CHECK(must(ledger->messages().about("red", "ann", "r-1", "permission_requested"))->key == named("2"));
   CHECK(must(ledger->messages().about("red", "ann", "r-1", "permission_request"))->key == named("3"));
-  CHECK_FALSE(must(ledger->messages().about("red", "bob", "r-1", "permission_ask")).has_value());
-  CHECK_FALSE(must(ledger->messages().about("red", "ann", "r-2", "permission_ask")).has_value());
+  CHECK_FALSE(must(ledger->messages().about("red", "bob", "r-1", "permission_requested")).has_value());
+  CHECK_FALSE(must(ledger->messages().about("red", "ann", "r-2", "permission_requested")).has_value());
   CHECK_FALSE(must(ledger->messages().about("red", "ann", "", "text")).has_value());
 }
 
 TEST_CASE("decisions are listed the last one first, of one team or of all, from a moment on") {
   auto ledger = in_memory();
-  must(ledger->asks().put("red", decided("r-1", 100)));
-  must(ledger->asks().put("red", decided("r-2", 300)));
-  must(ledger->asks().put("blue", decided("r-3", 200)));
-  must(ledger->asks().put("red", request_row("open", handlers::AskState::pending)));
+  must(ledger->requests().put("red", decided("r-1", 100)));
+  must(ledger->requests().put("red", decided("r-2", 300)));
+  must(ledger->requests().put("blue", decided("r-3", 200)));
+  must(ledger->requests().put("red", request_row("open", handlers::RequestState::pending)));
   const auto ids = [&](std::string_view team, EpochMs since, int limit) {
     Keys listed;
-    for (const auto& [of, request] : must(ledger->asks().decisions(team, since, limit)))
+    for (const auto& [of, request] : must(ledger->requests().decisions(team, since, limit)))
       listed.push_back(of + "/" + request.request_id + " by " + request.decided_by);
     return listed;
   };

@@ -45,9 +45,9 @@ TEST_CASE("every query of docs/reference/ledger.md runs, and finds something in 
   bad.raw = "[7]";
   must(ledger->messages().insert(bad));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
-  auto ask = request_row("perm-1", handlers::AskState::denied);
-  ask.decided_ms = 5;
-  must(ledger->asks().put("red", ask));
+  auto request = request_row("perm-1", handlers::RequestState::denied);
+  request.decided_ms = 5;
+  must(ledger->requests().put("red", request));
   must(ledger->history().add({1, "red", shown.key.value, "perm-1", "message.accepted", ""}));
   Operator reader(path);
   int queries = 0;

@@ -108,7 +108,7 @@ TEST_CASE("a row that does not exist cannot be set") {
   CHECK(code_of(ledger->outbox().set(1, EffectState::done, 1, 0, "")) == "ledger.sql");
 }
 
-TEST_CASE("the same ask again makes its reply owed again, the same bytes, from now") {
+TEST_CASE("the same request again makes its reply owed again, the same bytes, from now") {
   for (const auto state : {EffectState::written, EffectState::done, EffectState::dead}) {
     auto ledger = in_memory();
     must(ledger->outbox().enqueue(outbox_row("ann", "reply", "r-1")));
@@ -141,21 +141,21 @@ namespace {
 bool keep_none(const schema::MessageKey&) { return false; }
 constexpr EpochMs long_after = 1'000'000;
 
-/// One ask with everything that belongs to it.
-void record_ask(Ledger& ledger, handlers::AskState state, EffectState effect) {
+/// One request with everything that belongs to it.
+void record_request(Ledger& ledger, handlers::RequestState state, EffectState effect) {
   MessageRow message = message_row("message of r-1");
   message.request_id = "r-1";
   must(ledger.messages().insert(message));
-  must(ledger.asks().put("red", request_row("r-1", state)));
+  must(ledger.requests().put("red", request_row("r-1", state)));
   OutboxRow reply = outbox_row("ann", "reply", "r-1");
   reply.state = effect;
   must(ledger.outbox().enqueue(reply));
   must(ledger.history().add({1000, "red", named("message of r-1").value, "r-1", "message.accepted", ""}));
 }
 
-bool ask_is_there(Ledger& ledger) {
+bool request_is_there(Ledger& ledger) {
   const bool message = must(ledger.messages().known(named("message of r-1")));
-  CHECK(must(ledger.asks().find("red", {handlers::AskKind::permission, "ann", "r-1"})).has_value() == message);
+  CHECK(must(ledger.requests().find("red", {handlers::RequestKind::permission, "ann", "r-1"})).has_value() == message);
   CHECK(must(ledger.outbox().of_request("red", "r-1")).empty() != message);
   CHECK(must(ledger.history().of_message(named("message of r-1"))).empty() != message);
   return message;
@@ -163,41 +163,41 @@ bool ask_is_there(Ledger& ledger) {
 
 }  // namespace
 
-TEST_CASE("a finished ask goes as a whole, once it is older than the cutoff") {
+TEST_CASE("a finished request goes as a whole, once it is older than the cutoff") {
   auto ledger = in_memory();
-  record_ask(*ledger, handlers::AskState::approved, EffectState::done);
+  record_request(*ledger, handlers::RequestState::approved, EffectState::done);
   CHECK(must(ledger->prune("red", 1000, keep_none)) == 0);
-  CHECK(ask_is_there(*ledger));
+  CHECK(request_is_there(*ledger));
   CHECK(must(ledger->prune("blue", long_after, keep_none)) == 0);
-  CHECK(ask_is_there(*ledger));
+  CHECK(request_is_there(*ledger));
   CHECK(must(ledger->prune("red", 1001, keep_none)) == 1);
-  CHECK_FALSE(ask_is_there(*ledger));
+  CHECK_FALSE(request_is_there(*ledger));
 }
 
 TEST_CASE(
-    "an ask stays as a whole while its message is in an inbox: it can be asked again and must get the same bytes") {
+    "a request stays as a whole while its message is in an inbox: it can be asked again and must get the same bytes") {
   auto ledger = in_memory();
-  record_ask(*ledger, handlers::AskState::denied, EffectState::done);
+  record_request(*ledger, handlers::RequestState::denied, EffectState::done);
   const auto keep = [](const schema::MessageKey& key) { return key == named("message of r-1"); };
   CHECK(must(ledger->prune("red", long_after, keep)) == 0);
-  CHECK(ask_is_there(*ledger));
+  CHECK(request_is_there(*ledger));
 }
 
-TEST_CASE("an open ask stays, however old") {
-  for (const auto state : {handlers::AskState::received, handlers::AskState::pending}) {
+TEST_CASE("an open request stays, however old") {
+  for (const auto state : {handlers::RequestState::received, handlers::RequestState::pending}) {
     auto ledger = in_memory();
-    record_ask(*ledger, state, EffectState::dead);
+    record_request(*ledger, state, EffectState::dead);
     CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
-    CHECK(ask_is_there(*ledger));
+    CHECK(request_is_there(*ledger));
   }
 }
 
-TEST_CASE("a decided ask stays as long as its reply is owed or not yet verified") {
+TEST_CASE("a decided request stays as long as its reply is owed or not yet verified") {
   for (const auto effect : {EffectState::pending, EffectState::written}) {
     auto ledger = in_memory();
-    record_ask(*ledger, handlers::AskState::approved, effect);
+    record_request(*ledger, handlers::RequestState::approved, effect);
     CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
-    CHECK(ask_is_there(*ledger));
+    CHECK(request_is_there(*ledger));
   }
 }
 

@@ -3,24 +3,24 @@
 namespace inbox_poller::poller::ledger_test::ledger_requests_test {
 namespace {
 
-using handlers::AskEvent;
-using handlers::AskKind;
-using handlers::AskState;
+using handlers::RequestEvent;
+using handlers::RequestKind;
+using handlers::RequestState;
 
-constexpr AskState all_states[] = {
-    AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
-    AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
-constexpr AskEvent all_events[] = {AskEvent::rule_allows,   AskEvent::rule_denies,
-                                       AskEvent::rule_asks,     AskEvent::person_approves,
-                                       AskEvent::person_denies, AskEvent::deadline_passes,
-                                       AskEvent::asker_leaves,  AskEvent::answered_by_other};
+constexpr RequestState all_states[] = {
+    RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
+    RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
+constexpr RequestEvent all_events[] = {RequestEvent::rule_allows,   RequestEvent::rule_denies,
+                                       RequestEvent::rule_asks,     RequestEvent::person_approves,
+                                       RequestEvent::person_denies, RequestEvent::deadline_passes,
+                                       RequestEvent::asker_leaves,  RequestEvent::answered_by_other};
 
 }  // namespace
 
-TEST_CASE("an ask comes back as it was put, bytes and all") {
+TEST_CASE("a request comes back as it was put, bytes and all") {
   auto ledger = in_memory();
-  handlers::Ask row = request_row("r-1", AskState::pending);
-  row.kind = AskKind::plan;
+  handlers::Request row = request_row("r-1", RequestState::pending);
+  row.kind = RequestKind::plan;
   row.body = std::string("plan\0with \xff bytes", 18);
   row.description = std::string("says\0so", 7);
   row.suggestions = "[{\"type\":\"addRules\"}]";
@@ -29,8 +29,8 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
   row.decided_by = "mona";
   row.rule = "Bash(ls:*)";
   row.reason = "because";
-  must(ledger->asks().put("red", row));
-  const auto back = must(ledger->asks().find("red", {AskKind::plan, "ann", "r-1"})).value();
+  must(ledger->requests().put("red", row));
+  const auto back = must(ledger->requests().find("red", {RequestKind::plan, "ann", "r-1"})).value();
   CHECK((back.kind == row.kind && back.request_id == row.request_id && back.asker == row.asker));
   CHECK((back.content_hash == row.content_hash && back.subject == row.subject && back.body == row.body));
   CHECK((back.description == row.description && back.suggestions == row.suggestions && back.state == row.state));
@@ -39,71 +39,71 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
   CHECK(back.message == row.message);
 }
 
-TEST_CASE("asks of the same id in another team or of another kind are other asks") {
+TEST_CASE("requests of the same id in another team or of another kind are other requests") {
   auto ledger = in_memory();
-  must(ledger->asks().put("red", request_row("r-1", AskState::approved)));
-  handlers::Ask sandbox = request_row("r-1", AskState::pending);
-  sandbox.kind = AskKind::sandbox;
-  must(ledger->asks().put("red", sandbox));
-  must(ledger->asks().put("blue", request_row("r-1", AskState::denied)));
-  CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == AskState::approved);
-  CHECK(must(ledger->asks().find("red", {AskKind::sandbox, "ann", "r-1"}))->state == AskState::pending);
-  CHECK(must(ledger->asks().find("blue", {AskKind::permission, "ann", "r-1"}))->state == AskState::denied);
-  CHECK_FALSE(must(ledger->asks().find("red", {AskKind::plan, "ann", "r-1"})).has_value());
+  must(ledger->requests().put("red", request_row("r-1", RequestState::approved)));
+  handlers::Request sandbox = request_row("r-1", RequestState::pending);
+  sandbox.kind = RequestKind::sandbox;
+  must(ledger->requests().put("red", sandbox));
+  must(ledger->requests().put("blue", request_row("r-1", RequestState::denied)));
+  CHECK(must(ledger->requests().find("red", {RequestKind::permission, "ann", "r-1"}))->state == RequestState::approved);
+  CHECK(must(ledger->requests().find("red", {RequestKind::sandbox, "ann", "r-1"}))->state == RequestState::pending);
+  CHECK(must(ledger->requests().find("blue", {RequestKind::permission, "ann", "r-1"}))->state == RequestState::denied);
+  CHECK_FALSE(must(ledger->requests().find("red", {RequestKind::plan, "ann", "r-1"})).has_value());
 
-  const auto named = must(ledger->asks().by_id("r-1"));
+  const auto named = must(ledger->requests().by_id("r-1"));
   REQUIRE(named.size() == 3);
   CHECK((named[0].first == "red" && named[1].first == "red" && named[2].first == "blue"));
 }
 
-TEST_CASE("the ledger lets an ask move exactly as the transition table does, for every pair of states") {
+TEST_CASE("the ledger lets a request move exactly as the transition table does, for every pair of states") {
   for (const auto before : all_states) {
     for (const auto after : all_states) {
       bool possible = before == after && handlers::is_open(before);
       for (const auto event : all_events) possible = possible || handlers::transition(before, event) == after;
       auto ledger = in_memory();
-      must(ledger->asks().put("red", request_row("r-1", before)));
+      must(ledger->requests().put("red", request_row("r-1", before)));
       INFO(to_string(before) << " -> " << to_string(after));
-      CHECK(code_of(ledger->asks().put("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
-      CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == (possible ? after : before));
+      CHECK(code_of(ledger->requests().put("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
+      CHECK(must(ledger->requests().find("red", {RequestKind::permission, "ann", "r-1"}))->state == (possible ? after : before));
     }
   }
 }
 
-TEST_CASE("an ask cannot change its content on its way to a decision, and an id is its worker's own") {
+TEST_CASE("a request cannot change its content on its way to a decision, and an id is its worker's own") {
   auto ledger = in_memory();
-  must(ledger->asks().put("red", request_row("r-1", AskState::pending)));
-  handlers::Ask other_asker = request_row("r-1", AskState::approved);
+  must(ledger->requests().put("red", request_row("r-1", RequestState::pending)));
+  handlers::Request other_asker = request_row("r-1", RequestState::approved);
   other_asker.asker = "eve";
-  handlers::Ask other_content = request_row("r-1", AskState::approved);
+  handlers::Request other_content = request_row("r-1", RequestState::approved);
   other_content.content_hash = "another hash";
-  CHECK(code_of(ledger->asks().put("red", other_asker)) == "ok");
-  CHECK(must(ledger->asks().find("red", {AskKind::permission, "eve", "r-1"}))->state == AskState::approved);
-  CHECK(must(ledger->asks().by_id("r-1")).size() == 2);
-  CHECK(code_of(ledger->asks().put("red", other_content)) == "ledger.final");
-  CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == AskState::pending);
+  CHECK(code_of(ledger->requests().put("red", other_asker)) == "ok");
+  CHECK(must(ledger->requests().find("red", {RequestKind::permission, "eve", "r-1"}))->state == RequestState::approved);
+  CHECK(must(ledger->requests().by_id("r-1")).size() == 2);
+  CHECK(code_of(ledger->requests().put("red", other_content)) == "ledger.final");
+  CHECK(must(ledger->requests().find("red", {RequestKind::permission, "ann", "r-1"}))->state == RequestState::pending);
 }
 
-TEST_CASE("the ledger's open asks are those that the handlers call open") {
+TEST_CASE("the ledger's open requests are those that the handlers call open") {
   auto ledger = in_memory();
   std::size_t open = 0;
   for (const auto state : all_states) {
-    must(ledger->asks().put("red", request_row(std::string(to_string(state)), state)));
+    must(ledger->requests().put("red", request_row(std::string(to_string(state)), state)));
     if (handlers::is_open(state)) ++open;
   }
-  const auto rows = must(ledger->asks().open("red"));
+  const auto rows = must(ledger->requests().open("red"));
   CHECK(rows.size() == open);
   for (const auto& row : rows) CHECK(handlers::is_open(row.state));
-  CHECK(must(ledger->asks().open_count("red", "ann")) == open);
-  CHECK(must(ledger->asks().open_count("red", "bob")) == 0);
-  CHECK(must(ledger->asks().open_count("blue", "ann")) == 0);
+  CHECK(must(ledger->requests().open_count("red", "ann")) == open);
+  CHECK(must(ledger->requests().open_count("red", "bob")) == 0);
+  CHECK(must(ledger->requests().open_count("blue", "ann")) == 0);
 }
 
-TEST_CASE("open asks are listed in the order they came, also after they were written again") {
+TEST_CASE("open requests are listed in the order they came, also after they were written again") {
   auto ledger = in_memory();
-  for (const char* id : {"z", "a", "m"}) must(ledger->asks().put("red", request_row(id, AskState::pending)));
-  must(ledger->asks().put("red", request_row("z", AskState::pending)));
-  const auto rows = must(ledger->asks().open("red"));
+  for (const char* id : {"z", "a", "m"}) must(ledger->requests().put("red", request_row(id, RequestState::pending)));
+  must(ledger->requests().put("red", request_row("z", RequestState::pending)));
+  const auto rows = must(ledger->requests().open("red"));
   REQUIRE(rows.size() == 3);
   CHECK((rows[0].request_id == "z" && rows[1].request_id == "a" && rows[2].request_id == "m"));
 }
@@ -111,17 +111,17 @@ TEST_CASE("open asks are listed in the order they came, also after they were wri
 TEST_CASE("submissions of the same plan are counted by asker and content, decided or not") {
   auto ledger = in_memory();
   for (const char* id : {"p1", "p2"}) {
-    handlers::Ask plan = request_row(id, AskState::denied);
-    plan.kind = AskKind::plan;
+    handlers::Request plan = request_row(id, RequestState::denied);
+    plan.kind = RequestKind::plan;
     plan.content_hash = "same";
-    must(ledger->asks().put("red", plan));
+    must(ledger->requests().put("red", plan));
   }
-  handlers::Ask permission = request_row("x", AskState::denied);
+  handlers::Request permission = request_row("x", RequestState::denied);
   permission.content_hash = "same";
-  must(ledger->asks().put("red", permission));
-  CHECK(must(ledger->asks().plan_count("red", "ann", "same")) == 2);
-  CHECK(must(ledger->asks().plan_count("red", "ann", "other")) == 0);
-  CHECK(must(ledger->asks().plan_count("red", "bob", "same")) == 0);
+  must(ledger->requests().put("red", permission));
+  CHECK(must(ledger->requests().plan_count("red", "ann", "same")) == 2);
+  CHECK(must(ledger->requests().plan_count("red", "ann", "other")) == 0);
+  CHECK(must(ledger->requests().plan_count("red", "bob", "same")) == 0);
 }
 
 TEST_CASE("members, session rules and the lead's state are kept, the latest of each") {

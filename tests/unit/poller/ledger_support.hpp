@@ -113,8 +113,8 @@ inline OutboxRow outbox_row(const std::string& inbox, const std::string& text, c
   return row;
 }
 
-inline handlers::Ask request_row(const std::string& id, handlers::AskState state) {
-  handlers::Ask row;
+inline handlers::Request request_row(const std::string& id, handlers::RequestState state) {
+  handlers::Request row;
   row.request_id = id;
   row.asker = "ann";
   row.content_hash = "hash of " + id;

@@ -220,11 +220,11 @@ TEST_CASE("states that do not exist cannot be written, not even by hand") {
   auto ledger = must(Ledger::open(path));
   must(ledger->messages().insert(chat_row("1")));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
-  must(ledger->asks().put("red", request_row("r-1", handlers::AskState::pending)));
+  must(ledger->requests().put("red", request_row("r-1", handlers::RequestState::pending)));
   Operator hand(path);
   CHECK(hand.run("UPDATE deliveries SET state = 'lost'") == SQLITE_CONSTRAINT);
   CHECK(hand.run("UPDATE outbox SET state = 'maybe'") == SQLITE_CONSTRAINT);
-  CHECK(hand.run("UPDATE asks SET state = 'allowed'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE requests SET state = 'allowed'") == SQLITE_CONSTRAINT);
   must(ledger->shutdowns().put("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
   must(ledger->orders().add(order_row("ann", "config plan")));
   CHECK(hand.run("UPDATE shutdowns SET state = 'killed'") == SQLITE_CONSTRAINT);
@@ -238,7 +238,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   auto ledger = must(Ledger::open(path));
   must(accept(*ledger, "1"));
   must(ledger->outbox().enqueue(outbox_row("ann", "denied", "r-1")));
-  must(ledger->asks().put("red", request_row("r-1", handlers::AskState::denied)));
+  must(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied)));
   must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
   must(ledger->leads().put("red", {"busy", 1, 2}));
   must(ledger->members().put({"red", "ann", true, "idle", "", "", 1}));
@@ -248,14 +248,14 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   Operator hand(path);
   REQUIRE(
       hand.run(
-          "UPDATE messages SET text = '0'; UPDATE outbox SET text = '0'; UPDATE asks SET state = 'approved';"
+          "UPDATE messages SET text = '0'; UPDATE outbox SET text = '0'; UPDATE requests SET state = 'approved';"
           "UPDATE rules SET action = 'allow'; UPDATE leads SET state = 'idle'; UPDATE members SET present = 0;"
           "UPDATE history SET event = 'x'; UPDATE shutdowns SET processes = '1:1'; UPDATE orders SET state = "
           "'adopted'") == SQLITE_OK);
   CHECK(code_of(ledger->messages().find(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->outbox().due("red", 1000, 1)) == "ledger.damaged");
-  CHECK(code_of(ledger->asks().find("red", {handlers::AskKind::permission, "ann", "r-1"})) == "ledger.damaged");
-  CHECK(code_of(ledger->asks().by_id("r-1")) == "ledger.damaged");
+  CHECK(code_of(ledger->requests().find("red", {handlers::RequestKind::permission, "ann", "r-1"})) == "ledger.damaged");
+  CHECK(code_of(ledger->requests().by_id("r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->rules().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->leads().find("red")) == "ledger.damaged");
   CHECK(code_of(ledger->members().of_team("red")) == "ledger.damaged");
@@ -265,7 +265,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->orders().set(1, "adopted", 2)) == "ledger.damaged");
   // A decision is not made on top of a damaged one either.
-  CHECK(code_of(ledger->asks().put("red", request_row("r-1", handlers::AskState::denied))) == "ledger.damaged");
+  CHECK(code_of(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
 }
 
 }  // namespace inbox_poller::poller::ledger_test::ledger_transactions_test

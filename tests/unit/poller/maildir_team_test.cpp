@@ -226,10 +226,10 @@ TEST_CASE("a letter says its type, what it answers and whom it is for, and is ne
         "ack, in reply to 6, addressed to bob, id 7: ok");
   CHECK(said_by(R"({"from": "a", "type": "message"})").empty());
   CHECK(said_by(R"({"type": "message", "payload": "hi"})") == "letter.field");
-  for (const char* asks : {R"({"type": "permission_request", "request_id": "1"})", R"({"type": "shutdown_approved"})"}) {
-    const std::string text = said_by(R"({"from": "a", "payload": )" + schema::quote(asks) + "}");
+  for (const char* requests : {R"({"type": "permission_request", "request_id": "1"})", R"({"type": "shutdown_approved"})"}) {
+    const std::string text = said_by(R"({"from": "a", "payload": )" + schema::quote(requests) + "}");
     CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(text)));
-    CHECK(text.ends_with(asks));
+    CHECK(text.ends_with(requests));
   }
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("an earlier offer that was kept stands before the one that the row kno
                                           "1030 delivery.offered", "1042 delivery.delivered"});
 }
 
-TEST_CASE("a row that was taken in with a remark, or that belongs to an ask, has its line in the history") {
+TEST_CASE("a row that was taken in with a remark, or that belongs to a request, has its line in the history") {
   auto row = delivered_row();
   row.delivery = DeliveryState::none;
   row.attempts = 0;

@@ -1,4 +1,4 @@
-// The program that tells a person: run once for each ask and once for its end, whatever happens in between.
+// The program that tells a person: run once for each request and once for its end, whatever happens in between.
 #include "poller/team/notifier.hpp"
 
 #include <csignal>
@@ -9,7 +9,7 @@
 namespace inbox_poller::notifier_test {
 
 using namespace inbox_poller::poller;
-using handlers::AskEvent;
+using handlers::RequestEvent;
 using test::Contains;
 using test::World;
 namespace fs = std::filesystem;
@@ -37,15 +37,15 @@ struct Telling : World {
     for (bool more = true; more;) more = run(team->errands([this] { return leaving; }));
   }
   void opens(const std::string& id = "perm-1") {
-    write_lead({entry("w1", ask(id, "make install"))});
+    write_lead({entry("w1", request(id, "make install"))});
     poll();
   }
   void approves(const std::string& id = "perm-1") {
-    const auto request = *ledger->asks().find("t", {handlers::AskKind::permission, "w1", id});
+    const auto request = *ledger->requests().find("t", {handlers::RequestKind::permission, "w1", id});
     handlers::Answer answer;
-    answer.event = AskEvent::person_approves;
+    answer.event = RequestEvent::person_approves;
     answer.by = "ann";
-    REQUIRE(std::holds_alternative<Asks::Taken>(team->asks().answer(*request, answer, false)));
+    REQUIRE(std::holds_alternative<Requests::Taken>(team->requests().answer(*request, answer, false)));
   }
   [[nodiscard]] std::vector<json::object> heard() const {
     std::vector<json::object> all;
@@ -76,7 +76,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a person is told of an ask with all that pending shows, and of its end") {
+TEST_CASE("a person is told of a request with all that pending shows, and of its end") {
   Telling world;
   world.opens();
   world.errands();
@@ -120,7 +120,7 @@ TEST_CASE("nothing is told twice, wherever a restart comes in between, and nothi
   }
 }
 
-TEST_CASE("an ask that was decided before its turn came is nobody's business any more") {
+TEST_CASE("a request that was decided before its turn came is nobody's business any more") {
   Telling world;
   world.opens();
   world.approves();
@@ -155,8 +155,8 @@ TEST_CASE("a program that works again in time is told of everything, in order") 
   test::spill(world.broken, "");
   world.opens("perm-1");
   world.errands();
-  world.write_lead({World::entry("w1", World::ask("perm-1", "make install")),
-                    World::entry("w1", World::ask("perm-2", "make clean"), 2)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "make install")),
+                    World::entry("w1", World::request("perm-2", "make clean"), 2)});
   world.poll();
   fs::remove(world.broken);
   world.errands();
@@ -211,24 +211,24 @@ TEST_CASE("a program that is not there changes nothing but the log") {
     world.clock.advance(1min);
   }
   CHECK(world.log_count("approver.notify_failed") == 1);
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
 }
 
-TEST_CASE("with ask = lead no person is told, but always of the lead's own prompts") {
+TEST_CASE("with approver = lead no person is told, but always of the lead's own prompts") {
   Telling world;
   world.config.permissions.approver = config::Answerer::lead;
   world.restart();
   world.opens();
-  handlers::Ask request;
+  handlers::Request request;
   request.request_id = "lead-1";
   request.asker = "team-lead";
   request.subject = "Bash";
   request.body = "{}";
-  request.state = handlers::AskState::pending;
+  request.state = handlers::RequestState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 60'000;
-  REQUIRE(world.ledger->asks().put("t", request));
-  world.team->asks().opened(request);
+  REQUIRE(world.ledger->requests().put("t", request));
+  world.team->requests().opened(request);
   world.poll();
   world.errands();
   const auto heard = world.heard();
@@ -248,7 +248,7 @@ TEST_CASE("a program that a reload takes away is run no more") {
 TEST_CASE("no more than a thousand wait to be told, and that is said once") {
   Telling world;
   Notifier notifier(world.team->context());
-  handlers::Ask request;
+  handlers::Request request;
   for (int i = 0; i < 1000; ++i) REQUIRE(notifier.asked(request));
   CHECK_FALSE(notifier.asked(request));
   CHECK_FALSE(notifier.asked(request));

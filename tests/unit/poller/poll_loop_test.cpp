@@ -22,7 +22,7 @@ struct Teams : Served {
     return loop.teams().at("t");
   }
   bool answers(const std::string& id, const std::string& command) {
-    world.write_lead({World::entry("w1", World::ask(id, command))});
+    world.write_lead({World::entry("w1", World::request(id, command))});
     return until([this, &id] {
       const auto inbox = world.inbox("w1");
       return std::any_of(inbox.begin(), inbox.end(), [&](const json::value& entry) {
@@ -56,7 +56,7 @@ TEST_CASE("a team that no configuration names any more is let go, and found agai
   CHECK(served.loop.reload({}).removed == std::vector<std::string>{"t"});
   REQUIRE(served.until([&] { return served.team() == nullptr; }));
   CHECK(before->retired());
-  served.world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  served.world.write_lead({World::entry("w1", World::request("perm-1", "git status"))});
   served.looked();
   CHECK(served.world.inbox("w1").empty());
 
@@ -97,7 +97,7 @@ TEST_CASE("a poll under way is finished before its team is let go") {
   const auto team = served.adopted();
   const auto lock = served.world.inboxes() / "w1.json.lock";
   fs::create_directory(lock);  // somebody holds it: the answer has to wait
-  served.world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  served.world.write_lead({World::entry("w1", World::request("perm-1", "git status"))});
   REQUIRE(served.until([&] { return served.world.all_read(); }));
   served.loop.reload({});
   CHECK(served.team() == team.get());

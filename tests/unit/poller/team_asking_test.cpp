@@ -7,7 +7,7 @@ namespace inbox_poller::team_asking_test {
 
 using namespace inbox_poller::poller;
 using config::Answerer;
-using handlers::AskEvent;
+using handlers::RequestEvent;
 using test::Contains;
 using test::World;
 namespace json = boost::json;
@@ -31,24 +31,24 @@ struct Asking : World {
     if (restarts) restart();
     poll();
   }
-  handlers::Ask opens(const std::string& text) {
+  handlers::Request opens(const std::string& text) {
     write_lead({entry("w1", text)});
     tick();
-    const auto open = team->asks().open();
+    const auto open = team->requests().open();
     REQUIRE(open.size() == 1);
     return open.front();
   }
-  handlers::Ask opens() { return opens(ask("perm-1", "make install")); }
-  std::variant<Asks::Taken, Asks::Refusal> answer(const handlers::Ask& request, AskEvent event,
+  handlers::Request opens() { return opens(request("perm-1", "make install")); }
+  std::variant<Requests::Taken, Requests::Refusal> answer(const handlers::Request& request, RequestEvent event,
                                                   const std::string& by, const std::string& reason = "no") {
     handlers::Answer answer;
     answer.event = event;
     answer.by = by;
-    if (event == AskEvent::person_denies) answer.reason = reason;
-    return team->asks().answer(request, answer, false);
+    if (event == RequestEvent::person_denies) answer.reason = reason;
+    return team->requests().answer(request, answer, false);
   }
-  void approves(const handlers::Ask& request, const std::string& by) {
-    REQUIRE(std::holds_alternative<Asks::Taken>(answer(request, AskEvent::person_approves, by)));
+  void approves(const handlers::Request& request, const std::string& by) {
+    REQUIRE(std::holds_alternative<Requests::Taken>(answer(request, RequestEvent::person_approves, by)));
     tick();
   }
   /// What the lead has now; it is lent out until the next restart.
@@ -76,12 +76,12 @@ std::string wish(const std::string& reason = "all done") {
 
 }  // namespace
 
-TEST_CASE("with ask = lead the lead gets the ask once, urgent, with its id, and answers it") {
+TEST_CASE("with approver = lead the lead gets the request once, urgent, with its id, and answers it") {
   for (const bool restarts : {false, true}) {
     Asking world(restarts);
     const auto request = world.opens();
     const auto message = world.only_message();
-    CHECK(message.type == "permission_ask");
+    CHECK(message.type == "permission_requested");
     CHECK(message.request_id == "perm-1");
     CHECK(message.from == "w1");
     CHECK_THAT(message.text, Contains("| Bash\n| command:\n|     make install\n"));
@@ -94,34 +94,34 @@ TEST_CASE("with ask = lead the lead gets the ask once, urgent, with its id, and 
   }
 }
 
-TEST_CASE("a block that the lead has not got when the ask is decided is taken back") {
+TEST_CASE("a block that the lead has not got when the request is decided is taken back") {
   for (const bool restarts : {false, true}) {
     Asking world(restarts, Answerer::both);
     world.approves(world.opens(), "ann");
     CHECK(world.receive().empty());
-    const auto block = *world.ledger->messages().about("t", "w1", "perm-1", "permission_ask");
+    const auto block = *world.ledger->messages().about("t", "w1", "perm-1", "permission_requested");
     REQUIRE(block);
     CHECK(block->delivery == DeliveryState::expired);
     CHECK(world.logged("delivery.expired"));
   }
 }
 
-TEST_CASE("a lead that has read an ask hears once that somebody else decided it") {
+TEST_CASE("a lead that has read a request hears once that somebody else decided it") {
   for (const bool restarts : {false, true}) {
     Asking world(restarts, Answerer::both);
     const auto request = world.opens();
     world.deliver_all();
     world.approves(request, "ann");
     const auto closed = world.only_message();
-    CHECK(closed.type == "ask_closed");
+    CHECK(closed.type == "request_closed");
     CHECK(closed.text == "permission perm-1 of w1 was approved by ann; nothing is left to do.");
-    const auto late = world.answer(request, AskEvent::person_denies, "team-lead");
-    const auto stored = *world.ledger->asks().find("t", {request.kind, "w1", "perm-1"});
-    REQUIRE(std::holds_alternative<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead")));
-    const auto refusal = std::get<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead"));
+    const auto late = world.answer(request, RequestEvent::person_denies, "team-lead");
+    const auto stored = *world.ledger->requests().find("t", {request.kind, "w1", "perm-1"});
+    REQUIRE(std::holds_alternative<Requests::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead")));
+    const auto refusal = std::get<Requests::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead"));
     CHECK(refusal.code == "request.already_decided");
     CHECK_THAT(refusal.message, Contains("permission request perm-1 of w1 is already approved by ann since 2"));
-    CHECK(std::holds_alternative<Asks::Refusal>(late));
+    CHECK(std::holds_alternative<Requests::Refusal>(late));
     CHECK(world.inbox("w1").size() == 1);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("a block that was lent out and came back is taken back, and its end is
   REQUIRE(lent.size() == 1);
   world.team->delivery().give_back(lent);
   world.approves(request, "ann");
-  CHECK(world.only_message().type == "ask_closed");
+  CHECK(world.only_message().type == "request_closed");
 }
 
 TEST_CASE("the lead hears when the deadline decides, and when the asker leaves") {
@@ -151,32 +151,32 @@ TEST_CASE("the lead hears when the deadline decides, and when the asker leaves")
     }
     world.poll();
     const auto closed = world.only_message();
-    CHECK(closed.type == "ask_closed");
+    CHECK(closed.type == "request_closed");
     CHECK_THAT(closed.text, Contains(leaves ? "is withdrawn, since w1 has left the team;"
                                             : "was denied because nobody answered in time;"));
   }
 }
 
-TEST_CASE("with ask = person the lead gets nothing and its name answers nothing") {
+TEST_CASE("with approver = person the lead gets nothing and its name answers nothing") {
   Asking world(false, Answerer::person);
   const auto request = world.opens();
   CHECK(world.receive().empty());
-  const auto refused = world.answer(request, AskEvent::person_approves, "team-lead");
-  REQUIRE(std::holds_alternative<Asks::Refusal>(refused));
-  CHECK(std::get<Asks::Refusal>(refused).code == "answer.not_asked");
-  CHECK_THAT(std::get<Asks::Refusal>(refused).message, Contains("/etc/t.toml"));
+  const auto refused = world.answer(request, RequestEvent::person_approves, "team-lead");
+  REQUIRE(std::holds_alternative<Requests::Refusal>(refused));
+  CHECK(std::get<Requests::Refusal>(refused).code == "answer.not_asked");
+  CHECK_THAT(std::get<Requests::Refusal>(refused).message, Contains("/etc/t.toml"));
   world.approves(request, "ann");
   CHECK(world.receive().empty());
 }
 
-TEST_CASE("an ask that is open when the lead is asked from now on is put before it") {
+TEST_CASE("a request that is open when the lead is asked from now on is put before it") {
   Asking world(false, Answerer::person);
   world.opens();
   CHECK(world.receive().empty());
   world.config.permissions.approver = Answerer::lead;
   world.team->reconfigure(world.config);
   world.poll();
-  CHECK(world.only_message().type == "permission_ask");
+  CHECK(world.only_message().type == "permission_requested");
   world.poll();
   CHECK(world.receive().empty());
 }
@@ -195,53 +195,53 @@ TEST_CASE("what another lead left open is put before ours when we lead, with the
   CHECK_THAT(world.only_message().text, Contains("It is denied at " + schema::iso_timestamp(deadline)));
 }
 
-TEST_CASE("two hundred asks in one poll are a block each, in order, and no chat waits behind a decided one") {
+TEST_CASE("two hundred requests in one poll are a block each, in order, and no chat waits behind a decided one") {
   Asking world(false);
   world.config.limits.pending_per_worker = 1000;
   world.restart();
   std::vector<std::string> entries;
   for (int i = 0; i < 200; ++i)
-    entries.push_back(World::entry("w1", World::ask("perm-" + std::to_string(i), "make a" + std::to_string(i))));
+    entries.push_back(World::entry("w1", World::request("perm-" + std::to_string(i), "make a" + std::to_string(i))));
   entries.push_back(World::entry("w2", "hello"));
   world.write_lead(entries);
   world.poll();
-  for (const auto& request : world.team->asks().open())
-    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, AskEvent::person_denies, "ann")));
+  for (const auto& request : world.team->requests().open())
+    REQUIRE(std::holds_alternative<Requests::Taken>(world.answer(request, RequestEvent::person_denies, "ann")));
   CHECK(world.only_message().text == "hello");
 }
 
 TEST_CASE("the lead's own prompt is never put before the lead, never answered by a message, never withdrawn") {
   Asking world(false);
   world.poll();
-  handlers::Ask request;
+  handlers::Request request;
   request.request_id = "lead-1";
   request.asker = "team-lead";
   request.subject = "Bash";
   request.body = R"({"command":"ls"})";
   request.content_hash = "h";
-  request.state = handlers::AskState::pending;
+  request.state = handlers::RequestState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 3'600'000;
-  REQUIRE(world.ledger->asks().put("t", request));
-  world.team->asks().opened(request);
+  REQUIRE(world.ledger->requests().put("t", request));
+  world.team->requests().opened(request);
   test::spill(world.scratch.path("teams/t/config.json"),
               R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[{"name":"w1"}]})");
   world.poll();
   world.clock.advance(10min);
   world.poll();
-  REQUIRE(world.team->asks().open().size() == 1);
+  REQUIRE(world.team->requests().open().size() == 1);
   CHECK(world.receive().empty());
   world.approves(request, "ann");
   CHECK(world.receive().empty());
   CHECK(*world.ledger->outbox().owed("t") == 0);
-  CHECK((*world.ledger->asks().find("t", {request.kind, "team-lead", "lead-1"}))->decided_by == "ann");
+  CHECK((*world.ledger->requests().find("t", {request.kind, "team-lead", "lead-1"}))->decided_by == "ann");
 }
 
 TEST_CASE("a worker that asks to stop and is granted it is asked to shut down, exactly once") {
   for (const bool restarts : {false, true}) {
     Asking world(restarts);
     const auto request = world.opens(wish());
-    CHECK(world.only_message().type == "stop_ask");
+    CHECK(world.only_message().type == "stop_requested");
     world.approves(request, "team-lead");
     world.tick();
     const auto shutdowns = *world.ledger->shutdowns().latest("t", 10);
@@ -260,7 +260,7 @@ TEST_CASE("a crash between the grant and its shutdown is made good, but not for 
   for (const bool joined_again : {false, true}) {
     Asking world(false);
     const auto request = world.opens(wish());
-    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, AskEvent::person_approves, "ann")));
+    REQUIRE(std::holds_alternative<Requests::Taken>(world.answer(request, RequestEvent::person_approves, "ann")));
     world.clock.advance(1h);
     const auto joined = std::to_string(joined_again ? world.clock.wall_ms() : 1000);
     test::spill(world.scratch.path("teams/t/config.json"),
@@ -293,8 +293,8 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
     if (deadline) {
       world.clock.advance(world.config.shutdown.timeout + 1s);
     } else {
-      REQUIRE(std::holds_alternative<Asks::Taken>(
-          world.answer(request, AskEvent::person_denies, "team-lead", "task 3 is yours")));
+      REQUIRE(std::holds_alternative<Requests::Taken>(
+          world.answer(request, RequestEvent::person_denies, "team-lead", "task 3 is yours")));
     }
     world.tick();
     CHECK(world.texts("w1") ==

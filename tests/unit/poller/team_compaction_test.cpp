@@ -164,9 +164,9 @@ TEST_CASE("a leader that has seen a sign of another consumer leaves the file alo
   CHECK(world.texts().size() == 10);
 }
 
-TEST_CASE("what is still on its way to the lead, and an ask that is open, stay in the inbox") {
+TEST_CASE("what is still on its way to the lead, and a request that is open, stay in the inbox") {
   Talk world([](config::TeamConfig& config) { config.permissions.timeout = hours(24); });
-  world.say(World::entry("w1", World::ask("perm-1", "rm x"), 5));
+  world.say(World::entry("w1", World::request("perm-1", "rm x"), 5));
   world.say(Talk::said("lent to nobody yet"));
   world.poll();
   static_cast<void>(world.receive());  // offered, and not acknowledged

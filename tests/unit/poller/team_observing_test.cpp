@@ -10,8 +10,8 @@ namespace json = boost::json;
 
 namespace {
 
-handlers::AskState state_of(World& world, const std::string& id) {
-  return (*world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", id}))->state;
+handlers::RequestState state_of(World& world, const std::string& id) {
+  return (*world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", id}))->state;
 }
 
 std::size_t times(const std::string& text, const std::string& what) {
@@ -21,31 +21,32 @@ std::size_t times(const std::string& text, const std::string& what) {
 }
 
 void ask(World& world) {
-  world.write_lead({World::entry("w1", World::ask("perm-1", "make install"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "make install"), 1)});
   world.poll();
-  REQUIRE(world.team->asks().open().size() == 1);
+  REQUIRE(world.team->requests().open().size() == 1);
 }
 
 }  // namespace
 
 TEST_CASE(
-    "an answer that somebody else wrote in the lead's name closes our ask, and a person who comes later is told so") {
+    "an answer that somebody else wrote in the lead's name closes our request, and a person who comes later is told "
+    "so") {
   World world;
   ask(world);
-  const auto open = world.team->asks().open().front();
+  const auto open = world.team->requests().open().front();
   world.write("w1",
       {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
-  CHECK(world.team->asks().open().empty());
-  CHECK(state_of(world, "perm-1") == handlers::AskState::answered_elsewhere);
+  CHECK(world.team->requests().open().empty());
+  CHECK(state_of(world, "perm-1") == handlers::RequestState::answered_elsewhere);
   CHECK(world.logged("answer.foreign"));
   handlers::Answer late;
-  late.event = handlers::AskEvent::person_denies;
+  late.event = handlers::RequestEvent::person_denies;
   late.by = "ann";
-  auto request = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-1"});
-  const auto outcome = world.team->asks().answer(*request, late, false);
-  REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
-  CHECK(std::get<Asks::Refusal>(outcome).code == "request.already_decided");
+  auto request = *world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-1"});
+  const auto outcome = world.team->requests().answer(*request, late, false);
+  REQUIRE(std::holds_alternative<Requests::Refusal>(outcome));
+  CHECK(std::get<Requests::Refusal>(outcome).code == "request.already_decided");
 }
 
 TEST_CASE("an answer of a shape that no worker understands closes nothing and is told once") {
@@ -59,40 +60,40 @@ TEST_CASE("an answer of a shape that no worker understands closes nothing and is
     world.poll();
     world.poll();
     CHECK(times(world.log(), "\"answer.malformed\"") == 1);
-    REQUIRE(world.team->asks().open().size() == 1);
+    REQUIRE(world.team->requests().open().size() == 1);
     handlers::Answer answer;
-    answer.event = handlers::AskEvent::person_approves;
+    answer.event = handlers::RequestEvent::person_approves;
     answer.by = "ann";
-    const auto request = world.team->asks().open().front();
-    CHECK(std::holds_alternative<Asks::Taken>(world.team->asks().answer(request, answer, false)));
+    const auto request = world.team->requests().open().front();
+    CHECK(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, answer, false)));
     world.poll();
     REQUIRE(world.inbox("w1").size() == 2);
     CHECK(world.payload("w1", 1).at("subtype").as_string() == "success");
   }
 }
 
-TEST_CASE("an answer that another worker wrote is a forgery: told, and the ask stays open") {
+TEST_CASE("an answer that another worker wrote is a forgery: told, and the request stays open") {
   World world;
   ask(world);
   world.write("w1",
                {World::entry("w2", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
   CHECK(world.logged("answer.forged"));
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
 }
 
-TEST_CASE("an answer for somebody else's ask closes nothing") {
+TEST_CASE("an answer for somebody else's request closes nothing") {
   World world;
   ask(world);
   world.write("w2",
       {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
 }
 
 TEST_CASE("our own answer is no foreign one, and its consumption is seen with both kinds of reader") {
   FileWorld world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   world.poll();
   CHECK_FALSE(world.logged("answer.foreign"));
@@ -114,7 +115,7 @@ TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks i
   older.replace(older.rfind("false"), 5, "true");
   world.write("w1", {older});
   const auto before = test::slurp(world.inboxes() / "w1.json");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 2);
   const auto reply = world.inbox("w1").at(1);
@@ -139,10 +140,10 @@ TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
   CHECK(world.team->worker_boxes().orphaned_inboxes().at("team_lead").unread == 1);
 }
 
-TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused") {
+TEST_CASE("chat in an alias of the lead is the lead's, a request there is refused") {
   World world([](config::TeamConfig& config) { config.team.aliases = {"lead"}; });
   world.write("lead",
-               {World::entry("w1", "hello?", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+               {World::entry("w1", "hello?", 1), World::entry("w1", World::request("perm-1", "git status"), 2)});
   world.poll();
   const auto received = world.receive();
   REQUIRE(received.size() == 1);

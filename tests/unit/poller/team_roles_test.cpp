@@ -42,32 +42,33 @@ std::string answer(const std::string& id) {
 
 TEST_CASE("an interceptor answers what a rule decides, marks exactly that, and leaves every other byte alone") {
   FileWorld world(as(config::Role::interceptor));
-  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2),
-                    World::entry("w1", World::ask("perm-2", "make install"), 3), World::entry("w2", idle("w2"), 4)});
+  world.write_lead(
+      {World::entry("w1", "good morning", 1), World::entry("w1", World::request("perm-1", "git status"), 2),
+       World::entry("w1", World::request("perm-2", "make install"), 3), World::entry("w2", idle("w2"), 4)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   world.poll();
   CHECK(world.payload("w1", 0).at("request_id").as_string() == "perm-1");
   CHECK(world.inbox("w1").size() == 1);
 
   auto expected = before;
-  const auto ask = expected.find("perm-1");
-  const auto flag = expected.find("false", ask);
+  const auto request = expected.find("perm-1");
+  const auto flag = expected.find("false", request);
   expected.replace(flag, 5, "true ");
   // In place: "false" becomes "true" and a blank behind the value.
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == expected);
   CHECK(world.receive().empty());
-  REQUIRE(world.team->asks().open().size() == 1);
-  CHECK(world.team->asks().open()[0].request_id == "perm-2");
-  CHECK(world.team->asks().open()[0].deadline_ms == 0);
+  REQUIRE(world.team->requests().open().size() == 1);
+  CHECK(world.team->requests().open()[0].request_id == "perm-2");
+  CHECK(world.team->requests().open()[0].deadline_ms == 0);
 }
 
 TEST_CASE("an interceptor that was restarted before it could mark marks what it answered, and nothing else") {
   World world(as(config::Role::interceptor));
   const auto chat = World::entry("w1", "good morning", 1);
-  const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
-  world.write_lead({chat, ask});
+  const auto request = World::entry("w1", World::request("perm-1", "git status"), 2);
+  world.write_lead({chat, request});
   world.poll();
-  world.write_lead({chat, ask});  // an unlocked writer takes the flag back
+  world.write_lead({chat, request});  // an unlocked writer takes the flag back
   world.restart();
   world.poll();
   CHECK_FALSE(world.inbox("team-lead").at(0).at("read").as_bool());
@@ -75,9 +76,10 @@ TEST_CASE("an interceptor that was restarted before it could mark marks what it 
   CHECK(world.inbox("w1").size() == 1);
 }
 
-TEST_CASE("an ask that the lead takes between our answer and our mark is told as such, and only such a one") {
+TEST_CASE("a request that the lead takes between our answer and our mark is told as such, and only such a one") {
   FileWorld world(as(config::Role::interceptor));
-  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  world.write_lead(
+      {World::entry("w1", "good morning", 1), World::entry("w1", World::request("perm-1", "git status"), 2)});
   world.hold("team-lead");
   world.poll();
   CHECK(world.inbox("w1").size() == 1);  // the answer does not wait for the lead's inbox
@@ -91,11 +93,11 @@ TEST_CASE("an ask that the lead takes between our answer and our mark is told as
   CHECK(world.logged("message.consumed"));
 }
 
-TEST_CASE("an ask that the lead had read before us is the lead's, and the lost race is no error") {
+TEST_CASE("a request that the lead had read before us is the lead's, and the lost race is no error") {
   World world(as(config::Role::interceptor));
   world.write_lead({});
   world.poll();
-  world.write_lead({read(World::entry("w1", World::ask("perm-1", "git status"), 1))});
+  world.write_lead({read(World::entry("w1", World::request("perm-1", "git status"), 1))});
   world.poll();
   CHECK(world.inbox("w1").empty());
   CHECK(world.logged("request.answered_by_lead"));
@@ -104,18 +106,18 @@ TEST_CASE("an ask that the lead had read before us is the lead's, and the lost r
 TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose answer it was") {
   FileWorld world(as(config::Role::observer));
   const auto chat = World::entry("w1", "good morning", 1);
-  const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
-  world.write_lead({chat, ask});
+  const auto request = World::entry("w1", World::request("perm-1", "git status"), 2);
+  world.write_lead({chat, request});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   world.poll();
   world.clock.advance(std::chrono::seconds(2));
   world.poll();
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK_FALSE(fs::exists(world.inboxes() / "w1.json"));
-  REQUIRE(world.team->asks().open().size() == 1);
+  REQUIRE(world.team->requests().open().size() == 1);
   CHECK(world.team->watched().waiting == 2);
 
-  world.write_lead({read(chat), read(ask)});
+  world.write_lead({read(chat), read(request)});
   world.poll();
   CHECK(world.team->watched().waiting == 0);
   CHECK(world.team->watched().consumed == 2);
@@ -123,9 +125,9 @@ TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose 
 
   test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", answer("perm-1"), 3) + "\n]");
   world.poll();
-  CHECK(world.team->asks().open().empty());
-  const auto request = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-1"});
-  CHECK(request->state == handlers::AskState::answered_elsewhere);
+  CHECK(world.team->requests().open().empty());
+  const auto recorded = *world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-1"});
+  CHECK(recorded->state == handlers::RequestState::answered_elsewhere);
 }
 
 TEST_CASE("an observer orders nothing, whatever modes are configured") {
@@ -137,9 +139,9 @@ TEST_CASE("an observer orders nothing, whatever modes are configured") {
   CHECK(world.ledger->orders().of_team("t")->empty());
 }
 
-TEST_CASE("an observer says once when nobody answers an ask, and never answers it itself") {
+TEST_CASE("an observer says once when nobody answers a request, and never answers it itself") {
   World world(as(config::Role::observer));
-  world.write_lead({World::entry("w1", World::ask("perm-1", "make install"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "make install"), 1)});
   world.poll();
   world.clock.advance(std::chrono::minutes(11));
   world.poll();
@@ -150,18 +152,18 @@ TEST_CASE("an observer says once when nobody answers an ask, and never answers i
   REQUIRE(first != std::string::npos);
   CHECK(log.find("request.unanswered", first + 1) == std::string::npos);
   CHECK(world.inbox("w1").empty());
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
 }
 
 TEST_CASE("a worker whose turn ended waits for no permission any more, whoever answered it") {
   World world(as(config::Role::observer));
-  const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 1);
-  world.write_lead({ask});
+  const auto request = World::entry("w1", World::request("perm-1", "make install"), 1);
+  world.write_lead({request});
   world.poll();
-  REQUIRE(world.team->asks().open().size() == 1);
-  world.write_lead({ask, World::entry("w1", idle("w1"), 2)});
+  REQUIRE(world.team->requests().open().size() == 1);
+  world.write_lead({request, World::entry("w1", idle("w1"), 2)});
   world.poll();
-  CHECK(world.team->asks().open().empty());
+  CHECK(world.team->requests().open().empty());
 }
 
 TEST_CASE("a leader stops at the second sign of another consumer, and goes on when told so") {
@@ -215,7 +217,8 @@ const auto far_future = std::numeric_limits<long long>::max() / 2;
 
 TEST_CASE("beside a lead that lives a leader takes nothing from its first poll on") {
   FileWorld world;
-  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  world.write_lead(
+      {World::entry("w1", "good morning", 1), World::entry("w1", World::request("perm-1", "git status"), 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   claim(world, process(::getpid()));
   world.poll();
@@ -391,8 +394,8 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   CHECK(to_string(world.team->context().standing.stance) == "observer");
 
   const auto left = World::entry("w1", "three", 3);
-  const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 4);
-  world.write_lead({first, second, left, ask});
+  const auto request = World::entry("w1", World::request("perm-1", "make install"), 4);
+  world.write_lead({first, second, left, request});
   world.poll();
   CHECK(world.receive().empty());
   REQUIRE(world.team->resume());
@@ -401,7 +404,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   REQUIRE(received.size() == 1);
   CHECK(received[0].text == "three");
   CHECK(world.all_read());
-  REQUIRE(world.team->asks().open().size() == 1);  // the ask is ours now: it ends at a deadline
+  REQUIRE(world.team->requests().open().size() == 1);  // the request is ours now: it ends at a deadline
   world.clock.advance(std::chrono::minutes(11));
   world.poll();
   CHECK(world.payload("w1", 0).at("subtype").as_string() == "error");

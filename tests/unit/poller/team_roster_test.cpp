@@ -38,7 +38,7 @@ TEST_CASE("a team is served on while its roster is empty, and the file is mended
   Lost world;
   world.poll();
   CHECK(world.team->roster_report().state == "empty");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
   CHECK(slurp(world.roster()).empty());
@@ -53,7 +53,7 @@ TEST_CASE("a team is served on while its roster is empty, and the file is mended
 TEST_CASE("the next process serves the team from what was last seen, and mends it") {
   Lost world;
   world.restart();
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   CHECK(world.inbox("w1").empty());  // somebody may be writing it
   CHECK(world.team->roster_report().state == "empty");
@@ -72,7 +72,7 @@ TEST_CASE("the next process heeds a lead that lives also where the roster is emp
   REQUIRE(to_string(world.team->context().standing.stance) == "paused");
   spill(world.roster(), "");
   world.restart();
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll_for(std::chrono::seconds(5));
   CHECK(to_string(world.team->context().standing.stance) == "paused");
   CHECK_FALSE(world.all_read());
@@ -191,12 +191,12 @@ TEST_CASE("who waited longer for the answer began a turn with it, and is not rem
   world.write_lead({Planned::plan()});
   world.poll();
   world.clock.advance(std::chrono::seconds(6));
-  const auto asks = world.team->asks().open();
-  REQUIRE(asks.size() == 1);
+  const auto requests = world.team->requests().open();
+  REQUIRE(requests.size() == 1);
   handlers::Answer answer;
-  answer.event = handlers::AskEvent::person_approves;
+  answer.event = handlers::RequestEvent::person_approves;
   answer.by = "ann";
-  static_cast<void>(world.team->asks().answer(asks[0], answer, false));
+  static_cast<void>(world.team->requests().answer(requests[0], answer, false));
   world.poll();
   world.write("w1", {});
   for (int i = 0; i < 60; ++i) {

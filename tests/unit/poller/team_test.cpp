@@ -26,19 +26,19 @@ using test::World;
 
 namespace {
 
-handlers::Ask open_ask(World& world, const std::string& id = "perm-1") {
-  world.write_lead({World::entry("w1", World::ask(id, "make install"))});
+handlers::Request open_request(World& world, const std::string& id = "perm-1") {
+  world.write_lead({World::entry("w1", World::request(id, "make install"))});
   world.poll();
-  const auto open = world.team->asks().open();
+  const auto open = world.team->requests().open();
   REQUIRE(open.size() == 1);
   return open.front();
 }
 
 }  // namespace
 
-TEST_CASE("an ask that a rule allows is answered in the poll that finds it, and marked read") {
+TEST_CASE("a request that a rule allows is answered in the poll that finds it, and marked read") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"))});
   world.poll();
   CHECK(world.all_read());
   const auto answer = world.payload("w1", 0);
@@ -92,7 +92,7 @@ TEST_CASE("a busy report runs out on the monotonic clock") {
 
 TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit - all of it happens once it can") {
   FileWorld world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   // Somebody with a transaction of their own on our file; and a fault when all is judged and nearly all is written.
   const auto [hinder, undo] = GENERATE(table<const char*, const char*>(
@@ -115,7 +115,7 @@ TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit 
 
 TEST_CASE("a flip that a peer wrote over is set again, and nothing is delivered or answered twice") {
   World world;
-  const std::vector<std::string> entries{World::entry("w1", World::ask("perm-1", "git status"), 1),
+  const std::vector<std::string> entries{World::entry("w1", World::request("perm-1", "git status"), 1),
                                          World::entry("w1", "hello", 2)};
   world.write_lead(entries);
   world.poll();
@@ -127,14 +127,14 @@ TEST_CASE("a flip that a peer wrote over is set again, and nothing is delivered 
   CHECK(world.inbox("w1").size() == 1);
 }
 
-TEST_CASE("the same ask under a new time stamp gets the same bytes - with other content it is refused") {
+TEST_CASE("the same request under a new time stamp gets the same bytes - with other content it is refused") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   const auto first = world.inbox("w1").at(0);
   world.write("w1", {});  // consumed by a reader that deletes
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 2),
-                    World::entry("w1", World::ask("perm-1", "rm -rf /"), 3)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 2),
+                    World::entry("w1", World::request("perm-1", "rm -rf /"), 3)});
   world.clock.advance(std::chrono::seconds(1));
   world.poll();
   REQUIRE(world.inbox("w1").size() == 2);
@@ -145,21 +145,21 @@ TEST_CASE("the same ask under a new time stamp gets the same bytes - with other 
   CHECK(refused[0].code == "request.id_reused");
 }
 
-TEST_CASE("an ask that no rule decides waits for a person, whose first answer is final") {
+TEST_CASE("a request that no rule decides waits for a person, whose first answer is final") {
   World world;
-  const auto ask = open_ask(world);
+  const auto request = open_request(world);
   CHECK(world.inbox("w1").empty());
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, yes, false)));
   handlers::Answer no;
   no.by = "bob";
   no.reason = "no";
   const auto second =
-      world.team->asks().answer(*world.ledger->asks().find("t", {ask.kind, ask.asker, ask.request_id}).operator*(), no, false);
-  REQUIRE(std::holds_alternative<Asks::Refusal>(second));
-  CHECK(std::get<Asks::Refusal>(second).code == "request.already_decided");
+      world.team->requests().answer(*world.ledger->requests().find("t", {request.kind, request.asker, request.request_id}).operator*(), no, false);
+  REQUIRE(std::holds_alternative<Requests::Refusal>(second));
+  CHECK(std::get<Requests::Refusal>(second).code == "request.already_decided");
   world.poll();
   REQUIRE(world.inbox("w1").size() == 1);
   CHECK(world.payload("w1", 0).at("subtype").as_string() == "success");
@@ -167,15 +167,15 @@ TEST_CASE("an ask that no rule decides waits for a person, whose first answer is
 
 TEST_CASE("with always an approval becomes a rule of the session that survives a restart") {
   World world;
-  const auto ask = open_ask(world);
+  const auto request = open_request(world);
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  const auto taken = world.team->asks().answer(ask, yes, true);
-  REQUIRE(std::holds_alternative<Asks::Taken>(taken));
-  CHECK(std::get<Asks::Taken>(taken).rule_added == "Bash(make install)");
+  const auto taken = world.team->requests().answer(request, yes, true);
+  REQUIRE(std::holds_alternative<Requests::Taken>(taken));
+  CHECK(std::get<Requests::Taken>(taken).rule_added == "Bash(make install)");
   world.restart();
-  world.write_lead({World::entry("w2", World::ask("perm-2", "make install", "w2"), 3)});
+  world.write_lead({World::entry("w2", World::request("perm-2", "make install", "w2"), 3)});
   world.poll();
   REQUIRE(world.inbox("w2").size() == 1);
   CHECK(world.payload("w2", 0).at("subtype").as_string() == "success");
@@ -183,49 +183,49 @@ TEST_CASE("with always an approval becomes a rule of the session that survives a
 
 TEST_CASE("a rule given in one session of the lead does not hold in the next") {
   World world;
-  const auto ask = open_ask(world);
+  const auto request = open_request(world);
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, true)));
+  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, yes, true)));
   CHECK(world.team->context().rules.of_session().size() == 1);
   std::string roster = kRoster;
   roster.replace(roster.find("\"leadSessionId\": \"s\""), 20, "\"leadSessionId\": \"u\"");
   test::spill(world.scratch.path("teams/t/config.json"), roster);
-  world.write_lead({World::entry("w2", World::ask("perm-2", "make install", "w2"), 3)});
+  world.write_lead({World::entry("w2", World::request("perm-2", "make install", "w2"), 3)});
   world.poll();
   CHECK(world.team->context().rules.of_session().empty());
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
 }
 
-TEST_CASE("an ask that nobody answers is denied at its deadline, also after a restart, never by the wall clock") {
+TEST_CASE("a request that nobody answers is denied at its deadline, also after a restart, never by the wall clock") {
   World world;
-  open_ask(world);
+  open_request(world);
   world.clock.jump_wall(std::chrono::hours(-5));  // while we were down
   world.restart();
   world.poll();
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
   world.clock.advance(world.config.permissions.timeout + std::chrono::seconds(1));
   world.poll();
-  CHECK(world.team->asks().open().empty());
+  CHECK(world.team->requests().open().empty());
   REQUIRE(world.inbox("w1").size() == 1);
   CHECK(world.payload("w1", 0).at("subtype").as_string() == "error");
   CHECK_FALSE(world.payload("w1", 0).at("error").as_string().empty());
 }
 
-TEST_CASE("the ask of a worker that left is withdrawn, but not for a moment's absence") {
+TEST_CASE("the request of a worker that left is withdrawn, but not for a moment's absence") {
   World world;
-  open_ask(world);
+  open_request(world);
   const auto config_file = world.scratch.path("teams/t/config.json");
   test::spill(config_file, R"({"name":"t","leadAgentId":"team-lead@t","members":[{"name":"team-lead"}]})");
   world.clock.advance(std::chrono::seconds(5));
   world.poll();
   world.clock.advance(std::chrono::seconds(30));
   world.poll();
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
   world.clock.advance(std::chrono::seconds(40));
   world.poll();
-  CHECK(world.team->asks().open().empty());
+  CHECK(world.team->requests().open().empty());
   CHECK(world.inbox("w1").empty());
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("a roster that cannot be read leaves the last good one in force") {
   World world;
   world.poll();
   test::spill(world.scratch.path("teams/t/config.json"), "");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"))});
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
 }
@@ -254,13 +254,13 @@ TEST_CASE("the same sender, time and text twice is one message, and both entries
 }
 
 TEST_CASE(
-    "chat that somebody had marked before we first saw it is recorded, not delivered - an ask is answered all the "
+    "chat that somebody had marked before we first saw it is recorded, not delivered - a request is answered all the "
     "same") {
   World world;
   auto chat = World::entry("w1", "old news", 1);
-  auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
-  for (auto* entry : {&chat, &ask}) entry->replace(entry->find("\"read\": false"), 13, "\"read\": true");
-  world.write_lead({chat, ask});
+  auto request = World::entry("w1", World::request("perm-1", "git status"), 2);
+  for (auto* entry : {&chat, &request}) entry->replace(entry->find("\"read\": false"), 13, "\"read\": true");
+  world.write_lead({chat, request});
   world.poll();
   CHECK(world.receive().empty());
   CHECK(world.ledger->messages().like("", 10)->size() == 2);
@@ -319,7 +319,8 @@ TEST_CASE("ever new damage fills no disk, and what stands whole before it still 
 TEST_CASE("control effects of a batch are on the disk before its chat is offered") {
   World world;
   world.hold("w1");  // a peer holds the worker's inbox
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
+  world.write_lead(
+      {World::entry("w1", World::request("perm-1", "git status"), 1), World::entry("w1", "after the request", 2)});
   world.poll();
   CHECK(world.inbox("w1").empty());
   CHECK(world.receive().empty());
@@ -333,8 +334,8 @@ TEST_CASE("control effects of a batch are on the disk before its chat is offered
 TEST_CASE("what was written is recorded before the wait for an inbox that somebody else holds") {
   World world;
   world.hold("w1");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1),
-                    World::entry("w2", World::ask("perm-2", "git status", "w2"), 2)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1),
+                    World::entry("w2", World::request("perm-2", "git status", "w2"), 2)});
   bool ended = false;
   boost::asio::co_spawn(world.context, world.team->poll(), [&](std::exception_ptr, Team::Polled) { ended = true; });
   world.context.restart();
@@ -348,7 +349,8 @@ TEST_CASE("what was written is recorded before the wait for an inbox that somebo
 TEST_CASE("after a long time out of service an answer still goes before the chat of its batch") {
   World world;
   world.hold("w1");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
+  world.write_lead(
+      {World::entry("w1", World::request("perm-1", "git status"), 1), World::entry("w1", "after the request", 2)});
   world.poll();
   world.clock.advance(std::chrono::hours(1));
   world.restart();
@@ -362,7 +364,7 @@ TEST_CASE("after a long time out of service an answer still goes before the chat
 TEST_CASE("a worker's inbox that stays blocked does not silence the lead for good") {
   FileWorld world;
   fs::create_directory(world.inboxes() / "w1.json");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w2", "hello", 2)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1), World::entry("w2", "hello", 2)});
   world.poll();
   CHECK(world.receive().empty());
   world.clock.advance(std::chrono::seconds(31));
@@ -390,7 +392,7 @@ TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
 TEST_CASE("when the queue for the lead is full, further chat stays unread in the inbox and comes in later") {
   World world([](config::TeamConfig& config) { config.limits.queued_chat = 2; });
   world.write_lead({World::entry("w1", "one", 1), World::entry("w2", "two", 2), World::entry("w1", "three", 3),
-                    World::entry("w1", World::ask("perm-1", "git status"), 4)});
+                    World::entry("w1", World::request("perm-1", "git status"), 4)});
   world.poll();
   CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
   CHECK(world.inbox("w1").size() == 1);
@@ -434,7 +436,7 @@ TEST_CASE("a reply that a peer's unlocked write ate is written again with the sa
   FileWorld world;
   test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", "older", 9) + "\n]");
   const auto older = test::slurp(world.inboxes() / "w1.json");
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 2);
   const auto reply = world.inbox("w1").at(1);
@@ -449,19 +451,20 @@ TEST_CASE("a reply that a peer's unlocked write ate is written again with the sa
 
 TEST_CASE("a host that a person allowed once is allowed for the session") {
   World world;
-  const auto host_ask = [](const std::string& id) {
+  const auto host_request = [](const std::string& id) {
     return R"({"type":"sandbox_permission_request","requestId":")" + id +
            R"(","workerId":"w1@t","workerName":"w1","hostPattern":{"host":"api.example.org"},"createdAt":1})";
   };
-  world.write_lead({World::entry("w1", host_ask("sandbox-1"), 1)});
+  world.write_lead({World::entry("w1", host_request("sandbox-1"), 1)});
   world.poll();
-  const auto open = world.team->asks().open();
+  const auto open = world.team->requests().open();
   REQUIRE(open.size() == 1);
   handlers::Answer yes;
-  yes.event = handlers::AskEvent::person_approves;
+  yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(open[0], yes, false)));
-  world.write_lead({World::entry("w1", host_ask("sandbox-1"), 1), World::entry("w1", host_ask("sandbox-2"), 2)});
+  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(open[0], yes, false)));
+  world.write_lead(
+      {World::entry("w1", host_request("sandbox-1"), 1), World::entry("w1", host_request("sandbox-2"), 2)});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 2);
   CHECK(world.payload("w1", 1).at("requestId").as_string() == "sandbox-2");
@@ -470,7 +473,7 @@ TEST_CASE("a host that a person allowed once is allowed for the session") {
 
 TEST_CASE("a team at rest still finds what changes, and what only time brings") {
   FileWorld w;
-  w.write_lead({World::entry("w1", World::ask("r1", "make it"))});
+  w.write_lead({World::entry("w1", World::request("r1", "make it"))});
   w.write("w1", {});
   const auto polls = [&](int count) {
     for (int i = 0; i < count; ++i) {
@@ -500,7 +503,7 @@ TEST_CASE("a team at rest still finds what changes, and what only time brings") 
     polls(25);
     CHECK(w.logged("inbox.orphaned"));
   }
-  SECTION("the deadline of an ask") {
+  SECTION("the deadline of a request") {
     w.clock.advance(w.config.permissions.timeout);
     polls(1);
     CHECK(w.inbox("w1").size() == 1);

@@ -7,7 +7,7 @@
 namespace inbox_poller::team_verified_test {
 
 using namespace inbox_poller::poller;
-using handlers::AskEvent;
+using handlers::RequestEvent;
 using test::Contains;
 using test::FileWorld;
 using test::World;
@@ -38,8 +38,8 @@ struct Signed : World {
       : World([route](config::TeamConfig& team_config) { team_config.permissions.approver = route; }) {
     sign(*this);
   }
-  void asks() {
-    write_lead({entry("w1", ask("perm-1", "git status"), 1), entry("w1", ask("perm-2", "make install"), 2)});
+  void requests() {
+    write_lead({entry("w1", request("perm-1", "git status"), 1), entry("w1", request("perm-2", "make install"), 2)});
     poll();
   }
   void pass(std::chrono::minutes time) {
@@ -49,16 +49,17 @@ struct Signed : World {
 
 }  // namespace
 
-TEST_CASE("asks that cannot be answered from here wait without a deadline and are told of once, also after a restart") {
+TEST_CASE(
+    "requests that cannot be answered from here wait without a deadline and are told of once, also after a restart") {
   for (const bool restarts : {false, true}) {
     Signed world(config::Answerer::both);
-    world.asks();
+    world.requests();
     if (restarts) world.restart();
     world.pass(30min);
     CHECK(world.inbox("w1").empty());
     CHECK(world.all_read());
     CHECK(world.receive().empty());  // the lead's session could answer it no more than we can
-    const auto open = world.team->asks().open();
+    const auto open = world.team->requests().open();
     REQUIRE(open.size() == 2);
     for (const auto& request : open) {
       CHECK(request.deadline_ms == 0);
@@ -71,13 +72,13 @@ TEST_CASE("asks that cannot be answered from here wait without a deadline and ar
   }
 }
 
-TEST_CASE("nothing is told of asks that no commit recorded, and all of it once one does") {
+TEST_CASE("nothing is told of requests that no commit recorded, and all of it once one does") {
   Signed world;
   sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
   const char* hinder = "CREATE TRIGGER late BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'no'); END";
   REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
-  world.asks();
+  world.requests();
   CHECK_FALSE(world.logged("worker.verifies_lead"));
   const char* undo = "DROP TRIGGER late";
   REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
@@ -94,94 +95,95 @@ TEST_CASE("nothing is told of asks that no commit recorded, and all of it once o
 
 TEST_CASE("no person's answer is taken for it, and the end of its turn closes it") {
   Signed world;
-  world.asks();
-  for (const auto event : {AskEvent::person_approves, AskEvent::person_denies}) {
+  world.requests();
+  for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
     handlers::Answer answer;
     answer.event = event;
     answer.by = "ann";
-    const auto outcome = world.team->asks().answer(world.team->asks().open().front(), answer, true);
-    REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
-    CHECK(std::get<Asks::Refusal>(outcome).code == "worker.verifies_lead");
+    const auto outcome = world.team->requests().answer(world.team->requests().open().front(), answer, true);
+    REQUIRE(std::holds_alternative<Requests::Refusal>(outcome));
+    CHECK(std::get<Requests::Refusal>(outcome).code == "worker.verifies_lead");
   }
   CHECK(world.team->context().rules.of_session().empty());
   world.write_lead({World::entry("w1", idle(), 3)});
   world.poll();
-  CHECK(world.team->asks().open().empty());
+  CHECK(world.team->requests().open().empty());
   CHECK(world.inbox("w1").empty());
-  CHECK((*world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-2"}))->state ==
-        handlers::AskState::answered_elsewhere);
+  CHECK((*world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-2"}))->state ==
+        handlers::RequestState::answered_elsewhere);
 }
 
-TEST_CASE("an ask from before is not denied at its deadline, once answers do not count any more") {
+TEST_CASE("a request from before is not denied at its deadline, once answers do not count any more") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-2", "make install"), 2)});
+  world.write_lead({World::entry("w1", World::request("perm-2", "make install"), 2)});
   world.poll();
-  REQUIRE(world.team->asks().open().at(0).deadline_ms != 0);
+  REQUIRE(world.team->requests().open().at(0).deadline_ms != 0);
   sign(world);
   for (int n = 0; n < 30; ++n, world.clock.advance(1min)) world.poll();
   CHECK(world.inbox("w1").empty());
-  CHECK(world.team->asks().open().size() == 1);
+  CHECK(world.team->requests().open().size() == 1);
   CHECK(times(world, "request.unanswered") == 1);
   CHECK_FALSE(world.logged("request.decided"));
 }
 
 TEST_CASE("where nothing shows a lead that signs, a rule's answer is written as ever") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
   CHECK_FALSE(world.logged("worker.verifies_lead"));
 }
 
-TEST_CASE("the asks of a worker that was ended are withdrawn, those of another one or of a later one are not") {
+TEST_CASE("the requests of a worker that was ended are withdrawn, those of another one or of a later one are not") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-2", "make install"), 2),
-                    World::entry("w2", World::ask("perm-3", "make install", "w2"), 3)});
+  world.write_lead({World::entry("w1", World::request("perm-2", "make install"), 2),
+                    World::entry("w2", World::request("perm-3", "make install", "w2"), 3)});
   world.poll();
   const auto now = world.clock.wall_ms();
   world.clock.advance(1s);
-  world.write_lead({World::entry("w1", World::ask("perm-4", "make install"), 4)});
+  world.write_lead({World::entry("w1", World::request("perm-4", "make install"), 4)});
   world.poll();
-  REQUIRE(world.team->asks().open().size() == 3);
-  world.team->asks().ended("w1", now, "w1 was ended (shutdown-1@w1)");
+  REQUIRE(world.team->requests().open().size() == 3);
+  world.team->requests().ended("w1", now, "w1 was ended (shutdown-1@w1)");
   std::vector<std::string> left;
-  for (const auto& request : world.team->asks().open()) left.push_back(request.request_id);
+  for (const auto& request : world.team->requests().open()) left.push_back(request.request_id);
   CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
-  const auto closed = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-2"});
-  CHECK(closed->state == handlers::AskState::withdrawn);
+  const auto closed = *world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-2"});
+  CHECK(closed->state == handlers::RequestState::withdrawn);
   CHECK(closed->decided_by == "shutdown");
   world.poll();
   CHECK(world.inbox("w1").empty());
 }
 
-TEST_CASE("asks whose answers count again get a deadline of ours, but not while we have given way to another lead") {
+TEST_CASE(
+    "requests whose answers count again get a deadline of ours, but not while we have given way to another lead") {
   Signed world;
-  world.asks();
+  world.requests();
   test::replace(world.scratch.path("teams/t/config.json"), test::kRoster);
   world.poll();
   world.clock.advance(31s);
-  auto& asks = world.team->asks();
+  auto& requests = world.team->requests();
   auto& stance = world.team->context().standing.stance;
   stance = handlers::EffectiveRole::paused;
-  asks.run_due();
-  for (const auto& request : asks.open()) CHECK(request.deadline_ms == 0);
+  requests.run_due();
+  for (const auto& request : requests.open()) CHECK(request.deadline_ms == 0);
   stance = handlers::EffectiveRole::leader;
-  asks.run_due();
-  REQUIRE(asks.open().size() == 2);
-  for (const auto& request : asks.open()) CHECK(request.deadline_ms != 0);
+  requests.run_due();
+  REQUIRE(requests.open().size() == 2);
+  for (const auto& request : requests.open()) CHECK(request.deadline_ms != 0);
   world.clock.advance(1h);
   stance = handlers::EffectiveRole::paused;
-  asks.run_due();
-  CHECK(asks.open().size() == 2);
+  requests.run_due();
+  CHECK(requests.open().size() == 2);
   stance = handlers::EffectiveRole::leader;
   world.poll();
-  CHECK(asks.open().empty());
+  CHECK(requests.open().empty());
   CHECK(world.inbox("w1").size() == 2);
 }
 
 TEST_CASE("an answer that is still to be written is not, once its worker would refuse it; plain words are") {
   World world;
-  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll();
   const auto row_now = [&] { return world.ledger->outbox().of_request("t", "perm-1")->at(0); };
   REQUIRE(world.ledger->outbox().set(row_now().id, EffectState::pending, 1, 0, "written over"));
@@ -198,22 +200,22 @@ TEST_CASE("an answer that is still to be written is not, once its worker would r
   CHECK(world.inbox("w1").size() == 1);
 }
 
-TEST_CASE("in front of a lead, a repeated ask whose asker would refuse our answer is left to that lead") {
+TEST_CASE("in front of a lead, a repeated request whose asker would refuse our answer is left to that lead") {
   World world([](config::TeamConfig& team_config) { team_config.team.role = config::Role::interceptor; });
-  const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
+  const auto first = World::entry("w1", World::request("perm-1", "git status"), 1);
   world.write_lead({first});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 1);
   sign(world);
   for (const bool restarts : {false, true}) {
     if (restarts) world.restart();
-    world.write_lead({first, World::entry("w1", World::ask("perm-1", "git status"), 2)});
+    world.write_lead({first, World::entry("w1", World::request("perm-1", "git status"), 2)});
     world.poll();
     CHECK_FALSE(world.inbox("team-lead").at(1).at("read").as_bool());
   }
 }
 
-TEST_CASE("a repeated ask gets its answer again, and nothing else that went out under the id it chose") {
+TEST_CASE("a repeated request gets its answer again, and nothing else that went out under the id it chose") {
   World world;
   for (const char* name : {"w1", "w2"}) {
     OutboxRow order;
@@ -232,11 +234,11 @@ TEST_CASE("a repeated ask gets its answer again, and nothing else that went out 
     order.state = EffectState::done;
     REQUIRE(world.ledger->outbox().enqueue(order));
   }
-  const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
+  const auto first = World::entry("w1", World::request("perm-1", "git status"), 1);
   world.write_lead({first});
   world.poll();
   world.write("w1", {});  // it has read it
-  world.write_lead({first, World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  world.write_lead({first, World::entry("w1", World::request("perm-1", "git status"), 2)});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 1);
   CHECK(world.payload("w1", 0).at("type") == "permission_response");

@@ -130,7 +130,7 @@ struct World {
     return poller::encode_entry({from, text, "", "2026-02-07T15:20:" + std::to_string(10 + second) + ".000Z", "",
                                     "00000000-0000-4000-8000-00000000000" + std::to_string(second % 10)});
   }
-  static std::string ask(const std::string& id, const std::string& command, const std::string& agent = "w1") {
+  static std::string request(const std::string& id, const std::string& command, const std::string& agent = "w1") {
     return R"({"type":"permission_request","request_id":")" + id + R"(","agent_id":")" + agent +
            R"(","tool_name":"Bash","tool_use_id":"toolu_1","description":"d","input":{"command":)" +
            schema::quote(command) + R"(},"permission_suggestions":[]})";

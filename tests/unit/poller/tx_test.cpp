@@ -149,8 +149,8 @@ Outcome day(int failing) {
     until_done([&] { return static_cast<bool>(team.delivery().acknowledge(keys)); });
   };
   poll();
-  world.write_lead({World::entry("w1", "hello", 1), World::entry("w2", World::ask("perm-1", "git status", "w2"), 2),
-                    World::entry("w1", World::ask("perm-2", "make"), 3), World::entry("w2", World::ask("perm-3", "ls", "w2"), 4),
+  world.write_lead({World::entry("w1", "hello", 1), World::entry("w2", World::request("perm-1", "git status", "w2"), 2),
+                    World::entry("w1", World::request("perm-2", "make"), 3), World::entry("w2", World::request("perm-3", "ls", "w2"), 4),
                     World::entry("w2", R"({"type":"plan_approval_request","requestId":"plan-1","from":"w2","planContent":"p","planFilePath":"/p"})", 5),
                     R"({"nothing":1})"});
   poll();
@@ -158,11 +158,11 @@ Outcome day(int failing) {
   until_done([&] { return team.delivery().lead().report(LeadEvent::reports_busy).ok(); });
   until_done([&] { return team.delivery().lead().report(LeadEvent::reports_idle).ok(); });
   handlers::Answer answer;
-  answer.event = handlers::AskEvent::person_approves;
+  answer.event = handlers::RequestEvent::person_approves;
   answer.by = "ann";
-  for (const auto& ask : team.asks().open()) {
-    if (ask.request_id == "perm-3") continue;
-    until_done([&] { return std::holds_alternative<Asks::Taken>(team.asks().answer(ask, answer, ask.request_id == "perm-2")); });
+  for (const auto& request : team.requests().open()) {
+    if (request.request_id == "perm-3") continue;
+    until_done([&] { return std::holds_alternative<Requests::Taken>(team.requests().answer(request, answer, request.request_id == "perm-2")); });
   }
   poll();
   until_done([&] { return team.orders().set_mode({"w1"}, config::PermissionMode::plan, "ann").ok(); });
@@ -186,7 +186,7 @@ Outcome day(int failing) {
   outcome.lead = named(lead);
   for (const auto* box : {"team-lead", "w1", "w2"}) outcome.boxes += json::serialize(world.inbox(box)) + "\n";
   outcome.boxes = named(outcome.boxes);
-  for (const auto& ask : team.asks().open()) outcome.memory += "open " + ask.request_id + "\n";
+  for (const auto& request : team.requests().open()) outcome.memory += "open " + request.request_id + "\n";
   for (const auto& [name, row] : team.context().members) outcome.memory += name + " " + row.state + " " + row.task + "\n";
   for (const auto& rule : team.context().rules.of_session()) outcome.memory += rule.rule + "\n";
   return outcome;

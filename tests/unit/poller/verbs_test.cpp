@@ -33,7 +33,7 @@ struct Serving : Served {
   }
   std::string code(const std::string& verb, json::object fields = {}) {
     json::value answer = ask(verb, std::move(fields));
-    if (answer.as_object().contains("answers")) answer = answer.at("answers").at(0);  // what became of the one ask
+    if (answer.as_object().contains("answers")) answer = answer.at("answers").at(0);  // what became of the one request
     if (answer.at("ok").as_bool()) return "ok";
     CHECK_FALSE(answer.at("message").as_string().empty());
     return json::value_to<std::string>(answer.at("code"));
@@ -167,8 +167,8 @@ TEST_CASE("beside another lead nobody is ordered anything, but a rule decides he
 
 TEST_CASE("an observer refuses everything that would write to the team") {
   Serving serving(as(config::Role::observer));
-  serving.world.write_lead({World::entry("w1", World::ask("perm-1", "make"))});
-  REQUIRE(serving.until([&] { return !serving.team().asks().open().empty(); }));
+  serving.world.write_lead({World::entry("w1", World::request("perm-1", "make"))});
+  REQUIRE(serving.until([&] { return !serving.team().requests().open().empty(); }));
   const std::pair<const char*, json::object> verbs[] = {{"shutdown", {{"member", "w1"}}},
                                                         {"mode", {{"member", "w1"}, {"mode", "plan"}}},
                                                         {"allow", {{"rule", "Bash(make)"}}},
@@ -206,8 +206,8 @@ TEST_CASE("a leader that stopped says why in the status and in what it refuses, 
 TEST_CASE("the status tells of each worker what it is doing, in which mode, and since when it is silent") {
   Serving serving;
   serving.world.write_lead(
-      {World::entry("w1", World::ask("perm-1", "make"), 1), World::entry("w2", "working on it", 2)});
-  REQUIRE(serving.until([&] { return !serving.team().asks().open().empty(); }));
+      {World::entry("w1", World::request("perm-1", "make"), 1), World::entry("w2", "working on it", 2)});
+  REQUIRE(serving.until([&] { return !serving.team().requests().open().empty(); }));
   const auto doing = [&](std::size_t index) {
     return json::value_to<std::string>(serving.status().at("members").at(index).at("doing"));
   };

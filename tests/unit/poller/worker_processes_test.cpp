@@ -98,7 +98,7 @@ TEST_CASE("who joined just now is looked for each time, so that no namesake hide
   CHECK(scene.look() == WorkerProcess::without_key);
   scene.machine.all[2] = keyed;
   scene.clock.advance(9ms);
-  CHECK(scene.look() == WorkerProcess::without_key);  // nobody begins and asks in so short a time
+  CHECK(scene.look() == WorkerProcess::without_key);  // nobody begins and requests in so short a time
   scene.clock.advance(1ms);
   CHECK(scene.look() == WorkerProcess::with_key);
 }

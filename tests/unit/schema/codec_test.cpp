@@ -118,12 +118,12 @@ TEST_CASE("an input that is no object, too deep, or not JSON for others is malfo
 
 TEST_CASE("an optional field of another type counts as absent, and is told") {
   std::string ignored;
-  const auto ask = decode_payload(
+  const auto request = decode_payload(
       R"({"type":"permission_request","request_id":"p","agent_id":"w","from":5,"tool_name":"Bash","tool_use_id":1,)"
       R"("description":[],"input":{},"permission_suggestions":"x"})",
       &ignored);
-  REQUIRE(std::holds_alternative<PermissionRequest>(ask));
-  CHECK(std::get<PermissionRequest>(ask).permission_suggestions == "[]");
+  REQUIRE(std::holds_alternative<PermissionRequest>(request));
+  CHECK(std::get<PermissionRequest>(request).permission_suggestions == "[]");
   CHECK(ignored ==
         "from: expected a string, found a number; toolUseId: expected a string, found a number; description: expected a "
         "string, found an array; permissionSuggestions: expected an array, found a string");

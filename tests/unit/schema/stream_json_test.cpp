@@ -106,22 +106,22 @@ TEST_CASE("a client's command line is completed only where it says that it speak
     CHECK(missing_options(argv, true).options.empty());
 }
 
-TEST_CASE("an ask to use a tool keeps the bytes of its input") {
-  const auto ask = decoded<ToolAsk>(
+TEST_CASE("a request to use a tool keeps the bytes of its input") {
+  const auto request = decoded<ToolRequest>(
       R"({"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",)"
       R"("input":{"command":"ls", "n":123456789012345678901234567890},"tool_use_id":"toolu_1"}})");
-  CHECK(ask.request_id == "r1");
-  CHECK(ask.tool == "Bash");
-  CHECK(ask.input == R"({"command":"ls", "n":123456789012345678901234567890})");
-  CHECK(decoded<ToolAskCancelled>(R"({"type":"control_cancel_request","request_id":"r1"})").request_id == "r1");
+  CHECK(request.request_id == "r1");
+  CHECK(request.tool == "Bash");
+  CHECK(request.input == R"({"command":"ls", "n":123456789012345678901234567890})");
+  CHECK(decoded<ToolRequestCancelled>(R"({"type":"control_cancel_request","request_id":"r1"})").request_id == "r1");
 }
 
-TEST_CASE("an ask with missing or odd fields stays an ask, so that somebody refuses it") {
-  const auto ask = decoded<ToolAsk>(
+TEST_CASE("a request with missing or odd fields stays a request, so that somebody refuses it") {
+  const auto request = decoded<ToolRequest>(
       R"({"type":"control_request","request_id":7,"request":{"subtype":"can_use_tool","tool_name":["Bash"]}})");
-  CHECK(ask.request_id.empty());
-  CHECK(ask.tool.empty());
-  CHECK(ask.input.empty());
+  CHECK(request.request_id.empty());
+  CHECK(request.tool.empty());
+  CHECK(request.input.empty());
 }
 
 TEST_CASE("what does not concern us is passed over, whatever it is") {

@@ -1,43 +1,43 @@
 // The page's frame: who is let in, the stream of rows, and which of its views is shown.
 import { html, render, useState, useEffect, useReducer } from '/preact.js';
-import { Asks } from '/asks.js';
+import { Requests } from '/requests.js';
 import { Workers, Chat, Way, Answers } from '/look.js';
 import { Plots } from '/plots.js';
 
-// What the daemon has, as the stream tells it. Asks that were decided stay in their place until the list is tidied, so
+// What the daemon has, as the stream tells it. Requests that were decided stay in their place until the list is tidied, so
 // that nothing moves under somebody's finger.
-const state = { asks: new Map(), teams: new Map(), samples: [], daemon: null, open: false, session: true, said: '', moved: 0 };
+const state = { requests: new Map(), teams: new Map(), samples: [], daemon: null, open: false, session: true, said: '', moved: 0 };
 let redraw = () => {};
 let due = 0;
 const changed = () => { due ||= requestAnimationFrame(() => { due = 0; redraw(); }); };
 
 function say(text) { state.said = text; changed(); }
 
-function takeAsks({ all, put, gone }) {
-  const before = state.asks.size;
+function takeRequests({ all, put, gone }) {
+  const before = state.requests.size;
   if (all) {
-    const there = new Set(put.map(ask => ask.key));
-    for (const [key, ask] of state.asks) if (!there.has(key) && !ask.fate) ask.fate = { state: 'not open any more' };
+    const there = new Set(put.map(request => request.key));
+    for (const [key, request] of state.requests) if (!there.has(key) && !request.fate) request.fate = { state: 'not open any more' };
   }
   let fresh = 0;
-  for (const ask of put) {
-    const known = state.asks.get(ask.key);
-    if (known && JSON.stringify({ ...known, fate: undefined, at: undefined }) === JSON.stringify(ask)) { delete known.fate; continue; }
+  for (const request of put) {
+    const known = state.requests.get(request.key);
+    if (known && JSON.stringify({ ...known, fate: undefined, at: undefined }) === JSON.stringify(request)) { delete known.fate; continue; }
     fresh += known ? 0 : 1;
-    state.asks.set(ask.key, { ...ask, at: performance.now() });
+    state.requests.set(request.key, { ...request, at: performance.now() });
   }
   for (const { key, ...fate } of gone) {
-    const ask = state.asks.get(key);
-    if (ask && !ask.fate) ask.fate = fate;
+    const request = state.requests.get(key);
+    if (request && !request.fate) request.fate = fate;
   }
-  const over = [...state.asks.values()].filter(ask => ask.fate);
-  for (const ask of over.slice(0, Math.max(over.length - 200, 0))) state.asks.delete(ask.key);
-  if (!before && all && !put.length) state.asks.clear();
-  if (fresh && before) say(fresh === 1 ? 'A new ask: ' + put[put.length - 1].subject : fresh + ' new asks');
+  const over = [...state.requests.values()].filter(request => request.fate);
+  for (const request of over.slice(0, Math.max(over.length - 200, 0))) state.requests.delete(request.key);
+  if (!before && all && !put.length) state.requests.clear();
+  if (fresh && before) say(fresh === 1 ? 'A new request: ' + put[put.length - 1].subject : fresh + ' new requests');
 }
 
 function tidy() {
-  for (const [key, ask] of state.asks) if (ask.fate) state.asks.delete(key);
+  for (const [key, request] of state.requests) if (request.fate) state.requests.delete(key);
   state.moved = performance.now();
   changed();
 }
@@ -52,7 +52,7 @@ function listen() {
   const events = new EventSource('/api/events');
   const on = (name, take) => events.addEventListener(name, event => { take(JSON.parse(event.data)); changed(); });
   on('daemon', it => { state.daemon = it; });
-  on('asks', takeAsks);
+  on('requests', takeRequests);
   on('teams', takeTeams);
   on('samples', it => { state.samples = it; });
   on('sample', it => { state.samples = [...state.samples.slice(-8639), it]; });
@@ -79,11 +79,11 @@ async function enter() {
   listen();
 }
 
-const views = [['asks', 'Asks'], ['answers', 'Answers'], ['workers', 'Workers'], ['chat', 'Chat'], ['way', 'Trace'], ['plots', 'Plots']];
+const views = [['requests', 'Requests'], ['answers', 'Answers'], ['workers', 'Workers'], ['chat', 'Chat'], ['way', 'Trace'], ['plots', 'Plots']];
 
 function Help({ onClose }) {
   return html`<dialog open aria-label="Keys"><h2>Keys</h2><table><tbody>
-    ${[['j k', 'the next ask, the one before'], ['Enter', 'open or close it'], ['a', 'approve it: asks back with what would run'],
+    ${[['j k', 'the next request, the one before'], ['Enter', 'open or close it'], ['a', 'approve it: asks back with what would run'],
        ['d', 'deny it: to the reason'], ['Shift A', 'always: asks back with the rule'], ['/', 'to the filter'], ['1 … 6', 'the views'], ['?', 'this help']]
       .map(([key, what]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${what}</td></tr>`)}
     </tbody></table><p><button onClick=${onClose}>Close</button></p></dialog>`;
@@ -91,11 +91,11 @@ function Help({ onClose }) {
 
 function Page() {
   const [, again] = useReducer(count => count + 1, 0);
-  const [view, go] = useState(() => location.hash.slice(2) || 'asks');
+  const [view, go] = useState(() => location.hash.slice(2) || 'requests');
   const [help, setHelp] = useState(false);
   useEffect(() => {
     redraw = again;
-    const moved = () => go(location.hash.slice(2) || 'asks');
+    const moved = () => go(location.hash.slice(2) || 'requests');
     const clock = setInterval(again, 5000);  // ages
     const keys = event => {
       if (event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -108,7 +108,7 @@ function Page() {
     again();
     return () => { clearInterval(clock); removeEventListener('hashchange', moved); removeEventListener('keydown', keys); };
   }, []);
-  const open = [...state.asks.values()].filter(ask => !ask.fate).length;
+  const open = [...state.requests.values()].filter(request => !request.fate).length;
   useEffect(() => { document.title = (open ? '(' + open + ') ' : '') + 'InboxPoller'; }, [open]);
   const [name, key] = view.split('/');
   if (!state.session)
@@ -117,13 +117,13 @@ function Page() {
   const body = { answers: Answers, workers: Workers, chat: Chat, way: Way, plots: Plots }[name];
   return html`
     <header><h1>InboxPoller</h1><nav aria-label="Views">${views.map(([to, title]) => html`
-      <a href=${'#/' + to} aria-current=${to === (body ? name : 'asks') ? 'page' : null}>${title}${to === 'asks' && open ? ` (${open})` : ''}</a>`)}</nav>
+      <a href=${'#/' + to} aria-current=${to === (body ? name : 'requests') ? 'page' : null}>${title}${to === 'requests' && open ? ` (${open})` : ''}</a>`)}</nav>
       <button onClick=${() => setHelp(true)}>Keys</button></header>
     ${(!state.open || (state.daemon && !state.daemon.up)) && html`<div class="away" role="alert">${state.open
       ? 'The daemon does not answer: ' + state.daemon.why + '. What is shown may be old.' : 'Connecting …'}</div>`}
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <main>${body ? html`<${body} state=${state} argument=${key} />`
-                 : html`<${Asks} state=${state} tidy=${tidy} say=${say} wanted=${name === 'ask' ? key : ''} />`}</main>
+                 : html`<${Requests} state=${state} tidy=${tidy} say=${say} wanted=${name === 'request' ? key : ''} />`}</main>
     <div class="unseen" aria-live="polite">${state.said}</div>`;
 }
 

@@ -1,6 +1,6 @@
 // How it went since the page was started. The library of the plots is loaded by the first look at them.
 import { html, useState, useEffect, useRef } from '/preact.js';
-import { span } from '/asks.js';
+import { span } from '/requests.js';
 
 let library;
 const load = () => library ??= new Promise((done, fail) => {
@@ -8,10 +8,10 @@ const load = () => library ??= new Promise((done, fail) => {
   document.head.append(Object.assign(document.createElement('script'), { src: '/uplot.js', onload: () => done(window.uPlot), onerror: fail }));
 });
 
-// A sample: when, open asks, age of the oldest (s), longest wait until decided (s), chat queued, age of the oldest (s), the daemon's answer (ms)
+// A sample: when, open requests, age of the oldest (s), longest wait until decided (s), chat queued, age of the oldest (s), the daemon's answer (ms)
 const plots = [
-  ['Open asks', [[1, 'open', '']]],
-  ['How long asks wait, in seconds', [[2, 'the oldest open', 's'], [3, 'decided in between', 's']]],
+  ['Open requests', [[1, 'open', '']]],
+  ['How long requests wait, in seconds', [[2, 'the oldest open', 's'], [3, 'decided in between', 's']]],
   ['Chat that waits for the lead', [[4, 'messages', '']]],
   ['How long chat waits, in seconds', [[5, 'the oldest', 's']]],
   ['How long the daemon takes to answer, in milliseconds', [[6, 'answer', 'ms']]],
