@@ -24,7 +24,7 @@ target_include_directories(inbox-poller-flags INTERFACE ${CMAKE_SOURCE_DIR})
 if(CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(inbox-poller-flags INTERFACE -fpch-preprocess)  # ccache sees a precompiled header only so
 endif()
-# g++ 12 with optimisation takes std::string's operator+ for overlapping copies of impossible sizes (GCC bug 105651).
+# g++ 12 with optimization takes std::string's operator+ for overlapping copies of impossible sizes (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(inbox-poller-flags INTERFACE -Wno-restrict
     "$<$<CONFIG:Release>:-Wno-stringop-overflow;-Wno-array-bounds>")

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr Duration shortest_wait = seconds(1);
 constexpr Duration longest_wait = hours(24 * 7);
 
-// Acknowledgements that an operator must write before a dangerous setting takes effect.
+// Acknowledgments that an operator must write before a dangerous setting takes effect.
 constexpr std::string_view default_allow = "default-allow";
 constexpr std::string_view any_host = "any-host";
 constexpr std::string_view bypass_ceiling = "bypass-ceiling";
@@ -54,10 +54,10 @@ Result<std::string> alias_of(const std::string& lead, const std::string& text) {
   return text;
 }
 
-Result<std::string> acknowledgement(const std::string& text) {
+Result<std::string> acknowledgment(const std::string& text) {
   if (text == default_allow || text == any_host || text == bypass_ceiling || text == wide_modes) return text;
-  return Error{"config.acknowledgement", toml_text(text) + " acknowledges nothing; known are " +
-                                             quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
+  return Error{"config.acknowledgment", toml_text(text) + " acknowledges nothing; known are " +
+                                            quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
 bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
@@ -104,11 +104,11 @@ struct TeamReader {
   void warn(std::string_view text) { warnings.push_back(complaints.file + ": " + std::string(text)); }
 
   /// Accepts a dangerous value only if acknowledged, and then warns.
-  void dangerous(Section& from, std::string_view key, std::string_view acknowledgement, std::string_view consequence) {
-    const bool known = std::ranges::find(understood, acknowledgement) != understood.end();
+  void dangerous(Section& from, std::string_view key, std::string_view acknowledgment, std::string_view consequence) {
+    const bool known = std::ranges::find(understood, acknowledgment) != understood.end();
     if (known) return warn(std::string(consequence) + " (team.accept_risks says that this is meant)");
     from.reject(key, "is dangerous: " + std::string(consequence) + "; if that is meant, write \"" +
-                         std::string(acknowledgement) + "\" into the list team.accept_risks");
+                         std::string(acknowledgment) + "\" into the list team.accept_risks");
   }
 
   /// Warns about a setting without effect, but accepts it, because the role may be changed for a day.
@@ -160,7 +160,7 @@ struct TeamReader {
     team.choice("on_competing_consumer", to.on_competing_consumer);
     only_a_leader(to.on_competing_consumer != OnCompetingConsumer::stop, "team.on_competing_consumer");
     team.duration("unresponsive_after", to.unresponsive_after, shortest_wait, longest_wait);
-    team.list("accept_risks", understood, acknowledgement);
+    team.list("accept_risks", understood, acknowledgment);
     team.finish();
   }
 

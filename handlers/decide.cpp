@@ -33,7 +33,8 @@ std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const
   const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
   if (!view.standing.may(Right::answer) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
-                                           " to answer; here the team is only observed (team.role)"};
+                                           " to answer: here the role is observer; answer in the lead's session, or "
+                                           "change team.role and run `inbox-poller reload`"};
   }
   if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +

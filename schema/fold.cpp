@@ -14,7 +14,7 @@ struct Alike {
 };
 
 /// Single characters that look like an ASCII character; in lower case.
-constexpr std::array<Alike, 24> alikes{{
+constexpr std::array<Alike, 24> lookalikes{{
     {U"\u2039\u2329\u3008\u27E8\u276C\u276E\u2770\u29FC\uFE64\u02C2\u1438\u300A\u27EA\u00AB\uFE3D\uFE3F\u2A9A\u22D6",
      '<'},
     {U"\u2044\u2215\u29F8\u2571\u3033", '/'},
@@ -105,7 +105,7 @@ char32_t look(char32_t c) {
   if (is_in(c, 0x1D400, 0x1D6A3)) return 'a' + (c - 0x1D400) % 26;  // thirteen alphabets, upper and lower case by turns
   if (is_in(c, 0x3040, 0xA6FF) || is_in(c, 0xAC00, 0xFDFF)) return c;  // no lookalikes here
   const char32_t small = simple_fold(c);
-  for (const Alike& alike : alikes)
+  for (const Alike& alike : lookalikes)
     if (alike.characters.find(small) != std::u32string_view::npos) return alike.ascii;
   return small;
 }

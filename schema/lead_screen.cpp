@@ -18,7 +18,7 @@ constexpr std::size_t indent = 2;  // of the typed text, and of the hints below 
 struct Look {
   bool dim = false;
   bool inverse = false;
-  bool coloured = false;  // not in the terminal's own foreground
+  bool colored = false;  // not in the terminal's own foreground
 };
 
 struct Cell {
@@ -47,8 +47,8 @@ void apply(std::string_view parameters, Look& look) {
     if (number == 22) look.dim = false;
     if (number == 7) look.inverse = true;
     if (number == 27) look.inverse = false;
-    if (number == 39) look.coloured = false;
-    if ((number >= 30 && number <= 38) || (number >= 90 && number <= 97)) look.coloured = true;
+    if (number == 39) look.colored = false;
+    if ((number >= 30 && number <= 38) || (number >= 90 && number <= 97)) look.colored = true;
     if ((number == 38 || number == 48 || number == 58) && i + 1 < numbers.size()) i += numbers[i + 1] == 5 ? 2 : 4;
   }
 }
@@ -118,7 +118,7 @@ bool is_choice(const Row& row) {
 bool is_spinner(const Row& row) {
   static constexpr std::array<std::string_view, 7> signs = {"\u00b7", "\u2722", "\u2733", "\u2736",
                                                             "\u273b", "\u273d", "*"};
-  return row.size() > 2 && row[0].look.coloured && shows_nothing(row[1]) &&
+  return row.size() > 2 && row[0].look.colored && shows_nothing(row[1]) &&
          std::find(signs.begin(), signs.end(), row[0].text) != signs.end() &&
          text_of(row).find("\u2026") != std::string::npos;
 }
@@ -169,7 +169,7 @@ ScreenKind in_front(const std::vector<Row>& rows) {
 
 bool is_running(const std::vector<Row>& rows, const Frame& frame) {
   const auto& look = rows[frame.top + 1][0].look;
-  if (look.coloured || look.dim || contains(rows, frame.bottom + 1, {"esc to interrupt"})) return true;
+  if (look.colored || look.dim || contains(rows, frame.bottom + 1, {"esc to interrupt"})) return true;
   return std::any_of(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(frame.top), is_spinner);
 }
 

@@ -75,7 +75,7 @@ StreamWord decode_word(const Members& line) {
   if (type == "stream_event" || type == "tool_progress") return StreamWork{};
   if (type == "result") return decode_result(line);
   if (type == "control_request") return decode_control_request(line);
-  if (type == "control_cancel_request") return ToolRequestCancelled{line.string("request_id")};
+  if (type == "control_cancel_request") return ToolRequestCanceled{line.string("request_id")};
   if (type == "command_lifecycle") return decode_command(line);
   return StreamOther{};
 }

@@ -51,14 +51,14 @@ struct ToolRequest {
 };
 
 /// The withdrawal of such a request (control_cancel_request).
-struct ToolRequestCancelled {
+struct ToolRequestCanceled {
   std::string request_id;
 };
 
 struct StreamOther {};
 
 using StreamWord = std::variant<StreamOther, StreamInit, StreamWork, StreamAnswer, StreamReplay, StreamCommand,
-                                StreamResult, ToolRequest, ToolRequestCancelled>;
+                                StreamResult, ToolRequest, ToolRequestCanceled>;
 struct StreamLine {
   StreamWord said;
   std::vector<std::string> of_lines;  // the input lines that this part of a turn answers (user_message_uuids)

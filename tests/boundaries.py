@@ -90,7 +90,7 @@ def long_functions(lines):
 
 
 def floor_of(name):
-    """Of a file below poller/: the daemon stands on top of its neighbours."""
+    """Of a file below poller/: the daemon stands on top of its neighbors."""
     parts = name.split("/")
     room = parts[1] if len(parts) > 2 else "daemon" if parts[1].startswith("daemon.") else "ports"
     return POLLER_FLOORS.index(room)

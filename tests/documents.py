@@ -13,6 +13,8 @@ import tempfile
 MAX_LINE = 110
 MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/reference/programs.md is read out of there
 HOUR = ["read", "of it", "there you see"]
+QUESTIONS = ["Question", "Answer", "Links", "Words there"]
+MAX_HOPS = 2  # links from README.md to the answer of a question
 MAX_HOUR = 1500  # lines of docs/dev/architecture.md's table
 MAX_README = 150  # lines: who reads on finds the rest linked
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
@@ -75,6 +77,50 @@ def dead_links(path, text):
                 yield number, "a link to nothing: " + target
             elif anchor and other.suffix == ".md" and anchor not in anchors(other.read_text("utf-8")):
                 yield number, "a link to no heading: " + target
+
+
+def hops(root):
+    """How many links each document is away from README.md."""
+    away, now = {root / "README.md": 0}, [root / "README.md"]
+    while now:
+        path = now.pop(0)
+        for target in re.findall(r"\]\(([^)\s#]+\.md)(?:#[^)\s]*)?\)", path.read_text("utf-8")):
+            other = (path.parent / target).resolve()
+            if other.is_file() and other not in away:
+                away[other] = away[path] + 1
+                now.append(other)
+    return away
+
+
+def below(text, anchor):
+    """What stands below a heading, deeper headings included; without an anchor all of it. Spaces are one each."""
+    found, depth = [], 0
+    for _, line, code in lines_of(text):
+        head = re.match("#+(?= )", line) if not code else None
+        if depth and head and len(head[0]) <= depth:
+            break
+        if head and not depth and anchor in anchors(line):
+            depth = len(head[0])
+        if depth or not anchor:
+            found.append(line)
+    return " ".join(" ".join(found).split())
+
+
+def unanswered(root, text):
+    """Questions of strangers: their page is as few links away from README.md as the table says, and has the words."""
+    away, asking = hops(root), False
+    for number, line, code in lines_of(text):
+        row = cells(line) if line.startswith("|") and not code else []
+        asking = row == QUESTIONS or (asking and bool(row))
+        link = re.search(r"\]\(([^)\s#]+)#?([^)\s]*)\)", row[1]) if asking and len(row) == len(QUESTIONS) else None
+        page = (root / "docs" / "dev" / link[1]).resolve() if link else None
+        if page in away:
+            if away[page] > MAX_HOPS or str(away[page]) != row[2]:
+                yield number, "%d links from README.md: %s" % (away[page], link[1])
+            if row[3] not in below(page.read_text("utf-8"), link[2]):
+                yield number, "no answer: %s does not say: %s" % (link[1], row[3])
+        elif link:
+            yield number, "no way from README.md: " + link[1]
 
 
 def function_lines(text, name):
@@ -174,8 +220,8 @@ def check(root):
         problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
-        found = [disordered(text)] if path.name == "glossary.md" else []
-        for found in (*found, widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
+        own = {"glossary.md": [disordered(text)], "questions.md": [unanswered(root, text)]}.get(path.name, [])
+        for found in (*own, widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     for path in sorted((root / "poller" / "cli").rglob("*.cpp")):  # the help texts
         problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in no_fields(root, path.read_text("utf-8"))]
@@ -183,6 +229,22 @@ def check(root):
 
 
 HOUR_TABLE = "| read | of it | there you see |\n|---|---|---|\n| `%s` | %s | x |"
+
+
+def unasked():
+    """What is not found of a table of questions with one fault each."""
+    row = "| Question | Answer | Links | Words there |\n|---|---|---|---|\n| x? | [x](../%s) | %d | a word |\n"
+    cases = [("b.md#one", 2, ""), ("b.md", 2, ""), ("b.md#one", 1, "2 links from"), ("b.md#two", 2, "no answer"), ("c.md", 3, "3 links from"),
+             ("d.md", 1, "no way from")]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder).resolve()
+        (root / "docs" / "dev").mkdir(parents=True)
+        (root / "README.md").write_text("[a](docs/a.md)\n", "utf-8")
+        for name, text in {"a": "[b](b.md#one)", "b": "# One\n\na\nword\n\n# Two\n\n[c](c.md)", "c": "a word", "d": "a word"}.items():
+            (root / "docs" / (name + ".md")).write_text(text + "\n", "utf-8")
+        found = [(case, [problem for _, problem in unanswered(root, row % case[:2])]) for case in cases]
+    return ["a table of questions: %s, but found %s" % (case, problems) for case, problems in found
+            if (case[2] not in problems[0] if problems and case[2] else bool(problems) != bool(case[2]))]
 
 
 def self_test():
@@ -231,11 +293,7 @@ def self_test():
     row = "<!-- bench: begin -->\n\n| written -> handed over, p50 / p99 | x | 0.97 / 1.98 ms |\n"
     failed += unmeasured("it is 1.0 ms after\nit was written", row)
     failed += [] if unmeasured("it is 1.1 ms after it was written", row) else ["not found: a figure that nobody measured"]
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        (root / "docs").mkdir()
-        (root / "schema" / "operations").mkdir(parents=True)
-        (root / "schema" / "operations" / "request.hpp").write_text("BOOST_DESCRIBE_STRUCT(Request, (), (team, member))\n", "utf-8")
+    failed += unasked()
     failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed

@@ -56,12 +56,12 @@ tmux = ["{tmux}"]
 class Story:
     def __init__(self, pauses=False):
         self.pauses = pauses
-        self.colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self.color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.number = 0
         self.started = time.monotonic()
 
     def paint(self, code, text):
-        return "\033[%sm%s\033[0m" % (code, text) if self.colour else text
+        return "\033[%sm%s\033[0m" % (code, text) if self.color else text
 
     def pause(self):
         """Until a person has read it. The time is not the story's."""
@@ -245,7 +245,7 @@ class Demo:
             e for e in worker.events("mode", "rules", "no_effect") if wire.as_payload(e["text"])["type"] == kind])
         self.command("allow", "Bash(make test)")
         s.says("cleo", "joins; she lives in a real tmux pane, and another pane is none of our business")
-        self.neighbour = self.tmux.bystander()
+        self.neighbor = self.tmux.bystander()
         self.team.add_member("cleo", pane="", backend="tmux")
         self.cleo = PaneWorker(self.tmux, self.team, "cleo", wire.ERA1, poll=0.1, exit_after=0.3)
         for worker in (self.ada, self.bob, self.cleo):
@@ -281,7 +281,7 @@ class Demo:
         s.seen("she is out of the roster; task 7 is pending again and nobody's")
         told = self.command("recv")
         self.expect("cleo has shut down" in told, "the lead was not told")
-        self.expect(self.neighbour.untouched(), "another pane was touched")
+        self.expect(self.neighbor.untouched(), "another pane was touched")
         s.seen("the lead was told; the other pane was not touched")
         s.chapter("A worker that refuses, and one that agrees for somebody else")
         self.command("shutdown", "bob")
@@ -289,12 +289,12 @@ class Demo:
         self.expect("task 3 is still running" in self.command("recv"), "the lead does not know why")
         self.expect(self.bob.runs() and self.team.member("bob"), "bob was ended although he refused")
         s.seen("bob refused, goes on, and the lead knows why")
-        forged = wire.shutdown_approved("ada", "shutdown-%d@ada" % wire.now_ms(), pane=self.neighbour.pane)
+        forged = wire.shutdown_approved("ada", "shutdown-%d@ada" % wire.now_ms(), pane=self.neighbor.pane)
         self.ada.do("raw", text=wire.stringify(forged), patient=True)
         s.says("ada", "approves a shutdown that nobody requested, and names the other pane as hers")
         wait_for("it is refused", lambda: [e for e in self.daemon.ask("quarantine")["entries"] if e["type"] == "shutdown_approved"])
         self.command("quarantine", "--limit", "1")
-        self.expect(self.neighbour.untouched() and self.team.member("ada"), "a forged approval had an effect")
+        self.expect(self.neighbor.untouched() and self.team.member("ada"), "a forged approval had an effect")
         s.seen("refused; pane and roster are as they were")
 
     def crash(self):
@@ -367,7 +367,7 @@ class Demo:
         wait_for("the lead was started again", lambda: len(self.lead.events("started")) == 2)
         wait_for("all is delivered", lambda: team()["chat"]["queued"] + team()["chat"]["offered"] == 0)
         self.expect(self.lead.texts()[4:] == texts and all(repeat for _, _, repeat in self.lead.took()[4:]), "the lead took %s" % self.lead.took())
-        s.seen("its turn ended: the three came as one; it died before its model answered, and got them again, labelled as a repeat")
+        s.seen("its turn ended: the three came as one; it died before its model answered, and got them again, labeled as a repeat")
 
     def answers(self):
         s = self.story

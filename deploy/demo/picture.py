@@ -3,7 +3,7 @@
 
 picture.py --program build/release/inbox-poller > docs/pictures/demo.svg     runs the demo in a terminal of its own, and draws
 picture.py < recording > picture.svg                                          draws what was recorded before
---chapters 1-3 chooses chapters; escape sequences other than colours are dropped.
+--chapters 1-3 chooses chapters; escape sequences other than colors are dropped.
 """
 
 import argparse
@@ -22,7 +22,7 @@ HEAD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-famil
 <style>text { fill: #d0d7de; white-space: pre } .b { fill: #ffffff; font-weight: 600 } .d { fill: #8b949e } .g { fill: #3fb950 } .c { fill: #58a6ff } .r { fill: #f85149 }</style>
 <rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>
 """
-COLOUR = re.compile(r"\x1b\[([0-9;]*)m")
+COLOR = re.compile(r"\x1b\[([0-9;]*)m")
 OTHER = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[^\[])|[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f]")
 
 
@@ -52,7 +52,7 @@ def chapters(text, first, last):
     """The lines of these chapters; a chapter begins with its number."""
     lines, number = [], 0
     for line in text.replace("\r", "").split("\n"):
-        head = re.match(r"\s*(\d+)\. ", COLOUR.sub("", line))
+        head = re.match(r"\s*(\d+)\. ", COLOR.sub("", line))
         number = int(head[1]) if head and int(head[1]) == number + 1 else number
         if first <= number <= last:
             lines.append(line)
@@ -64,7 +64,7 @@ def chapters(text, first, last):
 def spans(line):
     """(style, text) of a line, cut to the width of the terminal."""
     style, room = "", COLUMNS
-    parts = COLOUR.split(line)
+    parts = COLOR.split(line)
     for place, part in enumerate(parts):
         if place % 2:
             style = STYLES.get(part, "")

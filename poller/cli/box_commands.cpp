@@ -322,7 +322,7 @@ constexpr Argument box_copy_takes[] = {
 };
 
 constexpr Command box_rows[] = {
-    {.name = "mailbox", .group = Group::act, .summary = "Mail and tasks in a folder that agents share; no team, no daemon",
+    {.name = "mailbox", .group = Group::act, .summary = "Share mail and tasks in a folder; needs no team and no daemon",
      .help = "Agents that are not one team share a folder: each has a mailbox in it, and all have one queue of\n"
              "tasks. No daemon is needed; other programs may work on the same files (docs/reference/mailboxes.md).",
      .examples = "mkdir -p scratch/coordination\n"

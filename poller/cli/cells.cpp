@@ -33,14 +33,14 @@ Piece piece_at(std::string_view text, std::size_t at) {
 /// Wraps a cell. A color that spans several lines is ended in each and restored in the next.
 std::vector<std::string> lines_of(const std::string& cell, int columns) {
   auto lines = by_words(cell, columns);
-  std::string colour;
+  std::string color;
   for (std::string& line : lines) {
-    line.insert(0, colour);
+    line.insert(0, color);
     if (const auto last = line.rfind("\x1b["); last != std::string::npos) {
-      colour = line.substr(last, line.find('m', last) + 1 - last);
-      if (colour == plain) colour.clear();
+      color = line.substr(last, line.find('m', last) + 1 - last);
+      if (color == plain) color.clear();
     }
-    if (!colour.empty()) line += plain;
+    if (!color.empty()) line += plain;
   }
   return lines;
 }

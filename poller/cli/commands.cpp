@@ -1,6 +1,8 @@
 // The command table, and the parser that finds a command by its words.
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/algorithm/string/replace.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <csignal>
 #include <map>
 #include <sstream>
@@ -33,7 +35,7 @@ constexpr const char* exit_codes =
     "  5  not in time: it goes on, and what was waited for has not come yet\n";
 
 constexpr const char* every_commands_options =
-    "Options of every command, before or behind it: --socket PATH, --team NAME, --json, -h, --help\n\n";
+    "Options of every command, before or after it: --socket PATH, --team NAME, --json, -h, --help\n\n";
 
 constexpr const char* example =
     "\nA daemon, and a person who answers:\n"
@@ -104,20 +106,35 @@ std::string unknown_command(const CLI::App& line) {
   if (names.empty() || takes_words || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
   const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
   if (word == left.end())
-    return "inbox-poller: a command is missing" + (here == &line ? "" : " behind \"" + here->get_name() + '"') + more;
+    return "inbox-poller: " + (here == &line ? "" : here->get_name() + ": ") + "missing command" + more;
   const std::string meant = schema::nearest(*word, names);
-  return "inbox-poller: there is no command \"" + above + printable(*word) + '"' +
+  return "inbox-poller: unknown command \"" + above + printable(*word) + '"' +
          (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
+}
+
+/// Words CLI11's text as other mistakes are worded: the option, the word found, the nearest choice, and all choices.
+std::string worded(const std::string& text) {
+  const auto where = text.find(": "), wrong = text.find(" not in {");
+  if (text.ends_with(" is required")) return text.substr(0, text.size() - 12) + ": missing";
+  if (const auto range = text.find(" not in range "); where != text.npos && range != text.npos)
+    return text.substr(0, where + 2) + '"' + text.substr(where + 8, range - where - 8) + "\" is not a number from " +
+           text.substr(range + 14);
+  if (where == text.npos || wrong == text.npos || wrong < where || !text.ends_with('}')) return text;
+  std::vector<std::string> choices;
+  boost::split(choices, text.substr(wrong + 9, text.size() - wrong - 10), [](char c) { return c == ','; });
+  const std::string word = text.substr(where + 2, wrong - where - 2);
+  return text.substr(0, where) + ": unknown value \"" + word + '"' + schema::did_you_mean(word, choices) + " (" +
+         boost::join(choices, ", ") + ")";
 }
 
 /// Explains all other mistakes: an unknown option with the nearest known one, a surplus word, or CLI11's own text.
 std::string wrong_line(const CLI::App& line, const CLI::ParseError& problem) {
   const auto [here, words] = reached_by(line);
-  std::string text = problem.what();
+  std::string text = worded(problem.what());
   const bool too_much = problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   if (const std::vector<std::string> left = line.remaining(true); too_much && !left.empty()) {
     const auto option = std::find_if(left.begin(), left.end(), [](const auto& one) { return one.starts_with('-'); });
-    text = option == left.end() ? '"' + left.front() + "\" is a word too many" : "there is no option " + *option;
+    text = option == left.end() ? "unexpected word \"" + left.front() + '"' : "unknown option " + *option;
     std::vector<std::string> known;
     for (const CLI::App* app : {here, &line})
       for (const CLI::Option* one : app->get_options())

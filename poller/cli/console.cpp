@@ -19,7 +19,7 @@ Error system_error(const char* code, std::string_view doing) {
   return {code, std::string(doing) + ": " + std::strerror(errno)};
 }
 
-bool wants_colour(int fd) {
+bool wants_color(int fd) {
   const char* refused = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
   return ::isatty(fd) != 0 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
@@ -44,7 +44,7 @@ Status write_all(int fd, std::string_view text) {
 }
 
 Console::Console(int in, int out, int err)
-    : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), colour_(wants_colour(out)) {}
+    : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), color_(wants_color(out)) {}
 
 Status Console::write(std::string_view text) { return write_all(out_, text); }
 
@@ -129,7 +129,7 @@ std::string Console::fit(std::string text) const {
 }
 
 std::string Console::painted(std::string_view attributes, std::string_view text) const {
-  if (!colour_) return std::string(text);
+  if (!color_) return std::string(text);
   return "\x1b[" + std::string(attributes) + 'm' + std::string(text) + "\x1b[0m";
 }
 

@@ -68,7 +68,7 @@ class Console {
   int out_;
   int err_;
   bool terminal_;
-  bool colour_;
+  bool color_;
 };
 
 /// Writes all of the text, also to a terminal that another process made non-blocking; error "io.write".

@@ -265,7 +265,7 @@ constexpr Command daemon_rows[] = {
              "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.",
      .examples = "inbox-poller check-config && inbox-poller reload",
      .work = runs<reload>, .prints = operations::shapes<operations::Reloaded>},
-    {.name = arguments::Resume::verb, .group = Group::act, .summary = "Lead again after somebody else was found reading the lead's inbox",
+    {.name = arguments::Resume::verb, .group = Group::act, .summary = "Lead again after a competing consumer read the lead's inbox",
      .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.on_competing_consumer).\n"
              "End the other one, or give it the team with role = \"interceptor\", then resume. `inbox-poller status` shows\n"
              "the role and why it is so.",

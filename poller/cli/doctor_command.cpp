@@ -143,7 +143,7 @@ constexpr Argument doctor_takes[] = {
 };
 
 constexpr Command doctor_rows[] = {
-    {.name = "doctor", .group = Group::look, .summary = "Examine the whole installation, and say what mends it",
+    {.name = "doctor", .group = Group::look, .summary = "Check the whole installation, and name each fix",
      .help = "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
              "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
              "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, what nobody reads, and other consumers.\n"

@@ -56,7 +56,7 @@ class Follower : private MailReader {
   void leave() {
     if (const auto count = mail_.unacknowledged(); count > 0)
       context_.console.complain("left before " + std::to_string(count) +
-                                " acknowledgements were taken: those messages may come again");
+                                " acknowledgments were taken: those messages may come again");
     end(ExitCode::done);
   }
 
@@ -146,8 +146,7 @@ class Follower : private MailReader {
     if (line.empty()) return;
     const auto found = std::find(held_.begin(), held_.end(), line);
     if (found == held_.end())
-      return context_.console.complain(printable(line) +
-                                       ": no message with this key waits for an acknowledgement here");
+      return context_.console.complain(printable(line) + ": no message with this key waits for an acknowledgment here");
     mail_.acknowledge({held_.begin(), found + 1});
     held_.erase(held_.begin(), found + 1);
   }
@@ -164,7 +163,7 @@ class Follower : private MailReader {
   bool waits_for_team_ = false;  // and reported it
   std::string out_;  // bytes that are being written
   std::size_t written_ = 0;
-  std::vector<std::string> held_;  // keys of delivered messages without an acknowledgement, in that order
+  std::vector<std::string> held_;  // keys of delivered messages without an acknowledgment, in that order
   LineCutter keys_{longest_key};
   bool input_open_ = true;
 };

@@ -267,7 +267,7 @@ constexpr Argument hook_worker_takes[] = {
 };
 
 constexpr Command hook_rows[] = {
-    {.name = arguments::Hook::verb, .group = Group::deliver, .summary = "What the lead's client runs as its hook",
+    {.name = arguments::Hook::verb, .group = Group::deliver, .summary = "Run as a hook of the lead's client",
      .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
              "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
              "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
@@ -283,7 +283,7 @@ constexpr Command hook_rows[] = {
              "where nobody is at the client (-p).",
      .examples = "inbox-poller hook wait --timeout 23h",
      .arguments = hook_wait_takes, .work = runs<wait>},
-    {.name = "hook worker", .group = Group::deliver, .summary = "What a worker's client runs before each tool call",
+    {.name = "hook worker", .group = Group::deliver, .summary = "Decide a worker's tool call by the rules, as its hook",
      .help = "Reads a PreToolUse event on the standard input. Where a rule of the worker's team allows or denies the\n"
              "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
              "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"

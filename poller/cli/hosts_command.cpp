@@ -117,7 +117,7 @@ namespace {
 
 // clang-format off
 constexpr Command hosts_rows[] = {
-    {.name = "nodes", .group = Group::look, .summary = "Show the nodes of a team: who leads, who was heard of, where mail waits",
+    {.name = "nodes", .group = Group::look, .summary = "Show the nodes of a team: the leader, last contacts, waiting mail",
      .help = "The nodes of each team that has [cluster]: which one leads, when each was last heard of, who lives there,\n"
              "and where mail waits and for how long. Where one message is now: inbox-poller trace ID.",
      .examples = "inbox-poller nodes\n"

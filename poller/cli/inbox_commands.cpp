@@ -418,7 +418,7 @@ constexpr Argument inbox_clear_takes[] = {
 };
 
 constexpr Command inbox_rows[] = {
-    {.name = "inbox", .group = Group::act, .summary = "The plain mailbox: list, show, unread, send, mark-read, clear",
+    {.name = "inbox", .group = Group::act, .summary = "Use inbox files: list, show, unread, send, mark-read, clear",
      .help = "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
              "needed. The team is found by --team in the configuration (of the daemon that runs), or below --root.",
      .examples = "inbox-poller inbox list\n"

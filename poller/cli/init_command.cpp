@@ -172,7 +172,7 @@ std::string name_of_shared(const std::string& shared) {
 
 std::string asked_way(Questions& questions) {
   return questions.ask("How does the lead get its mail?",
-                       {{"any", "by the first way that is there"},
+                       {{"any", "by the first method that is available"},
                         {"hook", "an interactive client, by its hooks"},
                         {"stdin", "a headless client, started by `inbox-poller lead run`"},
                         {"socket", "a program of yours, which asks for it"}},
@@ -210,11 +210,12 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
   choice.team = given_or(team, [&] { return asked_team(questions, at); });
   if (choice.team == at.shared && !at.shared.empty()) return choose_shared(questions, options, team, at);
   choice.role = given_or(options.role, [&] {
-    return questions.ask("Who reads the lead's inbox?",
-                         {{"leader", "nobody else (headless, or your own program): requests are answered here, its mail is kept"},
-                          {"interceptor", "the lead's client (you sit at it): your rules answer first, all else stays its"},
-                          {"observer", "somebody; only watch, and write nothing"}},
-                         lead_lives ? "interceptor" : "leader");
+    return questions.ask(
+        "Who reads the lead's inbox?",
+        {{"leader", "no other program (headless, or your own lead): requests are answered here, its mail is kept"},
+         {"interceptor", "the lead's client (you sit at it): your rules answer first, all else stays its"},
+         {"observer", "another program; only watch, and write nothing"}},
+        lead_lives ? "interceptor" : "leader");
   });
   if (choice.role == "observer") return choice;
   choice.allow = given_or(options.allow, [&] {

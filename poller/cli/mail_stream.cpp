@@ -43,13 +43,13 @@ void MailStream::start() {
 }
 
 void MailStream::acknowledge(std::vector<std::string> keys, bool assumed) {
-  const bool first = acknowledgements_.empty() || (telling_ && acknowledgements_.size() == 1);
-  if (!first && acknowledgements_.back().assumed == assumed &&
-      acknowledgements_.back().keys.size() + keys.size() <= most_at_once) {
-    auto& last = acknowledgements_.back().keys;
+  const bool first = acknowledgments_.empty() || (telling_ && acknowledgments_.size() == 1);
+  if (!first && acknowledgments_.back().assumed == assumed &&
+      acknowledgments_.back().keys.size() + keys.size() <= most_at_once) {
+    auto& last = acknowledgments_.back().keys;
     last.insert(last.end(), std::move_iterator(keys.begin()), std::move_iterator(keys.end()));
   } else if (!keys.empty()) {
-    acknowledgements_.push_back({std::move(keys), assumed});
+    acknowledgments_.push_back({std::move(keys), assumed});
   }
   poke();
 }
@@ -70,11 +70,11 @@ void MailStream::lose(Error why) {
 }
 
 std::size_t MailStream::unacknowledged() const {
-  return std::accumulate(acknowledgements_.begin(), acknowledgements_.end(), std::size_t{0},
+  return std::accumulate(acknowledgments_.begin(), acknowledgments_.end(), std::size_t{0},
                          [](std::size_t sum, const auto& one) { return sum + one.keys.size(); });
 }
 
-bool MailStream::settled() const { return acknowledgements_.empty() && (!mail_ || all_told()); }
+bool MailStream::settled() const { return acknowledgments_.empty() && (!mail_ || all_told()); }
 
 asio::awaitable<void> MailStream::change() {
   boost::system::error_code woken;
@@ -150,11 +150,11 @@ asio::awaitable<Error> MailStream::serve() {
 }
 
 json::object MailStream::next_to_tell() {
-  if (acknowledgements_.empty()) {
+  if (acknowledgments_.empty()) {
     told_ = true;  // until the next report
     return arguments::on_wire(arguments::Lead{.event = event_, .session = session_, .team = settings_.team});
   }
-  const auto& [keys, assumed, before] = acknowledgements_.front();
+  const auto& [keys, assumed, before] = acknowledgments_.front();
   return arguments::on_wire(arguments::Ack{keys, assumed, settings_.team});
 }
 
@@ -164,7 +164,7 @@ asio::awaitable<void> MailStream::tell_all() {
       co_await change();
       continue;
     }
-    const bool acknowledges = !acknowledgements_.empty();
+    const bool acknowledges = !acknowledgments_.empty();
     json::object telling = next_to_tell();
     telling_ = true;
     Result<json::object> answer = Error{};
@@ -181,13 +181,13 @@ asio::awaitable<void> MailStream::tell_all() {
     if (!answer) {
       lose(answer.error());
       told_ = event_.empty();
-      if (acknowledges) acknowledgements_.front().told_before = true;
+      if (acknowledges) acknowledgments_.front().told_before = true;
       continue;
     }
     if (acknowledges) {
-      const auto& [keys, assumed, before] = acknowledgements_.front();
+      const auto& [keys, assumed, before] = acknowledgments_.front();
       all = before || number_of(*answer, "acknowledged") >= static_cast<long long>(keys.size());
-      acknowledgements_.pop_front();
+      acknowledgments_.pop_front();
     }
     reader_.told(all);
     poke();

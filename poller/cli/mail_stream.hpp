@@ -1,6 +1,6 @@
 // A receiver's conversation with the daemon, for `recv --follow` and `lead run`. It holds a delivery method, receives
 // and acknowledges messages, and reports the lead's activity. A lost daemon is retried after at most a second.
-// Invariant: it requests messages only when all acknowledgements and reports are sent. A new daemon first gets those
+// Invariant: it requests messages only when all acknowledgments and reports are sent. A new daemon first gets those
 // that the old one did not, so that no acknowledged message is received again.
 #pragma once
 
@@ -30,7 +30,7 @@ class MailReader {
   /// Reports that the connection was lost, and the time since it last worked. False stops all retries. `why` is empty
   /// after a give_back().
   virtual bool lost(const Error& why, std::chrono::milliseconds since) = 0;
-  /// Reports that an acknowledgement or a report was sent. `all`: each acknowledged message still had a lease.
+  /// Reports that an acknowledgment or a report was sent. `all`: each acknowledged message still had a lease.
   virtual void told(bool all) = 0;
 
  protected:
@@ -50,7 +50,7 @@ class MailStream {
   MailStream(boost::asio::io_context& loop, Settings settings, MailReader& reader);
   void start();
 
-  /// Queues an acknowledgement of these messages. `assumed`: no proof of arrival exists.
+  /// Queues an acknowledgment of these messages. `assumed`: no proof of arrival exists.
   void acknowledge(std::vector<std::string> keys, bool assumed = false);
   /// Queues a report of the lead's activity, an event of the daemon's table. A later report replaces an unsent one; a
   /// new daemon gets the last one again.
@@ -61,7 +61,7 @@ class MailStream {
   void poke() { changed_.cancel(); }
 
   [[nodiscard]] std::size_t unacknowledged() const;
-  /// True when nothing is left to send, or only reports are left and no daemon is connected. Acknowledgements are worth
+  /// True when nothing is left to send, or only reports are left and no daemon is connected. Acknowledgments are worth
   /// the wait for a daemon.
   [[nodiscard]] bool settled() const;
 
@@ -70,13 +70,13 @@ class MailStream {
                                                                       boost::json::object request);
 
  private:
-  struct Acknowledgement {
+  struct Acknowledgment {
     std::vector<std::string> keys;
     bool assumed = false;
     bool told_before = false;  // sent before to a daemon that may have received it
   };
 
-  [[nodiscard]] bool all_told() const { return told_ && !telling_ && acknowledgements_.empty(); }
+  [[nodiscard]] bool all_told() const { return told_ && !telling_ && acknowledgments_.empty(); }
   boost::asio::awaitable<void> converse();
   boost::asio::awaitable<Error> serve();
   boost::asio::awaitable<void> tell_all();
@@ -96,7 +96,7 @@ class MailStream {
   std::optional<Error> lost_;
   std::size_t most_;  // messages a request
 
-  std::deque<Acknowledgement> acknowledgements_;
+  std::deque<Acknowledgment> acknowledgments_;
   std::string event_, session_;
   bool told_ = true;  // event_ was sent
   bool telling_ = false;

@@ -160,7 +160,7 @@ constexpr Argument recv_takes[] = {
     takes<&RecvOptions::wait>("--wait [=DURATION]", "Wait for a message, at most DURATION; without one, without a limit"),
     takes<&RecvOptions::max>("--max N", "At most so many messages").shows_default().within(1, 1000),
     takes<&RecvOptions::format>("--format FORMAT", "text or json (--json is the same as --format json)").one_of("text, json"),
-    takes<&RecvOptions::no_ack>("--no-ack", "Leave the acknowledgement to `inbox-poller ack`"),
+    takes<&RecvOptions::no_ack>("--no-ack", "Leave the acknowledgment to `inbox-poller ack`"),
     takes<&RecvOptions::follows>("--follow", "Stay, and print messages as they come").excludes("--wait, --no-ack"),
     takes<&RecvOptions::acks>("--ack-from-stdin", "Acknowledge what the keys on the standard input say (JSON only)").needs("--follow"),
     takes<&RecvOptions::after>("--after KEY", "The message that was taken last, and all handed out before it, are known").needs("--follow"),

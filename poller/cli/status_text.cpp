@@ -32,9 +32,8 @@ std::string chat_text(const operations::ChatCounts& chat) {
   const long long oldest = chat.oldest_queued_ms;
   const std::string age = oldest == 0 ? "" : " (the oldest " + ago(oldest) + ')';
   const std::string text = some(chat.queued, "queued" + age) + some(chat.offered, "handed out") +
-                           some(chat.delivered, "delivered") +
-                           some(chat.assumed, "of them without an acknowledgement") + some(chat.expired, "given up") +
-                           some(chat.digest, "to be summed up");
+                           some(chat.delivered, "delivered") + some(chat.assumed, "of them without an acknowledgment") +
+                           some(chat.expired, "given up") + some(chat.digest, "to be summed up");
   return text.empty() ? "none yet" : text.substr(2);
 }
 

@@ -122,7 +122,7 @@ constexpr Argument trace_takes[] = {
 constexpr Argument quarantine_takes[] = {takes<&QuarantineOptions::limit>("--limit N", "At most so many entries").shows_default().within(1, 10000)};
 
 constexpr Command trace_rows[] = {
-    {.name = arguments::Trace::verb, .group = Group::look, .summary = "Tell the whole life of a message, a request or a shutdown",
+    {.name = arguments::Trace::verb, .group = Group::look, .summary = "Show the whole life of a message, a request or a shutdown",
      .help = "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
              "a message key (also of a message that we wrote), the beginning of one, or the id of a request or of a\n"
              "shutdown. Of a request its subject is shown, masked; --full shows all of what was asked.",
@@ -130,7 +130,7 @@ constexpr Command trace_rows[] = {
                  "inbox-poller trace shutdown-1770477646348@alice\n"
                  "inbox-poller trace 0f3a9c21",
      .arguments = trace_takes, .work = runs<trace>, .prints = operations::shapes<operations::Trace>},
-    {.name = arguments::Quarantine::verb, .group = Group::look, .summary = "Show what was refused or could not be read, why, and where the bytes are",
+    {.name = arguments::Quarantine::verb, .group = Group::look, .summary = "Show rejected and unreadable messages, with reason and bytes",
      .help = "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
              "newest first, and copies of inbox files that could not be read for several polls.",
      .examples = "inbox-poller quarantine\n"

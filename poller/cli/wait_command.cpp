@@ -125,7 +125,7 @@ constexpr Argument wait_takes[] = {
 };
 
 constexpr Command wait_rows[] = {
-    {.name = arguments::Wait::verb, .group = Group::look, .summary = "Wait until the workers are idle or gone, mail has come, or no request is open",
+    {.name = arguments::Wait::verb, .group = Group::look, .summary = "Wait for idle or ended workers, for mail, or until no request is open",
      .help = "Waits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
              "waited for, but not for --exited.\n"

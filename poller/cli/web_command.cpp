@@ -199,7 +199,7 @@ constexpr Argument web_takes[] = {
 };
 
 constexpr Command web_rows[] = {
-    {.name = "web", .group = Group::look, .summary = "Serve a page on which requests are seen and answered, and the rest is looked at",
+    {.name = "web", .group = Group::look, .summary = "Serve a page in the browser that shows and answers requests",
      .help = "Serves a page on which a person sees and answers requests, and looks at workers, chat, one message's way,\n"
              "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
              "Only this machine is served, only browsers that were given a link, and each link counts once.\n"

@@ -137,7 +137,7 @@ void shorten_line(std::vector<LogPart>& line) {
     }
 }
 
-std::string_view colour_of(LogLevel level) {
+std::string_view color_of(LogLevel level) {
   switch (level) {
     case LogLevel::debug: return "\x1b[2m";
     case LogLevel::info: return "\x1b[36m";
@@ -175,7 +175,7 @@ std::string_view journal_prefix(LogLevel level) {
   return "";
 }
 
-std::string log_text(Event event, const Fields& fields, EpochMs at_ms, bool colour) {
+std::string log_text(Event event, const Fields& fields, EpochMs at_ms, bool color) {
   const LogLevel level = event_level(event);
   const bool is_bad = level == LogLevel::warn || level == LogLevel::error;
   std::vector<LogPart> line;
@@ -197,8 +197,8 @@ std::string log_text(Event event, const Fields& fields, EpochMs at_ms, bool colo
   shorten_line(line);
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool coloured = colour && i == name_at;
-    text += line[i].before + (coloured ? std::string(colour_of(level)) + line[i].text + "\x1b[0m" : line[i].text);
+    const bool colored = color && i == name_at;
+    text += line[i].before + (colored ? std::string(color_of(level)) + line[i].text + "\x1b[0m" : line[i].text);
   }
   return text;
 }

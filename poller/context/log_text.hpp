@@ -14,8 +14,8 @@ constexpr std::size_t log_columns = 120;
 
 /// Formats a line such as `02:31:09 demo ada: Bash: make request.decided pending -> approved by mona after 2.1 s
 /// perm-1`. A line has at most 120 columns; long texts are cut with an ellipsis. The reason of a warning or error is
-/// never cut, because it names the remedy. Times are local. `colour` marks the event's name by its level.
-std::string log_text(Event, const Fields&, EpochMs at_ms, bool colour);
+/// never cut, because it names the remedy. Times are local. `color` marks the event's name by its level.
+std::string log_text(Event, const Fields&, EpochMs at_ms, bool color);
 
 /// Formats a duration: 950 -> "950 ms", 65000 -> "1 min 5 s".
 std::string time_text(long long milliseconds);

@@ -247,7 +247,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   telemetry->file_ = settings.file;
   telemetry->json_ = json;
   telemetry->terminal_ = terminal;
-  telemetry->colour_ = terminal && std::getenv("NO_COLOR") == nullptr;
+  telemetry->color_ = terminal && std::getenv("NO_COLOR") == nullptr;
   telemetry->journal_ = !to_file && is_journal(STDERR_FILENO);
   return telemetry;
 }
@@ -303,7 +303,8 @@ void Telemetry::emit(Event event, const Fields& fields) {
 
 std::string Telemetry::line(Event event, const Fields& fields, EpochMs at_ms) const {
   std::string text(journal_ ? journal_prefix(event_level(event)) : "");
-  return text + (json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, colour_));
+  return text +
+         (json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, color_));
 }
 
 void Telemetry::welcome(const std::string& lines) {

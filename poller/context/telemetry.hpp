@@ -163,7 +163,7 @@ class Telemetry {
   bool is_complained_ = false;
   bool json_ = true;
   bool terminal_ = false;
-  bool colour_ = false;
+  bool color_ = false;
   bool journal_ = false;  // prefix each line with its level
   std::map<std::string, Tally> tallies_;
 };

@@ -111,9 +111,9 @@ asio::awaitable<void> ControlConnection::read() {
   char chunk[4096];
   for (;;) {
     while (received_.room() == 0 && socket_.is_open()) {
-      error_code cancelled;
+      error_code canceled;
       room_.expires_at(steady_timer::time_point::max());
-      co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+      co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, canceled));
     }
     const std::size_t room = std::min(sizeof chunk, received_.room());
     error_code problem;
@@ -151,10 +151,10 @@ asio::awaitable<bool> ControlConnection::await_line() {
     if (no_more_ || leaving_) co_return false;
     // Count from the first byte, so that slow single bytes do not extend the limit.
     if (!received_.empty() && !line_until) line_until = steady_timer::clock_type::now() + limits_.half_line;
-    error_code cancelled;
+    error_code canceled;
     arrival_.expires_at(line_until.value_or(idle_until));
-    co_await arrival_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-    if (!cancelled) co_return false;
+    co_await arrival_.async_wait(asio::redirect_error(asio::use_awaitable, canceled));
+    if (!canceled) co_return false;
   }
 }
 
@@ -210,9 +210,9 @@ asio::awaitable<void> ControlConnection::write(std::string line) {
 /// Writes nothing after a failure: the peer is gone, and Asio would wait for a readiness that never comes.
 asio::awaitable<void> ControlConnection::write_out(std::string line) {
   line += '\n';
-  auto give_up = [self = shared_from_this()](const error_code& cancelled) {
+  auto give_up = [self = shared_from_this()](const error_code& canceled) {
     error_code ignored;
-    if (!cancelled) self->socket_.close(ignored);
+    if (!canceled) self->socket_.close(ignored);
   };
   write_limit_.expires_after(limits_.write);
   write_limit_.async_wait(std::move(give_up));

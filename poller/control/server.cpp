@@ -150,16 +150,16 @@ asio::awaitable<void> Server::serve() {
     if (problem && problem != asio::error::operation_aborted && acceptor_.is_open()) {
       // Most likely no file descriptors are left. The client stays in the backlog; accept again a little later.
       if (problem != last) report("control.accept", "accepting on " + path_ + ": " + problem.message());
-      error_code cancelled;
+      error_code canceled;
       pause_.expires_after(std::chrono::milliseconds(100));
-      co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+      co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, canceled));
     }
     last = problem;
   }
   while (!connections_.empty()) {
-    error_code cancelled;
+    error_code canceled;
     pause_.expires_at(asio::steady_timer::time_point::max());
-    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, canceled));
   }
 }
 

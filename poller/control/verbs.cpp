@@ -242,9 +242,13 @@ Error Verbs::not_leader(Team& team, const std::string& what) {
 
 Error Verbs::no_such_mode(const std::string& name) {
   std::string modes;
-  for (const auto mode : schema::values<config::PermissionMode>)
-    modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
-  return Error{"request.invalid", "\"" + name + "\" is no permission mode; modes are " + modes};
+  std::vector<std::string> names;
+  for (const auto mode : schema::values<config::PermissionMode>) {
+    names.emplace_back(to_string(mode));
+    modes += (modes.empty() ? "" : ", ") + names.back();
+  }
+  return Error{"request.invalid", "MODE: unknown permission mode \"" + name + '"' + schema::did_you_mean(name, names) +
+                                      " (" + modes + ")"};
 }
 
 Verbs::TeamPtr Verbs::served(const std::string& name) const {

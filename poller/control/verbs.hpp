@@ -71,7 +71,7 @@ class Verbs {
   // verbs that may wait
   boost::asio::awaitable<Result<operations::Received>> receive(TeamPtr, arguments::Recv, SessionPtr);
   boost::asio::awaitable<Result<operations::Attached>> attach(TeamPtr, arguments::Attach, SessionPtr);
-  boost::asio::awaitable<Result<operations::Judgement>> judge(TeamPtr, arguments::Judge, SessionPtr);
+  boost::asio::awaitable<Result<operations::Judgment>> judge(TeamPtr, arguments::Judge, SessionPtr);
   boost::asio::awaitable<Result<operations::Waited>> wait(TeamPtr, arguments::Wait, SessionPtr);
   boost::asio::awaitable<Result<operations::Changed>> changes(arguments::Changes, SessionPtr);
   boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, arguments::Shutdown, SessionPtr);

@@ -12,17 +12,16 @@ namespace {
 
 constexpr std::chrono::seconds decision_look{1};
 
-operations::Judgement reply(const LeadVerdict& verdict) {
-  operations::Judgement judgement{config::to_string(verdict.decision), verdict.rule, verdict.reason, {}, {}};
-  if (verdict.by_person) judgement.by_person = true;
-  if (!verdict.updated_input.empty()) judgement.updated_input = verdict.updated_input;
-  return judgement;
+operations::Judgment reply(const LeadVerdict& verdict) {
+  operations::Judgment judgment{config::to_string(verdict.decision), verdict.rule, verdict.reason, {}, {}};
+  if (verdict.by_person) judgment.by_person = true;
+  if (!verdict.updated_input.empty()) judgment.updated_input = verdict.updated_input;
+  return judgment;
 }
 
 }  // namespace
 
-asio::awaitable<Result<operations::Judgement>> Verbs::judge(TeamPtr team, arguments::Judge request,
-                                                            SessionPtr session) {
+asio::awaitable<Result<operations::Judgment>> Verbs::judge(TeamPtr team, arguments::Judge request, SessionPtr session) {
   LeadRequests requests(team->context(), team->requests());
   LeadCall call{request.id, request.tool, request.input, request.cwd};
   if (request.preview) call.tool += handlers::preview_mark;

@@ -129,7 +129,7 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
     if (waits && session->hook->replaced)
       co_return Error{"lead.attached", "a hook of the lead's newer session waits in its place"};
     if (waits) hear_of_end(*team, *session->hook);
-    // Acknowledgement and offer share one transaction: one fsync.
+    // Acknowledgment and offer share one transaction: one fsync.
     CO_TRY(messages, team->delivery().offer(take, std::exchange(taken, {})));
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     std::optional<PendingFetch> taker;

@@ -1,6 +1,6 @@
 // Delivery of chat to one team's lead: the gate, the delivery methods, the leases, and the push to configured programs
-// and files. Invariant: a message leaves the queue only by an acknowledgement, a successful push, or expiry. Any other
-// end of a lease requeues it, and its next offer is labelled as a possible repeat. Messages of one sender are offered
+// and files. Invariant: a message leaves the queue only by an acknowledgment, a successful push, or expiry. Any other
+// end of a lease requeues it, and its next offer is labeled as a possible repeat. Messages of one sender are offered
 // in the order of arrival.
 #pragma once
 
@@ -78,10 +78,10 @@ class Delivery {
   /// Requeues messages that are still offered, because their receiver went away.
   void give_back(const std::vector<Offered>&,
                  std::string_view reason = "the receiver went away without acknowledging");
-  /// Returns leased messages that nobody saw: `attempts` is decreased, so they are not labelled as repeats.
+  /// Returns leased messages that nobody saw: `attempts` is decreased, so they are not labeled as repeats.
   void unoffer(const std::vector<Offered>&, std::string_view reason);
 
-  /// Records that a hook printed its messages. This is not an acknowledgement; handlers/hook_proof.hpp lists the
+  /// Records that a hook printed its messages. This is not an acknowledgment; handlers/hook_proof.hpp lists the
   /// proofs.
   void printed(HookOffer);
   /// Evaluates a hook event of the lead's session. Only an event that `counts` can prove a delivery; any event makes

@@ -40,7 +40,7 @@ asio::awaitable<bool> Delivery::push_batch() {
   if (auto sent = co_await deliver(*way, *offered); !sent) {
     routes_.failed(*way, sent.error());
     give_back(*offered, "the way " + take.method + " failed");
-    co_return true;  // this method backs off; the next one gets the messages, labelled
+    co_return true;  // this method backs off; the next one gets the messages, labeled
   }
   routes_.works(*way);
   routes_.went(*way, take.method);
@@ -71,7 +71,7 @@ bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
                                         [](const Offered& message) { return message.attempts >= most_pastes; });
   if (way == Way::tmux && lead_.has_session() && !pasted_often) {
-    // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labelled.
+    // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labeled.
     bool awaited = false;
     const auto until = context_.clock.steady() + context_.config.delivery.assume_busy_for;
     for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
@@ -107,7 +107,7 @@ asio::awaitable<bool> Delivery::point() {
 
 void Delivery::prompt_seen(const std::string& prompt) {
   if (in_terminal_.keys.empty() || without_spaces(prompt).find(in_terminal_.text) == std::string::npos) return;
-  static_cast<void>(acknowledge(in_terminal_.keys));  // on failure the lease expires and the messages return, labelled
+  static_cast<void>(acknowledge(in_terminal_.keys));  // on failure the lease expires and the messages return, labeled
   in_terminal_ = {};
 }
 

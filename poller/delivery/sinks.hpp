@@ -1,5 +1,5 @@
 // Delivery methods that push a batch of chat to the lead: exec and file. `recv` (pull) is a verb of the control socket.
-// Success means that the batch is delivered. After any error the whole batch is offered again, labelled as a possible
+// Success means that the batch is delivered. After any error the whole batch is offered again, labeled as a possible
 // repeat.
 #pragma once
 

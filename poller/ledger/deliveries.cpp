@@ -110,7 +110,7 @@ Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::strin
 
 Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
                                                              Confirmation confirmed) {
-  // `queued` too: an acknowledgement that arrives after the lease has ended is still true.
+  // `queued` too: an acknowledgment that arrives after the lease has ended is still true.
   struct Delivered {
     long long id = 0;
     std::string team, sender;

@@ -150,7 +150,7 @@ struct ChatCounts {
   long long queued = 0;
   long long offered = 0;
   long long delivered = 0;
-  long long assumed = 0;  // of the delivered ones: without an acknowledgement
+  long long assumed = 0;  // of the delivered ones: without an acknowledgment
   long long expired = 0;
   long long digest = 0;          // status messages that wait for the digest
   EpochMs oldest_queued_ms = 0;  // arrival of the oldest queued one, or 0

@@ -156,7 +156,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
   const auto is_there = system_of(config).is_team(services_.files, config, name);
   if (!is_there) return warn_once(is_there.error().message);
-  if (!*is_there) return tell_neighbour(config, name);
+  if (!*is_there) return tell_neighbor(config, name);
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {
@@ -289,7 +289,7 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
 }
 
 /// Warns once about an existing team with a similar name, because a mistyped name would wait in vain.
-void PollLoop::tell_neighbour(const config::TeamConfig& config, const std::string& name) {
+void PollLoop::tell_neighbor(const config::TeamConfig& config, const std::string& name) {
   if (config.team.is_glob() || !looked_for_.insert(name).second) return;
   const auto there = system_of(config).list(services_.files, config);
   if (!there || std::find(there->begin(), there->end(), name) != there->end()) return;

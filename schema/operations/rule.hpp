@@ -87,12 +87,12 @@ struct Revoked {
 BOOST_DESCRIBE_STRUCT(Revoked, (), (rule, keepers))
 
 /// What rules, or a person, say about a call of the lead's own.
-struct Judgement {
+struct Judgment {
   Action decision;
   Text rule, reason;
   std::optional<bool> by_person;
   std::optional<Verbatim> updated_input;  // JSON
 };
-BOOST_DESCRIBE_STRUCT(Judgement, (), (decision, rule, reason, by_person, updated_input))
+BOOST_DESCRIBE_STRUCT(Judgment, (), (decision, rule, reason, by_person, updated_input))
 
 }  // namespace inbox_poller::operations

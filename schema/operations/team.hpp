@@ -44,7 +44,7 @@ BOOST_DESCRIBE_STRUCT(RequestCounts, (), (pending, oldest_ms, oldest_subject))
 /// Messages for the lead.
 struct ChatCounts {
   long long queued = 0, offered = 0, delivered = 0;
-  long long assumed = 0;  // of the delivered: without an acknowledgement
+  long long assumed = 0;  // of the delivered: without an acknowledgment
   long long expired = 0;
   long long digest = 0;  // status messages that wait to be summed up
   long long oldest_queued_ms = 0;

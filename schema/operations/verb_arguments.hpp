@@ -332,7 +332,7 @@ BOOST_DESCRIBE_STRUCT(Ack, (), (keys, assumed, team))
 struct Judge {
   static constexpr std::string_view verb = "judge";
   static constexpr std::string_view about = "What the rules, or with `wait` a person, say about a call of the lead's own";
-  using Answer = operations::Judgement;
+  using Answer = operations::Judgment;
   std::string id, tool;
   std::string input;  // the text of a JSON object
   std::string cwd;

@@ -1,5 +1,5 @@
 // The end of the way: who gets the messages, and when. Either a client of the daemon's control socket (attach, recv,
-// and an acknowledgement with the next recv, as docs/reference/control.md says), or the listener to whose Unix socket
+// and an acknowledgment with the next recv, as docs/reference/control.md says), or the listener to whose Unix socket
 // the reference and the floor write a JSON line a message.
 #pragma once
 

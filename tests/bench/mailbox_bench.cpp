@@ -26,7 +26,7 @@ struct Sample {
   double p99;
 };
 
-Sample summarise(std::vector<double> values) {
+Sample summarize(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return {values[values.size() / 2], values[values.size() * 99 / 100]};
 }
@@ -83,7 +83,7 @@ void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rou
     if (result.outcome != WriteOutcome::done || result.marked != last.size()) std::abort();
   }
   const Contention held = mailbox.contention();
-  const Sample call = summarise(calls);
+  const Sample call = summarize(calls);
   std::printf("mark %3zu of %9zu bytes   lock held %6lu / %6lu us   call %8.0f / %8.0f us   holds per call %.1f\n",
               marks, bytes.size(), static_cast<unsigned long>(held.median_us), static_cast<unsigned long>(held.p99_us),
               call.median, call.p99, static_cast<double>(held.acquired) / rounds);
@@ -102,7 +102,7 @@ void bench_append(Team& team, const std::string& bytes, bool young, int rounds) 
     if (result.outcome != WriteOutcome::done) std::abort();
   }
   const Contention held = mailbox.contention();
-  const Sample call = summarise(calls);
+  const Sample call = summarize(calls);
   std::printf("append to %9zu bytes, %s   lock held %6lu / %6lu us   call %8.0f / %8.0f us\n", bytes.size(),
               young ? "just written" : "at rest     ", static_cast<unsigned long>(held.median_us),
               static_cast<unsigned long>(held.p99_us), call.median, call.p99);
@@ -127,8 +127,8 @@ void bench_poll(Team& team, std::size_t entries, int rounds) {
     reads.push_back(Microseconds(middle - start).count());
     if (read.document.entries().size() != entries || glance.glance != Glance::unchanged) std::abort();
   }
-  const Sample read = summarise(reads);
-  const Sample glance = summarise(glances);
+  const Sample read = summarize(reads);
+  const Sample glance = summarize(glances);
   std::printf(
       "poll %zu entries (%zu bytes)   read and scan %8.0f / %8.0f us   glance at it unchanged %5.1f / %5.1f us\n",
       entries, bytes.size(), read.median, read.p99, glance.median, glance.p99);

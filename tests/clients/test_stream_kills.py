@@ -45,8 +45,8 @@ class StreamFlow(FlowTest):
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def given(self):
-        """(text, labelled as a possible repeat) of every message that the client was given, in order."""
-        return [(text, labelled) for line in self.lines("given.jsonl") for _, text, labelled in messages_in(line["message"]["content"])]
+        """(text, labeled as a possible repeat) of every message that the client was given, in order."""
+        return [(text, labeled) for line in self.lines("given.jsonl") for _, text, labeled in messages_in(line["message"]["content"])]
 
     def waiting(self):
         chat = self.chat()
@@ -59,17 +59,17 @@ class StreamFlow(FlowTest):
         """Nothing counts as delivered that the model never saw, and no repeat goes without its label."""
         unseen = [text for text in texts if not self.model.ever_seen(text)]
         times = collections.Counter()
-        unlabelled = []
-        for text, labelled in self.given():
+        unlabeled = []
+        for text, labeled in self.given():
             times[text] += 1
-            if times[text] > 1 and not labelled:
-                unlabelled.append(text)
+            if times[text] > 1 and not labeled:
+                unlabeled.append(text)
         chat = self.chat()
         print("figures: %s%s, %d messages, %d kills, %d delivered (%d assumed), %d never seen, %d given again" % (
             ".".join(map(str, self.world.version)), ", loaded" if self.loaded else "", len(texts), len(self.lines("ends.jsonl")),
             chat["delivered"], chat["assumed"], len(unseen), sum(n - 1 for n in times.values())), flush=True)
         self.assertEqual(unseen, [], "delivered, and never seen by the model")
-        self.assertEqual(unlabelled, [], "given again without a label")
+        self.assertEqual(unlabeled, [], "given again without a label")
 
 
 class Kills(StreamFlow):
@@ -125,7 +125,7 @@ class Turns(StreamFlow):
         self.start_run()
         self.team.say("ada", "payload pearl " + script({"error": 400}, "unused"))
         wait_for("it comes again", lambda: len(self.given()) >= 2, SECONDS)
-        self.assertEqual([labelled for _, labelled in self.given()][:2], [False, True])
+        self.assertEqual([labeled for _, labeled in self.given()][:2], [False, True])
         self.assertEqual(self.chat()["delivered"], 0)
 
     def test_a_prompt_that_a_hook_of_the_client_refuses_is_not_delivered(self):

@@ -594,7 +594,7 @@ std::string several_in_order(System& system) {
   system.rest();    // what two processes write in the same instant has no order
   const Posts more{message("two", 11), message("three", 12), message("three", 12), message("one", 10), message("four", 13)};
   if (post(system, more) != std::vector{WriteStatus::unchanged, WriteStatus::done, WriteStatus::unchanged, WriteStatus::unchanged, WriteStatus::done})
-    return "what is there, or comes twice, is not `already`, or its neighbours are not done";
+    return "what is there, or comes twice, is not `already`, or its neighbors are not done";
   if (texts(system) != Texts{"theirs", "one", "two", "three", "four"}) return "another order, or not each of them once";
   system.owner_marks_all();
   system.look();
@@ -608,7 +608,7 @@ std::string refused_stops_nobody(System& system) {
   if (!refused) return {};
   const Posts messages{message("one", 10), *refused, message("two", 11)};
   if (post(system, messages) != std::vector{WriteStatus::done, WriteStatus::refused, WriteStatus::done})
-    return "what is refused is not told, or it stops its neighbours";
+    return "what is refused is not told, or it stops its neighbors";
   return need(texts(system) == Texts{"one", "two"}, "not those that are carried, in their order");
 }
 
@@ -806,7 +806,7 @@ std::string bad_hides_nobody(System& system) {
   if (bad == found.end()) return "the bad one is hidden";
   const bool is_whole = batch.taken[static_cast<std::size_t>(bad - found.begin())].bytes == R"({"from": 1})";
   found.erase(bad);
-  if (found != Texts{"text 0", "behind"}) return "a neighbour is hidden";
+  if (found != Texts{"text 0", "behind"}) return "a neighbor is hidden";
   return need(is_whole, "its bytes are others");
 }
 
@@ -966,7 +966,7 @@ const std::vector<Case> cases{
      {Defect::consumes_all},
      what_comes_between_stays},
     {"a message keeps its key over reopening and another's rewriting", {Defect::numbers_keys_by_place}, keys_stay},
-    {"a bad one hides none of its neighbours, and its bytes are there", {Defect::ends_at_a_bad_one}, bad_hides_nobody},
+    {"a bad one hides none of its neighbors, and its bytes are there", {Defect::ends_at_a_bad_one}, bad_hides_nobody},
     {"what did not fit is shown at the next look",
      {Defect::settles_what_must_stay, Defect::forgets_what_it_showed},
      again_comes_at_the_next_look},

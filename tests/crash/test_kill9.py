@@ -30,7 +30,7 @@ class Kill9(ProcessTest):
         self.random = random.Random(self.seed)
         self.over = threading.Event()
         self.taken = []            # every message the receiver got, in order
-        self.acknowledged = set()  # keys whose acknowledgement the daemon has confirmed
+        self.acknowledged = set()  # keys whose acknowledgment the daemon has confirmed
         self.problems = []
         self.team = self.make_team(members=[name for name, _ in WORKERS])
         self.make_daemon(team_toml(self.team, poll="50ms"))
@@ -81,7 +81,7 @@ class Kill9(ProcessTest):
         known = {m["message_key"] for m in self.taken}
         for message in messages:
             if message["message_key"] in self.acknowledged:
-                self.problems.append("delivered after its acknowledgement was confirmed: %s" % message)
+                self.problems.append("delivered after its acknowledgment was confirmed: %s" % message)
             elif message["message_key"] in known and message["attempts"] < 2:
                 self.problems.append("a repeat that does not say so: %s" % message)
             self.taken.append(message)
@@ -144,7 +144,7 @@ class Kill9(ProcessTest):
             first = list(dict.fromkeys(m["text"] for m in self.taken if m["from"] == name))
             self.assertEqual(first, texts, "chat of %s: lost, invented or out of order" % name)
         repeats = len(self.taken) - len({m["message_key"] for m in self.taken})
-        print("chat: %d messages, %d labelled repeats (killed between the hand-over and its acknowledgement)" % (
+        print("chat: %d messages, %d labeled repeats (killed between the hand-over and its acknowledgment)" % (
             len(self.taken) - repeats, repeats))
 
     def check_answers(self):

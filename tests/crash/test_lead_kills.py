@@ -128,21 +128,21 @@ class LeadKills(ProcessTest):
     def check_takings(self):
         """By what the lead itself wrote down: each message as often as it read it."""
         answered = {(e["pid"], e["uuid"]) for e in self.run_.events("answered")}
-        takings = collections.defaultdict(list)  # text -> (labelled, known to have arrived)
+        takings = collections.defaultdict(list)  # text -> (labeled, known to have arrived)
         firsts = collections.defaultdict(list)
         for event in self.run_.events("took"):
             known = (event["pid"], event["uuid"]) in answered and event["pid"] not in self.unheard
-            for sender, text, labelled in messages_in(event["content"]):
+            for sender, text, labeled in messages_in(event["content"]):
                 if text not in takings:
                     firsts[sender].append(text)
-                takings[text].append((labelled, known))
+                takings[text].append((labeled, known))
         self.assertEqual(dict(firsts), self.sent, "lost, invented or out of order")
         again = {text: seen for text, seen in takings.items() if len(seen) > 1}
         for text, seen in again.items():
-            self.assertTrue(all(labelled for labelled, _ in seen[1:]), "a repeat that does not say so: %s %s" % (text, seen))
+            self.assertTrue(all(labeled for labeled, _ in seen[1:]), "a repeat that does not say so: %s %s" % (text, seen))
             self.assertFalse(any(known for _, known in seen[:-1]), "it came again after the lead's model had answered it: %s %s" % (text, seen))
         self.takings = takings
-        print("%d messages to %d leads, each taken; %d labelled repeats of %d of them" % (
+        print("%d messages to %d leads, each taken; %d labeled repeats of %d of them" % (
             len(takings), self.lives + 1, sum(len(seen) - 1 for seen in again.values()), len(again)), flush=True)
 
     def check_sessions(self):

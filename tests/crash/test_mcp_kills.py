@@ -53,5 +53,5 @@ class McpKills(Mailboxes):
             reader.stdout.close()
         self.assertGreater(kills, 10)
         messages = got()
-        self.labelled(messages)
-        print("%d messages, %d kills, %d repeats, all labelled" % (total, kills, len(messages) - total))
+        self.labeled(messages)
+        print("%d messages, %d kills, %d repeats, all labeled" % (total, kills, len(messages) - total))

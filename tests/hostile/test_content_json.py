@@ -1,4 +1,4 @@
-"""T-JSON: an inbox in which every entry is odd. Its good neighbours are processed, it is kept with its bytes and told once, and
+"""T-JSON: an inbox in which every entry is odd. Its good neighbors are processed, it is kept with its bytes and told once, and
 nobody is stopped by it.
 
 What it costs in memory is measured with a release build (MEMORY_MIB=50 for the long form, 4 otherwise); a build with sanitizers
@@ -98,7 +98,7 @@ def odd_entries(a):
 
 
 class Entries(ProcessTest):
-    def test_every_entry_ends_as_it_must_and_its_neighbours_do_not_notice(self):
+    def test_every_entry_ends_as_it_must_and_its_neighbors_do_not_notice(self):
         odd = Attack(self.folder, "odd")
         for cases in (odd_strings, odd_values, twice, odd_entries):
             cases(odd)

@@ -55,7 +55,7 @@ class SocketAttacks(ProcessTest):
         """Runs an attack while another client asks again and again; every question of that one has to be answered."""
         answered, failed, stop = [0], [], threading.Event()
 
-        def neighbour():
+        def neighbor():
             try:
                 with Control(self.daemon.socket) as control:
                     while not stop.is_set():
@@ -65,13 +65,13 @@ class SocketAttacks(ProcessTest):
             except (OSError, ValueError, AssertionError) as problem:
                 failed.append(repr(problem))
 
-        thread = threading.Thread(target=neighbour)
+        thread = threading.Thread(target=neighbor)
         thread.start()
         try:
-            wait_for("the neighbour is served", lambda: answered[0] or failed)
+            wait_for("the neighbor is served", lambda: answered[0] or failed)
             before = answered[0]
             attack()
-            wait_for("the neighbour is still served", lambda: answered[0] > before or failed)
+            wait_for("the neighbor is still served", lambda: answered[0] > before or failed)
         finally:
             stop.set()
             thread.join()

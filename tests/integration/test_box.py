@@ -156,7 +156,7 @@ class Box(ProcessTest):
         store, chance = Store(self.root, "ada"), random.Random(7)
         Store(self.root, "bob")
         sent = {store.send("bob", "note", i)["id"]: i for i in range(40)}
-        shown, unlabelled = collections.Counter(), []
+        shown, unlabeled = collections.Counter(), []
         for i in range(600):
             process = subprocess.Popen(self.command("bob", "try-recv"), env=alone(self.folder), stdout=subprocess.PIPE,
                                        stderr=subprocess.DEVNULL)
@@ -169,10 +169,10 @@ class Box(ProcessTest):
             if out.endswith(b"\n"):
                 message = json.loads(out)["message"]
                 if shown[message["id"]] and message.get("attempts", 1) < 2:
-                    unlabelled.append(message)
+                    unlabeled.append(message)
                 shown[message["id"]] += 1
         self.assertEqual(set(shown), set(sent))
-        self.assertEqual(unlabelled, [])
+        self.assertEqual(unlabeled, [])
         self.assertEqual(len(self.files("bob/cur")), len(sent))
         self.assertEqual(self.files("bob/new"), [])
 

@@ -1,4 +1,4 @@
-"""Chat's way to the lead: the gate, recv with its acknowledgement, the exec sink and the file sink."""
+"""Chat's way to the lead: the gate, recv with its acknowledgment, the exec sink and the file sink."""
 
 import json
 import os

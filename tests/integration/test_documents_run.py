@@ -21,7 +21,7 @@ from daemon import Daemon, LIMIT_S, Missing, wait_for, write_private
 from engine import Engine, free_port
 from mcp import TOOLS_ASKED
 from test_command_lines import ROOT, World
-from test_tutorial import shown
+from transcript import shown
 from typed import CTRL_C, Shell, without_comment
 
 PAGES = [ROOT / "README.md", *(page for part in ("*.md", "how-to/*.md", "reference/*.md") for page in sorted((ROOT / "docs").glob(part)))]
@@ -137,7 +137,7 @@ PROMISED = {
     "several-machines.md inbox-poller check-config":
         Said("whether the Redis is reached, and lets this node in", r"(?s)^(?!.*WARNING).*cluster\.redis_url "),
     "inbox-poller check-config": Said("prints every effective", r"team\.name +\"my-team\" +\S+/my-team\.toml:2"),
-    "inbox-poller nodes": Said("who leads, who was heard of, where mail waits", "this (host|node), h1"),
+    "inbox-poller nodes": Said("the leader, last contacts, waiting mail", "this (host|node), h1"),
     "several-machines.md inbox-poller history": Said("shows the other node of a message: `w3@h2` is w3 on h2", "w3@h2 .*Here is h2"),
     "several-machines.md inbox-poller trace ID": Said("shows the node of a message, and since when", "w3.*(.*\n)*.*came from (host|node) h2"),
     "inbox-poller history": Said("What did the workers say?", "hello"),
@@ -240,7 +240,7 @@ def examples(page):
             yield " ".join(found[4].split()), "", "", ""
         elif not found[1] and found[2] == "python":
             yield "python3 <<'EOF'\n%sEOF" % found[3], "", "", ""
-        elif not found[1] and found[2] in ("sh", "console", ""):
+        elif not found[1] and found[2] in ("sh", "console"):
             made = ""
             for line, comment, output in block_lines(found[2], found[3] or ""):
                 if re.match(r"(export )?[A-Z_]+=\S+( [A-Z_]+=\S+)*$", line):

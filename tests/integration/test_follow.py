@@ -1,4 +1,4 @@
-"""`recv --follow`: a receiver that stays, with its own acknowledgements or with those of who reads it, through crashes on both sides."""
+"""`recv --follow`: a receiver that stays, with its own acknowledgments or with those of who reads it, through crashes on both sides."""
 
 import os
 import signal
@@ -113,7 +113,7 @@ class Follow(ProcessTest):
         self.assertEqual([m["message_key"] for m in again], keys[2:])
         self.assertEqual([m["attempts"] for m in again], [2, 2, 2])
 
-    def test_after_says_what_had_been_taken_although_its_acknowledgement_was_lost(self):
+    def test_after_says_what_had_been_taken_although_its_acknowledgment_was_lost(self):
         follower = self.follow("--ack-from-stdin")
         self.say("1", "2", "3", "4", "5")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3", "4", "5"])]

@@ -1,4 +1,4 @@
-"""What a hook printed counts as delivered only when the session shows that its model had it; everything else comes again, labelled."""
+"""What a hook printed counts as delivered only when the session shows that its model had it; everything else comes again, labeled."""
 
 import os
 import signal
@@ -188,7 +188,7 @@ class Proving(ProofTest):
         self.queued_again()
         self.assertIn("its session ended", self.trace())
 
-    def test_after_a_restart_what_was_not_proven_comes_again_labelled(self):
+    def test_after_a_restart_what_was_not_proven_comes_again_labeled(self):
         self.start_team()
         self.say("one")
         client = Client(self)

@@ -347,7 +347,7 @@ class NothingIsLost(JsonlTest):
         for name in writers.names:
             if in_order:
                 self.assertEqual(self.seen[name], list(range(writers.each)), name)
-            else:  # what was lent out when the daemon was killed is offered again, labelled as that
+            else:  # what was lent out when the daemon was killed is offered again, labeled as that
                 self.assertEqual(sorted(set(self.seen[name])), list(range(writers.each)), name)
         self.is_empty()
 

@@ -111,7 +111,7 @@ class LadderTest(ProcessTest):
         return self.lines()
 
     def got(self, name="got"):
-        """The messages that the program took (or, with "calls", was given): (sender, text, labelled as a possible repeat)."""
+        """The messages that the program took (or, with "calls", was given): (sender, text, labeled as a possible repeat)."""
         path = self.folder / name
         return messages_in(path.read_text("utf-8")) if path.exists() else []
 
@@ -308,7 +308,7 @@ class Falls(LadderTest):
 
 
 class Repeats(LadderTest):
-    """No way is tried in the hope that another did not work: what one gave up comes on the next under the same id, labelled."""
+    """No way is tried in the hope that another did not work: what one gave up comes on the next under the same id, labeled."""
 
     def test_what_a_killed_receiver_had_comes_on_the_next_way_with_its_id(self):
         self.serve("socket", "file")
@@ -334,7 +334,7 @@ class Repeats(LadderTest):
         self.assertEqual([e["event"] for e in history if e["event"].startswith("delivery.")],
                          ["delivery.offered", "delivery.requeued", "delivery.offered", "delivery.delivered"])
 
-    def test_a_lead_that_crashes_in_the_middle_of_a_message_gets_it_on_the_next_way_labelled(self):
+    def test_a_lead_that_crashes_in_the_middle_of_a_message_gets_it_on_the_next_way_labeled(self):
         self.serve("stdin", "exec")
         run = self.start_lead_run()
         self.stands_on("stdin")
@@ -346,7 +346,7 @@ class Repeats(LadderTest):
         wait_for("it came again", lambda: self.got() == [("ada", "precious", True)])
         self.chat(delivered=1, queued=0, offered=0)
 
-    def test_after_a_kill_of_the_daemon_a_program_gets_the_same_message_labelled(self):
+    def test_after_a_kill_of_the_daemon_a_program_gets_the_same_message_labeled(self):
         self.serve("exec")
         self.order("hang")
         self.say("hello")
@@ -381,7 +381,7 @@ class Repeats(LadderTest):
 class States(LadderTest):
     """Every message has a state that can be seen, with its time and its way."""
 
-    def test_queued_offered_and_delivered_by_an_acknowledgement(self):
+    def test_queued_offered_and_delivered_by_an_acknowledgment(self):
         self.serve("socket")
         self.daemon.cli("lead", "busy")
         self.say("hello")

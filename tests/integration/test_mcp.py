@@ -315,7 +315,7 @@ class Taken(Mailboxes):
             got += [message] if message else []
             nothing += message is None
             crossed()
-        self.labelled(got)
+        self.labeled(got)
         client.ask("ping")
         self.assertEqual(self.unread(), [])
 

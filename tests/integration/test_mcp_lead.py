@@ -1,4 +1,4 @@
-"""`inbox-poller mcp` for the lead of a team: the daemon's gate, ledger and acknowledgement apply."""
+"""`inbox-poller mcp` for the lead of a team: the daemon's gate, ledger and acknowledgment apply."""
 
 import json
 import os

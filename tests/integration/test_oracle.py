@@ -118,7 +118,7 @@ class Oracle(unittest.TestCase):
         self.spoilt.received.append(dict(self.spoilt.received[0]))
         self.notices("I2")
 
-    def test_i2_a_repeat_after_its_acknowledgement(self):
+    def test_i2_a_repeat_after_its_acknowledgment(self):
         self.spoilt.acknowledged.append((self.spoilt.received[0]["message_key"], len(self.spoilt.received)))
         self.spoilt.received.append(dict(self.spoilt.received[0], attempts=2))
         self.notices("I2")

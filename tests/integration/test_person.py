@@ -246,7 +246,7 @@ class Narrow(ProcessTest):
     """What is printed on a terminal fits it, cell by cell; what goes into a pipe is one line a row, as ever."""
 
     def shown(self, columns, *arguments):
-        """What the command prints on a terminal of this width, without colours."""
+        """What the command prints on a terminal of this width, without colors."""
         outer, inner = pty.openpty()
         try:
             fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))

@@ -79,7 +79,7 @@ class Refusals(ProcessTest):
                 for reply in self.team.replies("ada", request["requestId"]):
                     self.assertIs(wire.as_payload(reply["text"])["allow"], False)
 
-    def test_bad_entries_do_not_hide_their_neighbours(self):
+    def test_bad_entries_do_not_hide_their_neighbors(self):
         good = wire.entry("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-1-good")))
         bad = [None, 7, [], {"from": 7, "text": "x"}, {"from": "ada", "text": {"a": 1}, "timestamp": "t", "read": False},
                {"from": "ada", "text": "x", "timestamp": "t", "read": "no"}]

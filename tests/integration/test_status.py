@@ -20,7 +20,7 @@ TEAMS = 50
 
 class Status(ProcessTest):
     def on_terminal(self, columns, *arguments):
-        """What the command prints on a terminal of this width, without colours."""
+        """What the command prints on a terminal of this width, without colors."""
         outer, inner = pty.openpty()
         try:
             fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))

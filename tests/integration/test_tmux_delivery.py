@@ -126,7 +126,7 @@ class TmuxDelivery(WithPane):
         self.assertIn("copy mode", self.status()["delivery"]["methods"][0]["reason"])
         self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
         self.delivered(1)
-        self.arrives(lead, START + block("later") + END + ENTER)  # not labelled: it was never pasted before
+        self.arrives(lead, START + block("later") + END + ENTER)  # not labeled: it was never pasted before
 
     def test_a_shell_in_front_gets_nothing(self):
         self.tmux.start("sleep", "300")
@@ -136,9 +136,9 @@ class TmuxDelivery(WithPane):
         self.refused("sh is in front in the pane " + shell)
         self.assertNotIn("touch here", self.tmux.run("capture-pane", "-p", "-t", shell))
 
-    def test_a_pane_that_shares_its_input_gets_nothing_for_its_neighbours_would(self):
+    def test_a_pane_that_shares_its_input_gets_nothing_for_its_neighbors_would(self):
         lead = self.program()
-        other = os.path.join(str(self.folder), "neighbour")
+        other = os.path.join(str(self.folder), "neighbor")
         self.tmux.run("split-window", "-d", "-t", lead.pane, "cat >" + other)
         self.tmux.run("set-option", "-w", "-t", lead.pane, "synchronize-panes", "on")
         self.serve(lead.pane)

@@ -48,7 +48,7 @@ class Console(ConsoleTest):
             self.ask(number, "echo %d" % number)
         wait_for("they are decided", lambda: len(self.states()) == 33)
         self.press("k")  # not onto the first row, also when the console has not asked again yet: who stands there goes on to the newest
-        wait_for("the one above it is still its neighbour", lambda: "echo 1" in self.selected())
+        wait_for("the one above it is still its neighbor", lambda: "echo 1" in self.selected())
         self.press("g")
         wait_for("the newest", lambda: "echo 32" in self.selected())
         self.ask(33, "echo 33")

@@ -95,7 +95,7 @@ class WithoutConfiguration(Newcomer):
         self.assertIn("observer", done.stdout)
         self.assertIn("inbox-poller init", self.cli("doctor", expect=None).stdout)
 
-    def test_a_name_that_matches_nothing_is_told_with_its_nearest_neighbour(self):
+    def test_a_name_that_matches_nothing_is_told_with_its_nearest_neighbor(self):
         self.configure("demo", '[team]\nname = "demmo"\n')
         self.assertIn('did you mean "demo"?', self.cli("check-config").stderr)
         self.start()
@@ -106,7 +106,7 @@ class WithoutConfiguration(Newcomer):
         self.assertIn('did you mean "demo"?', self.cli("send", "ada", "hi", "--team", "demp", expect=4).stderr)
 
 
-    def test_doctor_names_the_neighbour_of_a_name_that_matches_nothing(self):
+    def test_doctor_names_the_neighbor_of_a_name_that_matches_nothing(self):
         self.configure("demo", '[team]\nname = "demmo"\n')
         self.assertRegex(self.cli("doctor", expect=None).stdout, r"warning +no team called demmo is there \(yet\); did you mean .?demo")
 

@@ -59,11 +59,11 @@ class McpClients(ProcessTest):
                     {"name": "send", "arguments": {"to": "../x", "type": "x", "payload": 1}},
                 ])
                 self.assertEqual(first["tools"], ACTOR_TOOLS)
-                sent, posted, inbox, nothing, cancelled, claimed, none, swept, new, refused = answers
+                sent, posted, inbox, nothing, canceled, claimed, none, swept, new, refused = answers
                 self.assertEqual(sent["answer"]["message"]["payload"], {"task": "parser", "n": [1, None]})
                 self.assertEqual(inbox["answer"]["actor"], "alice")
                 self.assertEqual(nothing["answer"], {"message": None})
-                self.assertIn("given up", cancelled["failed"])
+                self.assertIn("given up", canceled["failed"])
                 self.assertEqual(none["answer"], {"task": None})
                 self.assertEqual(swept["answer"], {"tasks": []})
                 self.assertEqual((new["answer"]["new_mailbox"], new["notes"]), (True, [new["answer"]["note"]]))

@@ -1,6 +1,6 @@
 // The rules' word on many commands, for tests that run what is allowed: judge_lines POLICY FOLDER HOME reads commands
 // that end in NUL and prints one decision a line. POLICY holds a rule a line: "+" allows, "?" asks, "-" denies; its
-// other lines are skipped, so that the fixtures are policies, too. With --time behind it: what one judgement takes,
+// other lines are skipped, so that the fixtures are policies, too. With --time behind it: what one judgment takes,
 // instead. judge_lines --table prints the table of programs, its columns parted by tabs.
 #include <algorithm>
 #include <chrono>

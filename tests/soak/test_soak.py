@@ -378,7 +378,7 @@ class Soak(ProcessTest):
     # --- the table ---
 
     def slope(self, column):
-        """(a unit an hour, half of its 95 % interval) by least squares over the samples after a first quarter. Neighbours are not
+        """(a unit an hour, half of its 95 % interval) by least squares over the samples after a first quarter. Neighbors are not
         independent of each other (an inbox fills up for minutes), so the interval is that of the means of a few batches."""
         points = [(s["at"] / 3600, s[column]) for s in self.samples[len(self.samples) // 4:] if s[column] is not None]
         if len(points) < 2 * BATCHES:

@@ -19,8 +19,8 @@ void for_each_code_point(Work work) {
     if (c < 0xD800 || c > 0xDFFF) work(c);
 }
 
-/// All of the first planes' alphabets, all that `is_telling` picks with its neighbours, and one in 97 of the rest: for what
-/// costs microseconds for each. The table itself is compared at every code point, by the one above.
+/// All of the first planes' alphabets, all that `is_telling` picks with its neighbors, and one in 97 of the rest: for
+/// what costs microseconds for each. The table itself is compared at every code point, by the one above.
 template <class IsTelling, class Work>
 void for_each_telling_code_point(IsTelling is_telling, Work work) {
   for_each_code_point([&](char32_t c) {

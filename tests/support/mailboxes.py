@@ -37,7 +37,7 @@ class Mailboxes(ProcessTest):
     def unread(self, actor="alice"):
         return sorted(p.name for p in (self.root / actor / "new").iterdir())
 
-    def labelled(self, messages):
+    def labeled(self, messages):
         """Whatever came before says so."""
         seen = set()
         for message in messages:

@@ -213,7 +213,7 @@ def i2_one_decision(world):
         if key in seen and message["attempts"] < 2:
             problems.append("received again without a label: %s" % message)
         if key in confirmed and number >= confirmed[key]:
-            problems.append("received after its acknowledgement was confirmed: %s" % message)
+            problems.append("received after its acknowledgment was confirmed: %s" % message)
         seen.add(key)
     return problems
 

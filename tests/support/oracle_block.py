@@ -45,7 +45,7 @@ class Block:
     color: str
     summary: str
     body: str
-    repeat: bool  # labelled by us
+    repeat: bool  # labeled by us
 
 
 def folded(text):

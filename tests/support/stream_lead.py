@@ -18,13 +18,13 @@ answer (to a request), refused (a tool, by itself), turn_ended; written behind i
 the assistant's line is out), left (it ended by itself). Everything that it wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each
 step. Orders are files in $LEAD_ORDERS:
   crash_before_replay, crash_after_replay, crash_after_answer   it kills itself there, once
-  fail                                      the next turn's request fails: a text of the client's own, `is_error`, `cancelled`; once
+  fail                                      the next turn's request fails: a text of the client's own, `is_error`, `"cancelled"`; once
   refuse                                    the next turn ends without a request, `is_error` false and `completed`, as after a hook that
                                             blocks the prompt; once
   think                                     nothing is told of a line that it took while it exists
   hold                                      turns do not end while it exists
   ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
-  cancel                                    the request is cancelled
+  cancel                                    the request is canceled
   say                                       these bytes are written in the next turn, once
   exit                                      it leaves with that code, when a turn begins
 Python 3.9 or newer, standard library only.
@@ -246,7 +246,7 @@ class LeadRun:
         return [e for e in events if not kinds or e["event"] in kinds]
 
     def took(self):
-        """(sender, text, labelled as a possible repeat) of every message, in the order in which the lead read them."""
+        """(sender, text, labeled as a possible repeat) of every message, in the order in which the lead read them."""
         return [message for event in self.events("took") for message in messages_in(event["content"])]
 
     def texts(self):

@@ -1,5 +1,5 @@
 // The promise of config/rule_overlap, for one pair of rules and one call: a second reading of what a rule covers, as
-// wide as any client's, and our own judgement of what a restriction meets.
+// wide as any client's, and our own judgment of what a restriction meets.
 #pragma once
 
 #include <string>

@@ -113,10 +113,10 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
     findings.push_back({Severity::error, "member.unreachable",
                         member.name + " cannot be answered: " + member.reason + ". Whatever it asks, it waits for ever",
                         path, "start this worker anew under a name of letters, digits, '-' and '_'"});
-  findings.push_back(
-      {Severity::ok, "roster",
-       std::to_string(sight.roster->members.size()) + " members, " + std::to_string(sight.inboxes.size()) + " inboxes",
-       path, ""});
+  findings.push_back({Severity::ok, "roster",
+                      std::to_string(sight.roster->members.size()) + " members, " +
+                          std::to_string(sight.inboxes.size()) + (sight.inboxes.size() == 1 ? " inbox" : " inboxes"),
+                      path, ""});
   return findings;
 }
 

@@ -191,12 +191,12 @@ void Conversation::take(const schema::ToolRequest& request) {
   judge_.judge({run_ + "-" + request.request_id, request.tool, request.input, cwd_});
 }
 
-void Conversation::take(const schema::ToolRequestCancelled& cancelled) { judge_.withdraw(run_ + "-" + cancelled.request_id); }
+void Conversation::take(const schema::ToolRequestCanceled& canceled) { judge_.withdraw(run_ + "-" + canceled.request_id); }
 
-void Conversation::answer(const Judgement& judgement) {
-  const auto id = judgement.id.substr(run_.size() + 1);
-  put_((judgement.allowed ? schema::encode_tool_allowed(id, judgement.input)
-                          : schema::encode_tool_denied(id, judgement.reason)) +
+void Conversation::answer(const Judgment& judgment) {
+  const auto id = judgment.id.substr(run_.size() + 1);
+  put_((judgment.allowed ? schema::encode_tool_allowed(id, judgment.input)
+                         : schema::encode_tool_denied(id, judgment.reason)) +
        '\n');
 }
 

@@ -66,7 +66,7 @@ class Conversation {
   void heard(std::string_view line);
   /// Must be called for each line of the input that is passed to the program.
   void passed_on(std::string_view line);
-  void answer(const Judgement&);
+  void answer(const Judgment&);
 
   [[nodiscard]] const std::string& session() const { return session_; }
   /// True once after the end of a turn.
@@ -93,7 +93,7 @@ class Conversation {
   void take(const schema::StreamCommand&);
   void take(const schema::StreamResult&);
   void take(const schema::ToolRequest&);
-  void take(const schema::ToolRequestCancelled&);
+  void take(const schema::ToolRequestCanceled&);
 
   const LeadRunOptions& options_;
   MailStream& mail_;

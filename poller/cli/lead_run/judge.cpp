@@ -109,9 +109,9 @@ void ToolJudge::judged(Judging& judging, const Result<json::object>& answer) {
   withdraw(std::string(call.id));  // "ask": others answer
 }
 
-void ToolJudge::end(Judging& judging, const Judgement& judgement) {
+void ToolJudge::end(Judging& judging, const Judgment& judgment) {
   withdraw(std::string(judging.call.id));
-  tell_(judgement);
+  tell_(judgment);
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -23,7 +23,7 @@ struct JudgedCall {
   std::string cwd;
 };
 
-struct Judgement {
+struct Judgment {
   std::string id;
   bool allowed = false;
   std::string input;   // if allowed: the input to run
@@ -32,7 +32,7 @@ struct Judgement {
 
 class ToolJudge {
  public:
-  using Tell = std::function<void(const Judgement&)>;
+  using Tell = std::function<void(const Judgment&)>;
 
   ToolJudge(boost::asio::io_context& loop, std::string socket, Tell tell);
 
@@ -55,7 +55,7 @@ class ToolJudge {
   boost::asio::awaitable<void> see_to(std::shared_ptr<Judging> judging);
   /// Handles the answer. Does nothing after an error that a retry may avoid.
   void judged(Judging& judging, const Result<boost::json::object>& answer);
-  void end(Judging& judging, const Judgement& judgement);
+  void end(Judging& judging, const Judgment& judgment);
   boost::asio::awaitable<void> change();
 
   boost::asio::io_context& loop_;

@@ -41,8 +41,8 @@ LeadSupervisor::LeadSupervisor(LeadRunOptions options, const std::string& socket
       alarm_(loop_),
       mail_(loop_, {socket, std::move(team), "stdin", false, {}}, *this),
       judge_(loop_, socket,
-             [this](const Judgement& judgement) {
-               talk_.answer(judgement);
+             [this](const Judgment& judgment) {
+               talk_.answer(judgment);
                go_on();
              }),
       talk_(options_, mail_, judge_, [this](std::string line) { to_child_.put(std::move(line), true); }, tell_),
@@ -94,8 +94,8 @@ void LeadSupervisor::wait() {
   for (const auto& moment : {life_.start_at, life_.deaf_at, life_.leave_at, talk_.wakes_at()})
     if (moment && *moment > now()) wake = std::min(wake, *moment);
   alarm_.expires_at(wake);
-  alarm_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) go_on();
+  alarm_.async_wait([this](const boost::system::error_code& canceled) {
+    if (!canceled) go_on();
   });
 }
 

@@ -87,11 +87,11 @@ constexpr Argument mcp_takes[] = {
 };
 
 constexpr Command mcp_rows[] = {
-    {.name = "mcp", .group = Group::deliver, .summary = "Mail and tasks as tools of an assistant: a server that its client starts",
+    {.name = "mcp", .group = Group::deliver, .summary = "Serve mail and tasks as tools of an assistant, over MCP",
      .help = "Speaks the model context protocol on its standard input and output: a client starts it, one for each\n"
              "session (`mcp install` writes that into its settings). With --root it is the mailbox of one actor; without\n"
              "it the lead of a team that a daemon serves. A message that recv returned is taken when the client asks for\n"
-             "something else; a call that is cancelled, a client or a server that dies takes nothing along.",
+             "something else; a call that is canceled, a client or a server that dies takes nothing along.",
      .examples = "inbox-poller mcp --root ~/project/coordination --actor alice\n"
                  "inbox-poller mcp --team demo",
      .arguments = mcp_takes, .work = runs<run_mcp>},

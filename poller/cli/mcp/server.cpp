@@ -48,7 +48,7 @@ struct Server::Call {
   Era era = Era::legacy;
   const Tool* tool = nullptr;
   asio::cancellation_signal cancel;
-  bool cancelled = false;
+  bool canceled = false;
   json::value progress_token;
   double total = 0;  // seconds
   steady_clock::time_point begun = steady_clock::now();
@@ -184,7 +184,7 @@ void Server::begin(Request& request, Era era) {
   asio::co_spawn(loop_, std::move(working),
                  asio::bind_cancellation_slot(call->cancel.slot(), [this, call](const std::exception_ptr& failure) {
                    --running_;
-                   if (!failure || call->cancelled) return;
+                   if (!failure || call->canceled) return;
                    try {
                      std::rethrow_exception(failure);
                    } catch (const std::exception& problem) {
@@ -202,7 +202,7 @@ asio::awaitable<void> Server::work(CallPtr call, json::object arguments) {
 
 void Server::over(const CallPtr& call, Result<Given> given) {
   call->timer.cancel();
-  if (call->cancelled) {
+  if (call->canceled) {
     if (given && !given->ticket.empty()) backend_.give_back(given->ticket);
     return;
   }
@@ -227,7 +227,7 @@ void Server::over(const CallPtr& call, Result<Given> given) {
 void Server::progress(const CallPtr& call, int beats) {
   call->timer.expires_at(call->begun + beats * settings_.progress_every);
   call->timer.async_wait([this, call, beats](const boost::system::error_code& problem) {
-    if (problem || call->cancelled) return;
+    if (problem || call->canceled) return;
     if (wire_.is_full()) return progress(call, beats + 1);  // the client reads nothing
     const std::chrono::duration<double> passed = beats * settings_.progress_every;
     notify("notifications/progress", {{"progressToken", call->progress_token},
@@ -243,7 +243,7 @@ void Server::cancel(const std::string& id) {
   if (const auto found = open_.find(id); found != open_.end()) {
     const CallPtr call = found->second;
     open_.erase(found);
-    call->cancelled = true;
+    call->canceled = true;
     call->timer.cancel();
     call->cancel.emit(asio::cancellation_type::terminal);
     asio::post(loop_, [call] {});  // destroys the call, which owns the signal, after this cancellation

@@ -4,7 +4,7 @@
 
 namespace inbox_poller::poller::cli {
 
-Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool /*colours*/) {
+Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool /*colors*/) {
   return Error{"curses.missing",
                "this build is without the console: it was made where ncurses (Debian: libncurses-dev) was missing; "
                "`inbox-poller pending` shows the requests, `approve` and `deny` answer them"};
@@ -57,7 +57,7 @@ std::string utf8_of(wint_t value) {
 
 class Curses final : public CursesScreen {
  public:
-  explicit Curses(SCREEN* screen, bool colours) : screen_(screen) {
+  explicit Curses(SCREEN* screen, bool colors) : screen_(screen) {
     ::set_term(screen_);
     ::cbreak();
     ::noecho();
@@ -68,11 +68,11 @@ class Curses final : public CursesScreen {
     ::set_escdelay(25);
     ::define_key("\x1b[200~", paste_begins);
     ::define_key("\x1b[201~", paste_ends);
-    if (colours && ::has_colors()) {
+    if (colors && ::has_colors()) {
       ::start_color();
       ::use_default_colors();
       ::init_pair(loud_pair, COLOR_YELLOW, -1);
-      coloured_ = true;
+      colored_ = true;
     }
     brackets(true);
   }
@@ -148,7 +148,7 @@ class Curses final : public CursesScreen {
       case Top::Look::head: return A_UNDERLINE;
       case Top::Look::selected: return A_REVERSE;
       case Top::Look::marked: return A_BOLD;
-      case Top::Look::loud: return A_BOLD | (coloured_ ? static_cast<attr_t>(COLOR_PAIR(loud_pair)) : 0);
+      case Top::Look::loud: return A_BOLD | (colored_ ? static_cast<attr_t>(COLOR_PAIR(loud_pair)) : 0);
       case Top::Look::quiet: return A_DIM;
     }
     return A_NORMAL;
@@ -201,7 +201,7 @@ class Curses final : public CursesScreen {
   }
 
   SCREEN* screen_;
-  bool coloured_ = false;
+  bool colored_ = false;
   bool away_ = false;
   bool pastes_ = false;
   std::string pasted_;
@@ -209,7 +209,7 @@ class Curses final : public CursesScreen {
 
 }  // namespace
 
-Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool colours) {
+Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool colors) {
   // Output is UTF-8; a unit's or a test's environment may have no locale.
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX < 4)
     if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) std::setlocale(LC_CTYPE, "en_US.UTF-8");
@@ -219,7 +219,7 @@ Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool colours) {
     return Error{"terminal.unknown", std::string("nothing is known of terminals of the kind \"") +
                                          (kind == nullptr ? "" : kind) + "\" (TERM); try TERM=xterm"};
   }
-  return std::unique_ptr<CursesScreen>(new Curses(screen, colours));
+  return std::unique_ptr<CursesScreen>(new Curses(screen, colors));
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -12,7 +12,7 @@ namespace inbox_poller::poller::cli {
 class CursesScreen {
  public:
   /// Opens standard input and output. Errors: "curses.missing" (not in this build), "terminal.unknown" (TERM).
-  static Result<std::unique_ptr<CursesScreen>> open(bool colours);
+  static Result<std::unique_ptr<CursesScreen>> open(bool colors);
   virtual ~CursesScreen() = default;
 
   [[nodiscard]] virtual ScreenSize size() const = 0;

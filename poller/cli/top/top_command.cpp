@@ -162,7 +162,7 @@ constexpr Argument top_takes[] = {
 };
 
 constexpr Command top_rows[] = {
-    {.name = "top", .group = Group::answer, .summary = "Stay on the terminal: requests and their answers by key, teams, workers, chat",
+    {.name = "top", .group = Group::answer, .summary = "Answer requests by key on the terminal; see teams, workers and chat",
      .help = "Stays on the terminal and shows what goes on, as it changes: the open requests, teams, workers, chat, and\n"
              "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
              "pages, ? for the rest, q leaves.\n\n"

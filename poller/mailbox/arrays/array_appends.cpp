@@ -7,7 +7,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr int optimistic_rounds = 3;
+constexpr int optimiztic_rounds = 3;
 constexpr std::size_t keys_in_receipt = 32;
 
 }  // namespace
@@ -43,7 +43,7 @@ WriteResult ArrayInboxes::append_all(const std::string& inbox, std::span<Appende
   if (!folder) return stopped_by(folder.error());
 
   WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
+  for (int round = 0; round < optimiztic_rounds && result.outcome == WriteOutcome::changed; ++round) {
     result = append_once(*folder, inbox, batch, std::nullopt);
   }
   if (result.outcome == WriteOutcome::changed) {  // lost every race: try once more under the lock
@@ -72,7 +72,7 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
 
   // In the known head only the last entry is scanned, for its format.
   const PrefixCache& known = this->known(inbox);
-  const Head head = recognise(snapshot.bytes, known);
+  const Head head = recognize(snapshot.bytes, known);
   const PrefixCache::Checkpoint& border = head.entries == known.size() ? known.whole() : known.settled();
   const std::size_t begin = head.entries > 0 ? border.last_begins : 0;
   const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;

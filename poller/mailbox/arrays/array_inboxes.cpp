@@ -355,7 +355,7 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
                                std::span<const std::size_t> removed, std::string left) {
   const auto found = known_.find(inbox);
   if (found == known_.end()) return;
-  std::vector<bool> stays(recognise(document.bytes(), found->second).entries, true);
+  std::vector<bool> stays(recognize(document.bytes(), found->second).entries, true);
   for (const std::size_t index : removed) {
     if (index < stays.size()) stays[index] = false;
   }

@@ -41,7 +41,7 @@ Result<std::string> read_range(FileSystem& files, const File& file, std::uint64_
 /// Follows the checkpoints as long as the bytes have their hashes. `next` returns at most that many bytes, in order;
 /// no bytes at the end or after a fault.
 template <typename Next>
-Head recognise_by(Next next, std::uint64_t size, const PrefixCache& known) {
+Head recognize_by(Next next, std::uint64_t size, const PrefixCache& known) {
   Head best;
   Head running;
   for (const PrefixCache::Checkpoint* border : {&known.settled(), &known.whole()}) {
@@ -60,7 +60,7 @@ Head recognise_by(Next next, std::uint64_t size, const PrefixCache& known) {
   return best;
 }
 
-Result<Head> recognise_file(FileSystem& files, const File& file, const PrefixCache& known) {
+Result<Head> recognize_file(FileSystem& files, const File& file, const PrefixCache& known) {
   std::optional<Error> fault;
   const auto buffer = std::make_unique_for_overwrite<char[]>(known.size() > 0 ? chunk_size : 0);
   std::uint64_t offset = 0;
@@ -72,7 +72,7 @@ Result<Head> recognise_file(FileSystem& files, const File& file, const PrefixCac
     offset += *count;
     return {buffer.get(), *count};
   };
-  Head head = recognise_by(next, file.stat.size, known);
+  Head head = recognize_by(next, file.stat.size, known);
   if (fault) return *fault;
   return head;
 }
@@ -137,7 +137,7 @@ ReadResult read_behind(const InboxSource& source, const PrefixCache& known, Snap
     return std::move(result);
   };
 
-  Result<Head> head = recognise_file(files, *snapshot.file, known);
+  Result<Head> head = recognize_file(files, *snapshot.file, known);
   if (!head) return fault(head.error());
   result.head = *std::move(head);
   result.skipped = result.head.entries;
@@ -169,14 +169,14 @@ bool show_window(FileSystem& files, ReadResult& reading, std::size_t window) {
   return true;
 }
 
-Head recognise(std::string_view bytes, const PrefixCache& known) {
+Head recognize(std::string_view bytes, const PrefixCache& known) {
   const std::size_t size = bytes.size();
   const auto next = [&](std::uint64_t most) {
     const std::string_view some = bytes.substr(0, static_cast<std::size_t>(most));
     bytes.remove_prefix(some.size());
     return some;
   };
-  return recognise_by(next, size, known);
+  return recognize_by(next, size, known);
 }
 
 }  // namespace inbox_poller::poller

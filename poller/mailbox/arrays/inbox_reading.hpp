@@ -40,6 +40,6 @@ bool is_blank(const InboxDocument& document);
 std::string describe(const schema::ScanProblem& problem);
 
 /// Returns the longest known beginning that these bytes have.
-Head recognise(std::string_view bytes, const PrefixCache& known);
+Head recognize(std::string_view bytes, const PrefixCache& known);
 
 }  // namespace inbox_poller::poller

@@ -4,13 +4,13 @@
 
 namespace inbox_poller::poller {
 
-OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognised recognised) {
-  if (!looked_) recognised.knew = 0;
+OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognized recognized) {
+  if (!looked_) recognized.knew = 0;
   Observation sighting;
   std::unordered_map<std::string, Entry> now;
   now.reserve(document.entries().size());
-  bool any_read = recognised.left_out > 0;
-  std::size_t known_here = recognised.left_out;
+  bool any_read = recognized.left_out > 0;
+  std::size_t known_here = recognized.left_out;
   for (const auto& entry : document.entries()) {
     const bool read = entry.read == ReadFlag::read;
     any_read = any_read || read;
@@ -23,8 +23,8 @@ OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, 
     now[entry.key.value] = {before.first_seen_ms, read || before.read};
     if (!is_new && read && !before.read) sighting.consumed.push_back({entry.key, now_ms - before.first_seen_ms});
   }
-  std::size_t read_gone = recognised.knew - std::min(recognised.knew, known_here);
-  std::size_t read_before = recognised.knew;
+  std::size_t read_gone = recognized.knew - std::min(recognized.knew, known_here);
+  std::size_t read_before = recognized.knew;
   for (const auto& [key, entry] : before_) {
     if (entry.read) ++read_before;
     if (now.contains(key)) continue;

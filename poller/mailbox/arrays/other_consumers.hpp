@@ -25,12 +25,12 @@ class OtherConsumers {
   };
 
   /// Number of entries that the mailbox knew, all read, and of those that the document left out as unchanged.
-  struct Recognised {
+  struct Recognized {
     std::size_t knew = 0;
     std::size_t left_out = 0;
   };
   /// Compares the document with the reading before. `now_ms` is wall-clock time.
-  Observation look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
+  Observation look(const InboxDocument&, EpochMs now_ms, Recognized = {0, 0});
   /// Leaves the first `entries` of the document, all read, to the mailbox, which now recognizes them itself.
   void leave_to_mailbox(const InboxDocument&, std::size_t entries);
   /// Records a mark of ours, so that the entry's removal is not evidence.

@@ -73,7 +73,7 @@ Result<File> LineBox::open_in_place(const Directory& folder, Batch& batch) {
   return file;
 }
 
-Status LineBox::recognise(const Directory& folder, const File& file) {
+Status LineBox::recognize(const Directory& folder, const File& file) {
   BoxRecord& record = team_.records.of(box_);
   const BoxRecord before = record;
   // A file is put aside only if the exchange took place: then its name leads to the recorded inode.
@@ -153,7 +153,7 @@ Batch LineBox::take(const Directory& folder, Access reader, std::size_t most, co
     return batch;
   }
   if (sources_.empty()) {
-    ready = recognise(folder, *file);
+    ready = recognize(folder, *file);
   } else if (const auto same = is_as_read(in_place(), *file); !same) {
     ready = same.error();
   } else if (!*same) {

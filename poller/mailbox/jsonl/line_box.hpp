@@ -73,7 +73,7 @@ class LineBox {
   [[nodiscard]] Source& in_place() { return sources_.back(); }
   Result<File> open_in_place(const Directory& folder, Batch& batch);
   /// Restores the generation and the files put aside from BoxRecords, at the first read of this process.
-  Status recognise(const Directory& folder, const File& file);
+  Status recognize(const Directory& folder, const File& file);
   /// Starts at the beginning after another program emptied or replaced the file.
   Status begin_anew(const File& file, Access reader, Batch& batch);
   [[nodiscard]] Result<bool> is_as_read(const Source& source, const File& file) const;

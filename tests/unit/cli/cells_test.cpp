@@ -34,7 +34,7 @@ std::string words_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("letters take one cell, what may be wide takes two, a colour takes none") {
+TEST_CASE("letters take one cell, what may be wide takes two, a color takes none") {
   CHECK(cells("") == 0);
   CHECK(cells("abc") == 3);
   CHECK(cells("Zoë “quoted” … –") == 16);
@@ -84,7 +84,7 @@ TEST_CASE("a table on a terminal is never wider, in cells, and nothing of it is 
   }
 }
 
-TEST_CASE("a colour that goes on over several lines colours nothing else") {
+TEST_CASE("a color that goes on over several lines colors nothing else") {
   const std::string shown =
       table({{"state", "\x1b[1;33mthis one is long and loud\x1b[0m, this is not"}, {"x", "y"}}, "", 24);
   CHECK(lines_of(shown).size() == 4);

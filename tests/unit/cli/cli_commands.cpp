@@ -309,7 +309,7 @@ TEST_CASE("with --no-ack the messages are held and the person is told how to ack
   CHECK(daemon.requests()[0].at("hold") == true);
 }
 
-TEST_CASE("an acknowledgement that the daemon does not take is said: the messages may come again") {
+TEST_CASE("an acknowledgment that the daemon does not take is said: the messages may come again") {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
   daemon.prepare("recv", one_message());

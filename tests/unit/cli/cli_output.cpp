@@ -181,7 +181,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
             "  alice  waiting  3 \"Parse\"  2     verified  plan  3m 5s ago  done\\x1b[0m\n"));
   CHECK(has(text, "  bob    gone     -          0     -         -     never\n"));
   CHECK(has(text, "alice takes answers from its own lead only: its process carries a key\n"));
-  CHECK_FALSE(has(text, "\x1b"));  // no colours where there is no terminal
+  CHECK_FALSE(has(text, "\x1b"));  // no colors where there is no terminal
 }
 
 TEST_CASE("a trace says where a message is now and then everything that happened to it") {
@@ -341,7 +341,7 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
   CHECK(has(shown({"status", "--long"}, {{"teams", json::array{team}}}),
             "delivery  exec; the last messages went through hook\n            not hook: no hook\\x1b was heard\n"));
   CHECK(has(status(),
-            "1 queued, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
+            "1 queued, 9 delivered, 2 of them without an acknowledgment, 3 given up, 4 to be "
             "summed up\n"));
   team["delivery"] = json::object{{"methods", json::array{hook}}, {"last_method", ""}};
   CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));

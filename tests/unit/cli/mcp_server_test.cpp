@@ -79,7 +79,7 @@ std::string recv(int id, const std::string& more = "") {
          R"(,"method":"tools/call","params":{"name":"recv","arguments":{"timeout_s":60})" + more + "}}";
 }
 const std::string ping = R"({"jsonrpc":"2.0","id":99,"method":"ping"})";
-std::string cancelled(const std::string& id) {
+std::string canceled(const std::string& id) {
   return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id + "}}";
 }
 long long code_of(const json::object& answer) { return answer.at("error").at("code").as_int64(); }
@@ -332,16 +332,16 @@ TEST_CASE("a message that cannot be acknowledged stays offered until it can be")
   CHECK(talk.box.acknowledged.size() == 1);
 }
 
-TEST_CASE("a call that is cancelled is not answered and takes nothing along") {
+TEST_CASE("a call that is canceled is not answered and takes nothing along") {
   Talk talk;
   talk.say(recv(1));
   talk.say(R"({"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"recv"}})");
   CHECK(talk.box.waiting == 2);
-  talk.say(cancelled("17"));  // unknown
-  talk.say(cancelled("\"1\""));  // another id than 1
+  talk.say(canceled("17"));     // unknown
+  talk.say(canceled("\"1\""));  // another id than 1
   CHECK(talk.box.waiting == 2);
-  talk.say(cancelled("1"));
-  talk.say(cancelled("\"one\""));
+  talk.say(canceled("1"));
+  talk.say(canceled("\"one\""));
   CHECK(talk.box.waiting == 0);
   CHECK(talk.server.idle());
   CHECK(talk.client.lines.empty());
@@ -353,7 +353,7 @@ TEST_CASE("a cancellation that crosses its answer gives the message back, as a p
   Talk talk;
   talk.box.arrive(mail("m-1"));
   talk.call("recv", {}, 1);
-  talk.say(cancelled("1"));
+  talk.say(canceled("1"));
   CHECK_FALSE(talk.server.holds());
   const auto again = talk.call("try_recv", {}, 2);
   CHECK(content(again).at("message").at("attempts") == 2);
@@ -419,7 +419,7 @@ TEST_CASE("a call that waits says so again and again, where its client wants to 
   CHECK(talk.client.lines.empty());
   talk.client.full = false;
   CHECK(talk.comes([&] { return !talk.client.lines.empty(); }));
-  talk.say(cancelled("1"));
+  talk.say(canceled("1"));
   talk.client.lines.clear();
   talk.run();
   CHECK(talk.client.lines.empty());

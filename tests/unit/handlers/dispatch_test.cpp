@@ -342,7 +342,7 @@ TEST_CASE("a shutdown answer counts only from the worker that was asked, and mus
             .approved);
 }
 
-TEST_CASE("the same request again is recognised, whatever became of the first") {
+TEST_CASE("the same request again is recognized, whatever became of the first") {
   const Team team;
   for (const std::string& text :
        {permission_request("Bash", R"({"command":"ls"})"), sandbox_request("a.example"), plan_request("p")}) {

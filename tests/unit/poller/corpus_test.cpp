@@ -115,8 +115,8 @@ std::map<std::string, std::string> members_of(const std::string& object) {
 void read_variants(const fs::path& folder, Summary& summary) {
   for (const auto& [name, text] : members_of(content_of(folder / "35-casing-variants-permission-response.json"))) {
     CAPTURE(name);
-    const bool honoured = name == "claude_code_wire";
-    CHECK(std::holds_alternative<PermissionResponse>(read_payload(text, summary)) == honoured);
+    const bool honored = name == "claude_code_wire";
+    CHECK(std::holds_alternative<PermissionResponse>(read_payload(text, summary)) == honored);
   }
   for (const auto& [name, text] : members_of(content_of(folder / "36-casing-variants-permission-request.json"))) {
     CAPTURE(name);

@@ -191,7 +191,7 @@ TEST_CASE("nothing can be marked in place that is not an unread literal") {
   for (std::size_t i = 0; i < 5; ++i) CHECK_FALSE(document.mark_read_edit(i));
 }
 
-TEST_CASE("marking by rewriting sets, replaces or inserts the member, spaced like its neighbours") {
+TEST_CASE("marking by rewriting sets, replaces or inserts the member, spaced like its neighbors") {
   CHECK(marked(two_entries, {0, 1}) == replaced(two_entries, "\"read\": false", "\"read\": true "));
   CHECK(marked(two_entries, {}) == two_entries);
   CHECK(marked(two_entries, {1, 99}) == two_entries);
@@ -213,7 +213,7 @@ TEST_CASE("an append to an empty inbox gives the file the real client would have
   CHECK(scan("[]\r\n").with_appended(reply) == replaced(expected, "\n", "\r\n") + "\r\n");
 }
 
-TEST_CASE("an append is spaced like the last neighbour, and no other byte changes") {
+TEST_CASE("an append is spaced like the last neighbor, and no other byte changes") {
   struct Row {
     std::string name, before, after;
   };

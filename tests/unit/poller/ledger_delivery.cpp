@@ -241,7 +241,7 @@ TEST_CASE("what has waited since a moment is found, whatever its priority, and o
   CHECK(keys(must(ledger->deliveries().queued_before("red", 1000, 10))) == Keys{"old status"});
 }
 
-TEST_CASE("a delivery is known by an acknowledgement, or assumed, and both are counted") {
+TEST_CASE("a delivery is known by an acknowledgment, or assumed, and both are counted") {
   auto ledger = in_memory();
   const long long told = put(*ledger, "ann", "told");
   const long long written = put(*ledger, "ann", "written");

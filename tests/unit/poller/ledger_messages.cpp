@@ -203,7 +203,7 @@ TEST_CASE("what is delivered stays delivered") {
   CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 2 && row.method == "recv" && row.attempts == 1));
 }
 
-TEST_CASE("an acknowledgement that comes after the requeue still counts") {
+TEST_CASE("an acknowledgment that comes after the requeue still counts") {
   auto ledger = in_memory();
   const long long id = must(ledger->messages().insert(chat_row("1")));
   must(ledger->deliveries().mark_offered({id}, "recv", 1));

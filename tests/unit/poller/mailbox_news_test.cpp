@@ -172,7 +172,7 @@ TEST_CASE("equals are numbered over the known head and what follows it") {
   at.check_news();
 }
 
-TEST_CASE("numbers of equals are right when only a part of the known head was recognised") {
+TEST_CASE("numbers of equals are right when only a part of the known head was recognized") {
   NewsSetting at;
   at.put(inbox_of({read_entry("a"), entry("a"), entry("b")}));
   at.take_and_mark();

@@ -143,7 +143,7 @@ TEST_CASE("Links, folders and files of others are no messages; a root of others 
             .code == "root.missing");
 }
 
-TEST_CASE("A file that does not parse hides no neighbour, keeps its bytes, and is read when it has become whole") {
+TEST_CASE("A file that does not parse hides no neighbor, keeps its bytes, and is read when it has become whole") {
   MaildirSetting setting;
   auto bob = setting.actor("bob");
   const std::string whole = foreign("1", 1, "\"whole\"");
@@ -289,7 +289,7 @@ TEST_CASE("Who began to wait last is served first, and who waits for something e
   CHECK(has(0));
 }
 
-TEST_CASE("A wait that is cancelled has taken nothing") {
+TEST_CASE("A wait that is canceled has taken nothing") {
   MaildirSetting setting;
   auto bob = setting.actor("bob");
   asio::cancellation_signal stop;
@@ -331,7 +331,7 @@ TEST_CASE("A call that fails while a message is sent leaves it sent or not, neve
   CHECK(outcomes.contains("error"));
 }
 
-TEST_CASE("A call that fails while a message is received loses nothing, and a repeat is labelled") {
+TEST_CASE("A call that fails while a message is received loses nothing, and a repeat is labeled") {
   const unsigned met = with_every_fault([&](const Fault& fault) {
     MaildirSetting setting;
     auto bob = setting.actor("bob");
@@ -354,7 +354,7 @@ TEST_CASE("A call that fails while a message is received loses nothing, and a re
   CHECK(met > 40);
 }
 
-TEST_CASE("Killed at any call of sending, receiving and acknowledging: nothing lost, repeats labelled") {
+TEST_CASE("Killed at any call of sending, receiving and acknowledging: nothing lost, repeats labeled") {
   const auto nothing = [](MaildirSetting&) {};
   const unsigned sends = with_every_kill(
       nothing, [](MaildirSetting& setting) { send_one(setting); },

@@ -114,7 +114,7 @@ TEST_CASE("what was lent out, came back and was lent out again is told in order,
   CHECK(events(*world.ledger->history().of_message(key)) == Lines{"delivery.offered", "delivery.requeued"});
 }
 
-TEST_CASE("an acknowledgement that comes after it was taken back tells of one offer") {
+TEST_CASE("an acknowledgment that comes after it was taken back tells of one offer") {
   World world;
   world.write_lead({World::entry("w1", "hello")});
   world.poll();

@@ -85,7 +85,7 @@ TEST_CASE("what is too much for one step does not go ahead of what had to wait")
   CHECK(texts(world, "w1") == Texts{"the first ", "the second", "the third "});
 }
 
-TEST_CASE("a reply that no inbox takes holds up none of its neighbours, and is tried again") {
+TEST_CASE("a reply that no inbox takes holds up none of its neighbors, and is tried again") {
   World world;
   world.poll();
   const std::string refused(MemoryMailbox::refused_text);

@@ -109,7 +109,7 @@ TEST_CASE("of two daemons for one actor the second takes nothing and says why, u
   CHECK_FALSE(at.mailbox->ready_boxes().ok());
 }
 
-TEST_CASE("an entry that is too long or says nothing hides no neighbour, and is kept by its beginning") {
+TEST_CASE("an entry that is too long or says nothing hides no neighbor, and is kept by its beginning") {
   if (!shared_redis().runs()) return;
   RedisTeamSetting at;
   REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());

@@ -267,7 +267,7 @@ TEST_CASE(
   CHECK(world.inbox("w1").size() == 1);
 }
 
-TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes") {
+TEST_CASE("one bad entry hides none of its neighbors and is kept with its bytes") {
   World world;
   world.write_lead({World::entry("w1", "before", 1),
                     R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})", "null",
@@ -371,7 +371,7 @@ TEST_CASE("a worker's inbox that stays blocked does not silence the lead for goo
   CHECK(world.receive().size() == 1);
 }
 
-TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
+TEST_CASE("what was lent and not acknowledged is offered again, labeled") {
   World world;
   world.write_lead({World::entry("w1", "hello")});
   world.poll();

@@ -168,7 +168,7 @@ TEST_CASE("a request id we would not echo makes the payload malformed, whatever 
         "requestId: expected 1 to 256 characters of [A-Za-z0-9@._:+=-], found 10000 bytes");
 }
 
-TEST_CASE("a permission_response is an answer only in the shape that workers honour") {
+TEST_CASE("a permission_response is an answer only in the shape that workers honor") {
   const auto allowed = decoded<PermissionResponse>(
       R"({"type":"permission_response","request_id":"p","subtype":"success","response":{"updated_input":{"a":1},"permission_updates":[2]}})");
   CHECK(allowed.allowed);
@@ -344,7 +344,7 @@ TEST_CASE("type_name gives the wire name of every type it knows") {
   }
 }
 
-TEST_CASE("what we write is byte for byte what both client versions honour") {
+TEST_CASE("what we write is byte for byte what both client versions honor") {
   CHECK(
       encode(PermissionResponse{"perm-1-a", true, R"({"command":"ls"})", "", ""}) ==
       R"({"type":"permission_response","request_id":"perm-1-a","subtype":"success","response":{"updated_input":{"command":"ls"},"permission_updates":[]}})");

@@ -104,7 +104,7 @@ TEST_CASE("A number that came as one goes as one") {
   CHECK(parse_value("\"\\ud800\"")->as_string() == "\xEF\xBF\xBD");
 }
 
-TEST_CASE("Serialised strictly, no number is a word that JSON does not have") {
+TEST_CASE("Serialized strictly, no number is a word that JSON does not have") {
   for (const auto& [text, written] : std::vector<std::pair<std::string, std::string>>{
            {R"({"a":[1e999,-1e999,1.5,7],"b":{"c":1e400}})", R"({"a":["1e999","-1e999",1.5E0,7],"b":{"c":"1e999"}})"},
            {R"(["Infinity",null,true])", R"(["Infinity",null,true])"},

@@ -207,8 +207,8 @@ namespace {
 
 /// A random JSON text with white space, duplicate keys and escapes.
 std::string random_json(std::mt19937& random, int depth) {
-  const auto upto = [&](unsigned n) { return random() % n; };
-  const auto space = [&] { return std::string(upto(2), " \n\t\r"[upto(4)]); };
+  const auto up_to = [&](unsigned n) { return random() % n; };
+  const auto space = [&] { return std::string(up_to(2), " \n\t\r"[up_to(4)]); };
   static const std::vector<std::string> scalars = {"null",
                                                    "true",
                                                    "false",
@@ -220,14 +220,14 @@ std::string random_json(std::mt19937& random, int depth) {
                                                    "\"\\ud83d\\ude00\"",
                                                    "\"\\\\\"",
                                                    "12345678901234567890"};
-  if (depth == 0 || upto(3) == 0) return scalars[upto(static_cast<unsigned>(scalars.size()))];
-  const bool object = upto(2) == 0;
+  if (depth == 0 || up_to(3) == 0) return scalars[up_to(static_cast<unsigned>(scalars.size()))];
+  const bool object = up_to(2) == 0;
   std::string text(1, object ? '{' : '[');
-  const unsigned count = static_cast<unsigned>(upto(4));
+  const unsigned count = static_cast<unsigned>(up_to(4));
   for (unsigned i = 0; i < count; ++i) {
     if (i > 0) text += ",";
     text += space();
-    if (object) text += "\"k" + std::to_string(upto(3)) + "\"" + space() + ":" + space();
+    if (object) text += "\"k" + std::to_string(up_to(3)) + "\"" + space() + ":" + space();
     text += random_json(random, depth - 1) + space();
   }
   return text + (object ? "}" : "]");

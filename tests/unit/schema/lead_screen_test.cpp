@@ -94,7 +94,7 @@ TEST_CASE("recorded screens are what they are") {
   CHECK(seen >= 60);
 }
 
-TEST_CASE("what was pasted is recognised in the composer, as written or as the client's sign for it") {
+TEST_CASE("what was pasted is recognized in the composer, as written or as the client's sign for it") {
   for (const auto& client : clients) {
     CAPTURE(client);
     const auto reads = [&](const std::string& name) { return read_screen(recorded(client + "-" + name)); };

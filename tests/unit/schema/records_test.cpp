@@ -39,7 +39,7 @@ TEST_CASE("records: bytes that are no text become one") {
 }
 
 TEST_CASE("records: what is JSON itself goes on exactly as it is") {
-  const auto object = encode(operations::Judgement{"allow", "", "\\ud800", {}, R"({"x":"\ud800"})"});
+  const auto object = encode(operations::Judgment{"allow", "", "\\ud800", {}, R"({"x":"\ud800"})"});
   CHECK(object.at("updated_input").as_string() == R"({"x":"\ud800"})");
   CHECK(object.at("reason").as_string() == "\\ufffd");
 }

@@ -113,7 +113,7 @@ TEST_CASE("a request to use a tool keeps the bytes of its input") {
   CHECK(request.request_id == "r1");
   CHECK(request.tool == "Bash");
   CHECK(request.input == R"({"command":"ls", "n":123456789012345678901234567890})");
-  CHECK(decoded<ToolRequestCancelled>(R"({"type":"control_cancel_request","request_id":"r1"})").request_id == "r1");
+  CHECK(decoded<ToolRequestCanceled>(R"({"type":"control_cancel_request","request_id":"r1"})").request_id == "r1");
 }
 
 TEST_CASE("a request with missing or odd fields stays a request, so that somebody refuses it") {

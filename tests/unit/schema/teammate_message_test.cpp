@@ -251,7 +251,7 @@ TEST_CASE("attributes stay one line between their quotes, whatever they are made
   CHECK(tags_of_kind(block, "teammate-message") == 2);
 }
 
-TEST_CASE("only the eight known colours are shown") {
+TEST_CASE("only the eight known colors are shown") {
   CHECK(render(TeammateMessage{"a", "cyan", "", "x"}).find("color=\"cyan\"") != std::string::npos);
   for (const char* color : {"Blue", "black", "red\" x=\"", " red", "\xFF"}) {
     CHECK(render(TeammateMessage{"a", color, "", "x"}).find("color") == std::string::npos);

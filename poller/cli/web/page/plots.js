@@ -27,11 +27,20 @@ function Plot({ title, series, samples }) {
     load().then(uPlot => {
       if (gone) return;
       const ink = getComputedStyle(document.documentElement);
-      const colours = [ink.getPropertyValue('--accent'), ink.getPropertyValue('--warn')];
+      const colors = [ink.getPropertyValue('--accent'), ink.getPropertyValue('--warn')];
       const axis = { stroke: ink.getPropertyValue('--quiet'), grid: { stroke: ink.getPropertyValue('--line'), width: 1 }, ticks: { stroke: ink.getPropertyValue('--line') } };
-      plot.current = new uPlot({ width: place.current.clientWidth, height: 180, axes: [axis, axis],
-        series: [{}, ...series.map(([, label], at) => ({ label, stroke: colours[at], width: 2 }))], scales: { x: { range: (_, low, high) => [Math.min(low ?? 0, (high ?? 0) - 600), high ?? 1] }, y: { range: (_, low, high) => [0, Math.max(high, 1)] } } },
-        data(), place.current);
+      plot.current = new uPlot(
+          {
+            width: place.current.clientWidth,
+            height: 180,
+            axes: [axis, axis],
+            series: [{}, ...series.map(([, label], at) => ({label, stroke: colors[at], width: 2}))],
+            scales: {
+              x: {range: (_, low, high) => [Math.min(low ?? 0, (high ?? 0) - 600), high ?? 1]},
+              y: {range: (_, low, high) => [0, Math.max(high, 1)]}
+            }
+          },
+          data(), place.current);
       sized = new ResizeObserver(() => plot.current.setSize({ width: place.current.clientWidth, height: 180 }));
       sized.observe(place.current);
     });
