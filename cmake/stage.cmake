@@ -43,7 +43,14 @@ file(INSTALL "${SOURCE}/docs" DESTINATION "${doc}" MESSAGE_NEVER PATTERN "dev" E
 execute_process(COMMAND "${PROGRAM}" manual --schemas "${doc}/docs/schemas" COMMAND_ERROR_IS_FATAL ANY)
 file(INSTALL "${SOURCE}/deploy/examples/" DESTINATION "${doc}/examples" MESSAGE_NEVER)
 foreach(more metrics claude-code)
-  file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER)
+  file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER PATTERN "plugin*" EXCLUDE)
+endforeach()
+
+# A marketplace of the client's plugins, as in a checkout.
+file(INSTALL "${SOURCE}/.claude-plugin" DESTINATION "${share}/inbox-poller" MESSAGE_NEVER)
+foreach(plugin plugin plugin-mail-tools)
+  file(INSTALL "${SOURCE}/deploy/claude-code/${plugin}" DESTINATION "${share}/inbox-poller/deploy/claude-code" MESSAGE_NEVER
+    USE_SOURCE_PERMISSIONS)
 endforeach()
 
 # What the documents link to lies elsewhere than in a checkout; of what is not installed the words stay. Pages of a kind lie one folder

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The parts of docs/reference/commands.md and docs/reference/control.md that are made of the tables in the program: `reference.py PROGRAM` says where they
-differ from what the program writes, `reference.py PROGRAM --write` puts it there. What a field means stands behind it in
-schema/operations/*.hpp."""
+"""The parts of docs/reference/commands.md, docs/reference/control.md and the client's plugins that are made of the tables in the program:
+`reference.py PROGRAM` says where they differ from what the program writes, `reference.py PROGRAM --write` puts it there. What a field means
+stands behind it in schema/operations/*.hpp."""
 import json
 import pathlib
 import re
@@ -115,6 +115,31 @@ def wrapped(text, width=110):
     return "\n".join(lines)
 
 
+PLUGINS = ROOT / "deploy" / "claude-code"
+
+
+def plugin_hooks(program):
+    """The hooks of the lead and of workers as `hook install` writes them for the newest client, with the plugin's script as the program."""
+    hooks = {}
+    for target in ("lead", "workers"):
+        printed = subprocess.run([program, "hook", "install", "--print", "--target", target, "--client", "2.1.331"], check=True,
+                                 capture_output=True, text=True).stdout
+        for event, groups in json.loads(printed)["hooks"].items():
+            for handler in (handler for group in groups for handler in group["hooks"]):
+                handler["command"] = "${CLAUDE_PLUGIN_ROOT}/bin/inbox-poller-plugin"
+            hooks.setdefault(event, []).extend(groups)
+    return json.dumps({"hooks": hooks}, indent=2) + "\n"
+
+
+def plugin_files(program):
+    """path -> content, of the files below deploy/claude-code that are made."""
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    made = {PLUGINS / "plugin/hooks/hooks.json": plugin_hooks(program)}
+    for path in sorted(PLUGINS.glob("*/.claude-plugin/plugin.json")):
+        made[path] = json.dumps({**json.loads(path.read_text("utf-8")), "version": version}, indent=2) + "\n"
+    return made
+
+
 def main(program, *options):
     with tempfile.TemporaryDirectory() as folder:
         made = pathlib.Path(folder)
@@ -143,6 +168,12 @@ def main(program, *options):
             text = now
         if "--write" in options:
             path.write_text(text, "utf-8")
+    for path, content in plugin_files(program).items():
+        if "--write" in options:
+            path.write_text(content, "utf-8")
+        elif path.read_text("utf-8") != content:
+            print("%s is not what the program prints; tests/reference.py %s --write puts it there" % (path.relative_to(ROOT), program))
+            wrong += 1
     return wrong
 
 

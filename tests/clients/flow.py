@@ -161,9 +161,8 @@ class FlowTest(ProcessTest):
         self.assertEqual(done.returncode, 0, done)
         return done
 
-    def be_patient(self):
+    def be_patient(self, path):
         """A machine that is busy with other tests needs more than the time that our hooks take at most; what a person waits is not the question here."""
-        path = self.world.project / ".claude" / "settings.json"
         settings = json.loads(path.read_text())
         for handler in [h for groups in settings["hooks"].values() for group in groups for h in group["hooks"]]:
             if "wait" in handler.get("args", handler["command"].split()):
@@ -235,9 +234,13 @@ class HooksFlow(FlowTest):
 
     def prepare(self, more="", patient=True):
         self.lead_team(toml_more='[delivery]\nmethods = ["hook"]\n' + more)
-        self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
+        self.install_hooks()
         if patient:
-            self.be_patient()
+            self.be_patient(self.hooks_file)
+
+    def install_hooks(self):
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
+        self.hooks_file = self.world.project / ".claude" / "settings.json"
 
     def is_lead(self, session):
         roster = self.team.roster()

@@ -39,7 +39,7 @@ class BesideALead(FlowTest):
     def test_rules_decide_by_the_workers_own_hooks(self):
         self.make_daemon()
         self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
-        self.be_patient()
+        self.be_patient(self.world.project / ".claude" / "settings.json")
         name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "request"), tool("Bash", command="mkdir denied"),
                                tool("Bash", command="mkdir asked"), "done")
         self.serve(name, team_more='role = "interceptor"')
@@ -72,7 +72,7 @@ class BesideALead(FlowTest):
     def test_a_team_whose_lead_was_killed_gets_chat_and_rules(self):
         self.make_daemon()
         self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
-        self.be_patient()
+        self.be_patient(self.world.project / ".claude" / "settings.json")
         name = self.start_lead("ready")
         self.kill_the_lead()
         self.serve(name, self.shutdown)

@@ -68,7 +68,7 @@ TOLD = {
     "trace perm-17": "permission", "nodes acl": "", "quarantine --json | jq": "permission_request", "shutdown carol --force": "carol",
     "inbox show alice": "perm-16", "inbox mark-read alice --all": "1 entry marked read", "mailbox inbox --json": '"unread"',
     "mailbox claim": "update the changelog", "mailbox recv --timeout": "hello", "help hook install": "Usage: inbox-poller hook install",
-    "metrics": "inbox_poller_build_info", "status --json | jq": "", "approve --similar-to": "approved: permission perm-17",
+    "metrics": "inbox_poller_build_info", "status --json | jq": "", "statusline": " wait", "approve --similar-to": "approved: permission perm-17",
     "deny --similar-to": "denied: permission perm-17", "poller top": "[1:requests", "pending --watch": "[1:requests", "web": "http://127.0.0.1:",
     "web --link": "/#token=", "web --server-name": "https://box.example.com/#token=", "recv --reply-to": '"done"',
     "mailbox complete": "merged", "mailbox heartbeat": "ada", "tasks requeue": "can be claimed again",

@@ -45,9 +45,13 @@ class Install(ProcessTest):
                   "share/bash-completion/completions/inbox-poller", "share/zsh/vendor-completions/_inbox-poller",
                   "share/fish/vendor_completions.d/inbox-poller.fish", "share/doc/inbox-poller/README.md",
                   "share/doc/inbox-poller/docs/concepts.md", "share/doc/inbox-poller/docs/pictures/demo.svg",
-                  "share/doc/inbox-poller/examples/interceptor.toml", "share/doc/inbox-poller/examples/metrics/rules.yml"}
+                  "share/doc/inbox-poller/examples/interceptor.toml", "share/doc/inbox-poller/examples/metrics/rules.yml",
+                  "share/inbox-poller/.claude-plugin/marketplace.json",
+                  "share/inbox-poller/deploy/claude-code/plugin/.claude-plugin/plugin.json"}
         self.assertEqual(wanted - have, set())
         self.assertEqual([path for path in have if "/dev/" in path or "/adr/" in path], [])
+        plugin = usr / "share/inbox-poller/deploy/claude-code/plugin/bin/inbox-poller-plugin"
+        self.assertTrue(os.access(plugin, os.X_OK), plugin)
         for shell, place in (("bash", "bash-completion/completions/inbox-poller"), ("fish", "fish/vendor_completions.d/inbox-poller.fish")):
             self.assertEqual((usr / "share" / place).read_text(), self.run_here(self.program, "completion", shell).stdout)
         commands = {path.name for path in (usr / "share" / "man" / "man1").iterdir()}

@@ -118,6 +118,7 @@ class Json(ProcessTest):
             self.told("history", *words)
         self.told("quarantine")
         self.told("metrics")
+        self.told("statusline")
         self.told("doctor", "--daemon-config", self.daemon.daemon_file, "--config", self.daemon.configs[0], expect=(0, 1, 2))
         self.told("doctor", "--quick", expect=(0, 1))
         self.told("send", "ada", "hello")

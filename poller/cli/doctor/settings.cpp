@@ -8,6 +8,7 @@
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/settings_file.hpp"
+#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -18,9 +19,41 @@ using schema::SettingsHook;
 
 bool is_for(const SettingsHook& hook, HookUser user) { return hook.ours == user; }
 
+std::string hook_command(const SettingsSight& file, const std::string& what) {
+  return (file.folder.empty() ? "" : "cd " + shell_word(file.folder) + " && ") + "inbox-poller hook " + what +
+         (file.scope == "user" ? "" : " --scope " + file.scope);
+}
+
 std::string install_again(const SettingsSight& file, HookUser user) {
-  return (file.folder.empty() ? "" : "cd " + shell_word(file.folder) + " && ") + "inbox-poller hook install" +
-         (user == HookUser::worker ? " --target workers" : "") + (file.scope == "user" ? "" : " --scope " + file.scope);
+  return hook_command(file, user == HookUser::worker ? "install --target workers" : "install");
+}
+
+bool has_ours(const SettingsSight& file) {
+  return std::ranges::any_of(file.hooks, [](const SettingsHook& hook) { return hook.ours.has_value(); });
+}
+
+/// Returns this program's plugin if the settings enable it, such as "inbox-poller@market"; otherwise an empty text.
+std::string enabled_plugin(std::string_view settings) {
+  const std::string_view plugins = schema::find_member(settings, "enabledPlugins").value_or("");
+  for (const schema::MemberSpan& one : schema::scan_members(plugins).members) {
+    std::string name = schema::decode_string(one.key.of(plugins)).value_or("");
+    if (name.starts_with("inbox-poller@") && one.value.of(plugins) != "false") return name;
+  }
+  return "";
+}
+
+/// Reports the enabled plugin, and each settings file whose hooks run next to the plugin's.
+Findings judge_plugin(const Finding& plugin, const std::vector<SettingsSight>& files) {
+  Findings findings;
+  if (plugin.what.empty()) return findings;
+  for (const SettingsSight& file : files)
+    if (has_ours(file))
+      findings.push_back(
+          {Severity::warning, "settings.twice",
+           "our hooks are here and in the plugin of " + plugin.where + ", so each event starts them twice", file.path,
+           hook_command(file, "uninstall")});
+  if (findings.empty()) findings.push_back(plugin);
+  return findings;
 }
 
 /// Reports events that make this client skip the whole file, including this program's hooks.
@@ -134,6 +167,7 @@ Findings judge_settings(const SettingsSight& file, const std::vector<Client>& cl
 Findings examine_settings(const World& world, const std::set<std::string>& folders) {
   Findings findings;
   std::vector<SettingsSight> files;
+  Finding plugin{Severity::ok, "settings.plugin", "", "", ""};
   const auto look = [&](const Result<std::filesystem::path>& path, const std::string& scope,
                         const std::string& folder) {
     if (!path) return;
@@ -141,6 +175,10 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
     if (!settings || !settings->text) return;
     const std::string name = settings->path().string();
     if (std::any_of(files.begin(), files.end(), [&](const SettingsSight& file) { return file.path == name; })) return;
+    if (const std::string enabled = enabled_plugin(*settings->text); plugin.what.empty() && !enabled.empty()) {
+      plugin.what = "the plugin " + printable(enabled) + " is enabled here, and has our hooks";
+      plugin.where = name;
+    }
     auto hooks = schema::hooks_in(*settings->text);
     if (!hooks) {
       findings.push_back(
@@ -153,10 +191,9 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
   for (const std::string& folder : folders)
     for (const char* name : {"settings.json", "settings.local.json"})
       if (folder.starts_with('/')) look(std::filesystem::path(folder) / ".claude" / name, "project", folder);
-  const bool has_ours = std::ranges::any_of(files, [](const SettingsSight& file) {
-    return std::ranges::any_of(file.hooks, [](const SettingsHook& hook) { return hook.ours.has_value(); });
-  });
-  Findings switches = look_for_switches(world, folders, has_ours);
+  add(findings, judge_plugin(plugin, files));
+  const bool is_used = !plugin.what.empty() || std::ranges::any_of(files, has_ours);
+  Findings switches = look_for_switches(world, folders, is_used);
   const bool are_off = std::ranges::any_of(switches, [](const Finding& one) { return one.check == "settings.hooks_off"; });
   add(findings, std::move(switches));
   if (files.empty()) return findings;
