@@ -10,6 +10,13 @@ namespace {
 constexpr int optimiztic_rounds = 3;
 constexpr std::size_t keys_in_receipt = 32;
 
+/// True if an inbox without a whole array has kept this version for as long as an abandoned lock. By the steady clock:
+/// after the system clock was set back, the file's stamp lies in the future.
+bool stays_as_it_is(std::pair<FileVersion, SteadyTime>& first, const FileVersion& version, SteadyTime now) {
+  if (first.first != version) first = {version, now};
+  return now - first.second >= stale_after;
+}
+
 }  // namespace
 
 WriteResult ArrayInboxes::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
@@ -81,11 +88,14 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
   // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is.
   // White space is left by a writer that died between truncating and writing, and nothing is lost by counting it as
   // []. Any other content may hold messages, and is left to a person.
-  if (document.problem() && snapshot.settled) {
+  const bool is_odd = document.problem() || (exists && is_blank(document));
+  const bool is_old =
+      snapshot.settled || (is_odd && stays_as_it_is(in_the_way_[inbox], snapshot.version, clock_.steady()));
+  if (document.problem() && is_old) {
     return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
                                               "); it is left as it is. Repair it, or move it away");
   }
-  if (document.problem() || (exists && is_blank(document) && !snapshot.settled)) {
+  if (is_odd && !is_old) {
     return stopped(WriteOutcome::changed, path + " is being written by somebody");
   }
 

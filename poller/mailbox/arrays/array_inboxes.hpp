@@ -152,6 +152,7 @@ class ArrayInboxes {
   std::uint64_t size_limit_;  // bytes
   LockDirectory locks_;
   std::map<std::string, LastRead> last_reads_;  // by inbox; compared with by glance()
+  std::map<std::string, std::pair<FileVersion, SteadyTime>> in_the_way_;  // by inbox: what delays an append, since when
   std::map<std::string, PrefixCache> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, in the order of the list
   ScanRotation turns_;                                 // over `glances_`

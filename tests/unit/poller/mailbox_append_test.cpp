@@ -119,6 +119,15 @@ TEST_CASE("an empty file counts as an empty inbox only when it has been so for a
   CHECK(at.read().document.entries().size() == 1);
 }
 
+TEST_CASE("an empty file is appended to after a while even if the system clock was set back") {
+  MailboxSetting at;
+  at.put("");
+  at.clock.set_system(-std::chrono::hours(1));
+  CHECK(at.append(entry("one")).outcome == WriteOutcome::changed);
+  at.ack();
+  CHECK(at.append(entry("one")).outcome == WriteOutcome::done);
+}
+
 TEST_CASE("appending meets odd files and locks as outcomes and changes nothing") {
   MailboxSetting at;
   WriteOutcome expected = WriteOutcome::refused;

@@ -1,0 +1,157 @@
+#include "tests/sim/daemon.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "poller/context/message_life.hpp"
+
+namespace inbox_poller::sim {
+namespace asio = boost::asio;
+using namespace inbox_poller::poller;
+
+namespace {
+
+/// As poller/daemon.cpp does at its start.
+void requeue_leased(Ledger& ledger) {
+  const auto done = ledger.transaction([&]() -> Status {
+    TRY(const auto offered, ledger.deliveries().offered(""));
+    for (const auto& row : offered) TRY(ledger.history().add(offered_line(row)));
+    return ledger.deliveries().requeue_all_offered();
+  });
+  if (!done.ok()) throw std::runtime_error(done.error().message);
+}
+
+}  // namespace
+
+std::unique_ptr<Ledger> Daemon::open_ledger(const std::string& path) {
+  auto ledger = Ledger::open(path);
+  if (!ledger) throw std::runtime_error(ledger.error().message);
+  requeue_leased(**ledger);
+  return std::move(*ledger);
+}
+
+std::unique_ptr<Telemetry> Daemon::open_log(const std::string& path) {
+  config::LogSettings log;
+  log.file = path;
+  auto telemetry = Telemetry::open(log);
+  if (!telemetry) throw std::runtime_error(telemetry.error().message);
+  return std::move(*telemetry);
+}
+
+config::TeamConfig Daemon::team_config(const std::string& root) {
+  config::TeamConfig config;
+  config.team.name = "t";
+  config.team.root = root;
+  config.team.watch = false;
+  config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(git status)"));
+  config.permissions.rules.deny.push_back(*config::parse_permission_rule("Bash(rm:*)"));
+  config.permissions.timeout = std::chrono::hours(10);
+  return config;
+}
+
+Daemon::Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in)
+    : fate_(dice, kill_in),
+      ledger_disk_((ledger_disk.serve(&fate_), ledger_disk)),
+      files_(disk, fate_),
+      telemetry_(open_log(state_dir + "/log")),
+      ledger_(open_ledger(state_dir + "/ledger.sqlite3")),
+      quarantine_(files_, state_dir + "/quarantine"),
+      commits_(*ledger_),
+      services_{files_, *ledger_,  *telemetry_, clock_, commits_, quarantine_, processes_, context_.get_executor(),
+                pool_,  "/home/u", state_dir},
+      loop_(services_, {team_config(state_dir + "/teams")}, manager_),
+      verbs_(loop_, services_, state_dir + "/ledger.sqlite3", [] {
+        return Error{"config.refused", "no files"};
+      }) {
+  ledger_->tell([this](Areas areas) { services_.changes.raise(areas); });
+  ++running_;
+  asio::co_spawn(context_, loop_.run(std::nullopt), [this](std::exception_ptr thrown) {
+    --running_;
+    failure_ = thrown;
+  });
+}
+
+Daemon::~Daemon() {
+  stop();
+  pool_.join();
+  ledger_->tell({});
+}
+
+std::string Daemon::failure() const {
+  try {
+    if (failure_) std::rethrow_exception(failure_);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void Daemon::go_to(Span end) {
+  while (!fate_.is_dead && now() < end) {
+    if (context_.stopped()) context_.restart();
+    // clock: virtual time, which epoll_wait() moves
+    if (context_.run_one_for(end - now()) == 0 && now() < end) set_now(end);
+  }
+}
+
+void Daemon::stop() {
+  fate_.meanwhile = {};
+  fate_.kill_in = 0;
+  // A dead daemon is taken apart in no time, and without any effect on the world.
+  const Span before = now();
+  loop_.stop();
+  std::vector<Session> open;
+  for (const auto& line : lines_) open.push_back(line.session);
+  for (const auto& session : open) hang_up(session);
+  constexpr int enough = 1'000'000;
+  for (int turns = 0; running_ > 0; ++turns) {
+    if (turns == enough) throw std::runtime_error("the daemon does not end");
+    if (context_.stopped()) context_.restart();
+    context_.run_one_for(std::chrono::seconds(1));  // clock: virtual time
+  }
+  if (fate_.is_dead) set_now(before);
+}
+
+Daemon::Session Daemon::connect() {
+  auto session = std::make_shared<ControlSession>();
+  lines_.push_back({session});
+  return session;
+}
+
+Daemon::Line* Daemon::line_of(const Session& session) {
+  for (auto& line : lines_)
+    if (line.session == session) return &line;
+  return nullptr;
+}
+
+void Daemon::end_line(const Session& session) {
+  const auto* line = line_of(session);
+  if (line == nullptr || !session->closed || line->requests > 0) return;
+  std::erase_if(lines_, [&](const Line& one) { return one.session == session; });
+  for (const auto& give_back : std::exchange(session->on_close, {})) give_back();
+}
+
+void Daemon::hang_up(const Session& session) {
+  if (line_of(session) == nullptr) return;
+  session->close();
+  end_line(session);
+}
+
+void Daemon::ask(boost::json::object request, const Session& session,
+                 std::function<void(const boost::json::object&)> answer) {
+  auto* line = line_of(session);
+  if (line == nullptr) return;
+  ++running_;
+  ++line->requests;
+  asio::co_spawn(context_, verbs_.handle(std::move(request), session),
+                 [this, session, answer = std::move(answer)](std::exception_ptr thrown, boost::json::object value) {
+                   --running_;
+                   if (thrown && !failure_) failure_ = thrown;
+                   if (!thrown && !fate_.is_dead && !session->closed) answer(value);
+                   --line_of(session)->requests;
+                   end_line(session);
+                 });
+}
+
+}  // namespace inbox_poller::sim

@@ -1,0 +1,88 @@
+// One life of the daemon: the objects of poller/daemon.cpp without its sockets and signals, on simulated ports.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/json/object.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "poller/control/verbs.hpp"
+#include "poller/run/poll_loop.hpp"
+#include "tests/sim/disk.hpp"
+#include "tests/sim/ledger_disk.hpp"
+
+namespace inbox_poller::sim {
+
+/// A machine on which no other process of this user is visible.
+class NoProcesses final : public poller::Processes {
+ public:
+  Result<poller::ProcessRef> identify(long long) override { return Error{"process.gone", "no process"}; }
+  bool is_alive(const poller::ProcessRef&) override { return false; }
+  std::vector<poller::ProcessRef> family(const poller::ProcessRef&) override { return {}; }
+  std::vector<poller::ProcessRef> families(const std::vector<poller::ProcessRef>&) override { return {}; }
+  std::optional<poller::ProcessRef> in_front_of(const poller::ProcessRef&) override { return std::nullopt; }
+  std::vector<std::string> arguments(const poller::ProcessRef&) override { return {}; }
+  std::vector<poller::ProcessRef> with_word(std::string_view) override { return {}; }
+  long long started_ms(const poller::ProcessRef&) override { return 0; }
+  bool may_signal(const poller::ProcessRef&) override { return false; }
+  Status signal(const poller::ProcessRef&, int) override { return Done{}; }
+};
+
+class Daemon {
+ public:
+  using Session = std::shared_ptr<poller::ControlSession>;
+
+  /// Starts with what the disks have. The teams are below `state_dir`, in memory. Throws if the ledger cannot be
+  /// opened. The process is killed at the `kill_in`-th call, also during the start; 0: not.
+  Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  Fate& fate() { return fate_; }
+  /// Runs the turns that are due up to `end`; returns early when the daemon dies. Virtual time passes.
+  void go_to(Span end);
+  /// Asks it to end, as SIGTERM does, and runs it until it has ended.
+  void stop();
+  void ask(boost::json::object request, const Session& session, std::function<void(const boost::json::object&)> answer);
+  Session connect();
+  void hang_up(const Session& session);
+  [[nodiscard]] bool has_failed() const { return failure_ != nullptr; }
+  [[nodiscard]] std::string failure() const;
+
+ private:
+  static std::unique_ptr<poller::Ledger> open_ledger(const std::string& path);
+  static std::unique_ptr<poller::Telemetry> open_log(const std::string& path);
+  static config::TeamConfig team_config(const std::string& root);
+
+  Fate fate_;
+  LedgerDisk& ledger_disk_;
+  SimFiles files_;
+  VirtualClock clock_;
+  NoProcesses processes_;
+  std::unique_ptr<poller::Telemetry> telemetry_;
+  std::unique_ptr<poller::Ledger> ledger_;
+  boost::asio::io_context context_{1};
+  boost::asio::thread_pool pool_{1};
+  poller::SystemManager manager_;
+  poller::Quarantine quarantine_;
+  poller::GroupCommit commits_;
+  poller::Runtime services_;
+  poller::PollLoop loop_;
+  poller::Verbs verbs_;
+  struct Line {
+    Session session;
+    int requests = 0;  // under way; what the lease of a closed line returns waits for their end
+  };
+  Line* line_of(const Session& session);
+  void end_line(const Session& session);
+  std::vector<Line> lines_;  // in order of connection, which is the same in each run
+  int running_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace inbox_poller::sim

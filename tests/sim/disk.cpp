@@ -1,0 +1,374 @@
+#include "tests/sim/disk.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace inbox_poller::sim {
+
+using poller::FileKind;
+using poller::io_error;
+
+namespace {
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto end = std::min(path.find('/', at), path.size());
+    if (end > at) parts.push_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+NodePtr walk(NodePtr node, const std::vector<std::string>& parts, std::size_t count) {
+  for (std::size_t i = 0; node && i < count; ++i) {
+    const auto found = node->names.find(parts[i]);
+    node = found == node->names.end() ? nullptr : found->second;
+  }
+  return node;
+}
+
+poller::FileStat stat_of(const Node& node) {
+  poller::FileStat stat;
+  stat.dev = 1;
+  stat.ino = node.ino;
+  stat.kind = node.kind;
+  stat.size = node.bytes.size();
+  stat.mtime_ns = stat.ctime_ns = node.mtime_ns;
+  stat.mode = node.mode;
+  stat.uid = ::geteuid();
+  stat.links = 1;
+  return stat;
+}
+
+}  // namespace
+
+// --- the medium ---
+
+Disk::Disk() : root_(make(FileKind::directory, 0700)) {}
+
+NodePtr Disk::make(FileKind kind, unsigned mode) {
+  auto node = std::make_shared<Node>();
+  node->kind = kind;
+  node->mode = mode;
+  node->ino = ++inodes_;
+  touch(*node);
+  return node;
+}
+
+NodePtr Disk::find(const std::string& path) const {
+  const auto parts = parts_of(path);
+  return walk(root_, parts, parts.size());
+}
+
+std::pair<NodePtr, std::string> Disk::parent(const std::string& path) const {
+  const auto parts = parts_of(path);
+  return {walk(root_, parts, parts.size() - 1), parts.back()};
+}
+
+std::optional<std::string> Disk::read(const std::string& path) const {
+  const auto node = find(path);
+  return node ? std::optional(node->bytes) : std::nullopt;
+}
+
+void Disk::write(const std::string& path, const std::string& bytes) {
+  const auto [folder, name] = parent(path);
+  auto& node = folder->names[name];
+  if (!node) {
+    node = make(FileKind::regular, 0600);
+    touch(*folder);
+  }
+  node->bytes = bytes;
+  touch(*node);
+}
+
+void Disk::replace(const std::string& path, const std::string& bytes) {
+  const auto [folder, name] = parent(path);
+  auto node = make(FileKind::regular, 0600);
+  node->bytes = bytes;
+  folder->names[name] = std::move(node);
+  touch(*folder);
+}
+
+bool Disk::mkdir(const std::string& path) {
+  const auto [folder, name] = parent(path);
+  if (!folder->names.emplace(name, nullptr).second) return false;
+  folder->names[name] = make(FileKind::directory, 0700);
+  touch(*folder);
+  return true;
+}
+
+bool Disk::rmdir(const std::string& path) {
+  const auto [folder, name] = parent(path);
+  if (folder->names.erase(name) == 0) return false;
+  touch(*folder);
+  return true;
+}
+
+void Disk::make_folders(const std::string& path) {
+  const auto parts = parts_of(path);
+  NodePtr node = root_;
+  for (const auto& part : parts) {
+    auto& next = node->names[part];
+    if (!next) next = make(FileKind::directory, 0700);
+    node = next;
+  }
+}
+
+void Disk::sync(Node& node) {
+  node.durable_bytes = node.bytes;
+  node.durable_names = node.names;
+  for (auto& [name, child] : node.names) sync(*child);
+}
+
+void Disk::lose(Node& node, Dice& dice) {
+  if (node.bytes != node.durable_bytes && dice.one_in(2)) node.bytes = node.durable_bytes;
+  if (node.names != node.durable_names) {
+    auto names = node.durable_names;
+    for (const auto& [name, child] : node.names)
+      if (dice.one_in(2)) names[name] = child;
+    for (const auto& [name, child] : node.durable_names)
+      if (!node.names.contains(name) && dice.one_in(2)) names.erase(name);
+    node.names = std::move(names);
+  }
+  for (auto& [name, child] : node.names) lose(*child, dice);
+  node.durable_bytes = node.bytes;
+  node.durable_names = node.names;
+}
+
+// --- a daemon's calls ---
+
+struct SimFiles::Place {
+  NodePtr folder;
+  std::string name, path;
+  [[nodiscard]] NodePtr node() const {
+    const auto found = folder->names.find(name);
+    return found == folder->names.end() ? nullptr : found->second;
+  }
+};
+
+SimFiles::SimFiles(Disk& disk, Fate& fate) : disk_(disk), fate_(fate) {
+  on_close([this](int fd) { open_.erase(fd); });
+}
+SimFiles::~SimFiles() { on_close({}); }
+
+std::optional<Error> SimFiles::enter(const std::string& path, bool writes) {
+  if (fate_.next() != Fate::Turn::goes_on) return io_error(EIO, "(injected)", path);
+  if (writes && fate_.disk_is_full) return io_error(ENOSPC, "(injected)", path);
+  return std::nullopt;
+}
+
+NodePtr SimFiles::node_of(int fd) const {
+  if (fd < 0) return disk_.root();
+  const auto found = open_.find(fd);
+  return found == open_.end() ? nullptr : found->second;
+}
+
+int SimFiles::open(NodePtr node) {
+  open_[++next_] = std::move(node);
+  return next_;
+}
+
+Result<SimFiles::Place> SimFiles::place(const poller::Directory& at, const std::string& name, const char* action) {
+  const std::string path = at.path.empty() ? name : at.path + "/" + name;
+  auto parts = parts_of(name);
+  if (parts.empty()) return io_error(EINVAL, action, path);
+  auto folder = walk(node_of(at.fd.get()), parts, parts.size() - 1);
+  if (!folder) return io_error(ENOENT, action, path);
+  return Place{std::move(folder), parts.back(), path};
+}
+
+Result<poller::Directory> SimFiles::open_dir(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  TRY(const auto found, place(at, name, "opening"));
+  const auto node = found.node();
+  if (!node) return io_error(ENOENT, "opening", found.path);
+  if (node->kind != FileKind::directory)
+    return Error{std::string(poller::code::untrusted), found.path + " is not a folder itself"};
+  return poller::Directory{poller::Fd(open(node)), stat_of(*node), found.path};
+}
+
+Result<poller::File> SimFiles::open_file(const poller::Directory& at, const std::string& name) {
+  TRY(const auto found, place(at, name, "opening"));
+  const auto node = found.node();
+  if (!node) return io_error(ENOENT, "opening", found.path);
+  if (node->kind != FileKind::regular)
+    return Error{std::string(poller::code::not_regular), found.path + " is not a regular file"};
+  return poller::File{poller::Fd(open(node)), stat_of(*node), found.path};
+}
+
+Result<poller::File> SimFiles::open_read(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  return open_file(at, name);
+}
+
+Result<poller::File> SimFiles::open_update(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  return open_file(at, name);
+}
+
+Result<poller::File> SimFiles::open_append(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name, true)) return *error;
+  TRY(const auto found, place(at, name, "opening"));
+  if (!found.node()) {
+    found.folder->names[found.name] = disk_.make(FileKind::regular, 0600);
+    Disk::touch(*found.folder);
+  }
+  return open_file(at, name);
+}
+
+Result<poller::File> SimFiles::create_exclusive(const poller::Directory& at, const std::string& name, unsigned mode) {
+  if (auto error = enter(name, true)) return *error;
+  TRY(const auto found, place(at, name, "opening"));
+  if (found.node()) return io_error(EEXIST, "opening", found.path);
+  found.folder->names[found.name] = disk_.make(FileKind::regular, mode);
+  Disk::touch(*found.folder);
+  return open_file(at, name);
+}
+
+Result<poller::FileStat> SimFiles::stat_at(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  TRY(const auto found, place(at, name, "looking at"));
+  const auto node = found.node();
+  if (!node) return io_error(ENOENT, "looking at", found.path);
+  return stat_of(*node);
+}
+
+Result<poller::FileStat> SimFiles::stat(const poller::File& file) {
+  if (auto error = enter(file.path)) return *error;
+  return stat_of(*node_of(file.fd.get()));
+}
+
+Result<std::size_t> SimFiles::read_at(const poller::File& file, char* buffer, std::size_t size, std::uint64_t offset) {
+  if (auto error = enter(file.path)) return *error;
+  const auto& bytes = node_of(file.fd.get())->bytes;
+  if (offset >= bytes.size()) return std::size_t{0};
+  const auto count = std::min<std::size_t>(size, bytes.size() - offset);
+  std::memcpy(buffer, bytes.data() + offset, count);
+  return count;
+}
+
+Status SimFiles::write_at(const poller::File& file, std::string_view bytes, std::uint64_t offset) {
+  const auto error = enter(file.path, true);
+  if (error && fate_.is_dead) return *error;
+  const auto node = node_of(file.fd.get());
+  if (error) bytes = bytes.substr(0, bytes.size() / 2);  // a failing write leaves a part
+  if (node->bytes.size() < offset + bytes.size()) node->bytes.resize(offset + bytes.size());
+  std::memcpy(node->bytes.data() + offset, bytes.data(), bytes.size());
+  Disk::touch(*node);
+  return error ? Status(*error) : Status(Done{});
+}
+
+Status SimFiles::append(const poller::File& file, std::string_view bytes) {
+  return write_at(file, bytes, node_of(file.fd.get())->bytes.size());
+}
+
+Status SimFiles::truncate(const poller::File& file, std::uint64_t size) {
+  if (auto error = enter(file.path)) return *error;
+  const auto node = node_of(file.fd.get());
+  node->bytes.resize(size);
+  Disk::touch(*node);
+  return Done{};
+}
+
+Result<bool> SimFiles::set_lease(const poller::File& file, poller::Lease) {
+  return io_error(EINVAL, "leasing", file.path);  // as on a network file system
+}
+
+Status SimFiles::sync(const poller::File& file) {
+  if (auto error = enter(file.path)) return *error;
+  const auto node = node_of(file.fd.get());
+  node->durable_bytes = node->bytes;
+  return Done{};
+}
+
+Status SimFiles::sync_dir(const poller::Directory& directory) {
+  if (auto error = enter(directory.path)) return *error;
+  const auto node = node_of(directory.fd.get());
+  node->durable_names = node->names;
+  return Done{};
+}
+
+Status SimFiles::rename_at(const poller::Directory& at, const std::string& from, const std::string& to) {
+  return move(at, from, at, to, poller::Onto::anything);
+}
+
+Status SimFiles::exchange_at(const poller::Directory& at, const std::string& one, const std::string& other) {
+  return swap(at, one, at, other);
+}
+
+Status SimFiles::move(const poller::Directory& from, const std::string& name, const poller::Directory& to,
+                      const std::string& as, poller::Onto onto) {
+  if (auto error = enter(as)) return *error;
+  TRY(const auto old, place(from, name, "renaming"));
+  TRY(const auto fresh, place(to, as, "renaming"));
+  auto node = old.node();
+  if (!node) return io_error(ENOENT, "renaming", old.path);
+  if (onto == poller::Onto::nothing && fresh.node()) return io_error(EEXIST, "renaming", fresh.path);
+  old.folder->names.erase(old.name);
+  fresh.folder->names[fresh.name] = std::move(node);
+  Disk::touch(*old.folder);
+  Disk::touch(*fresh.folder);
+  return Done{};
+}
+
+Status SimFiles::swap(const poller::Directory& at, const std::string& one, const poller::Directory& there,
+                      const std::string& other) {
+  if (auto error = enter(other)) return *error;
+  TRY(const auto left, place(at, one, "exchanging"));
+  TRY(const auto right, place(there, other, "exchanging"));
+  if (!left.node() || !right.node()) return io_error(ENOENT, "exchanging", right.path);
+  std::swap(left.folder->names[left.name], right.folder->names[right.name]);
+  Disk::touch(*left.folder);
+  Disk::touch(*right.folder);
+  return Done{};
+}
+
+Status SimFiles::unlink_at(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  TRY(const auto found, place(at, name, "removing"));
+  const auto node = found.node();
+  if (!node) return io_error(ENOENT, "removing", found.path);
+  if (node->kind == FileKind::directory) return io_error(EISDIR, "removing", found.path);
+  found.folder->names.erase(found.name);
+  Disk::touch(*found.folder);
+  return Done{};
+}
+
+Status SimFiles::mkdir_at(const poller::Directory& at, const std::string& name, unsigned mode) {
+  if (auto error = enter(name, true)) return *error;
+  TRY(const auto found, place(at, name, "making"));
+  if (found.node()) return io_error(EEXIST, "making", found.path);
+  found.folder->names[found.name] = disk_.make(FileKind::directory, mode & ~077U);
+  Disk::touch(*found.folder);
+  return Done{};
+}
+
+Status SimFiles::rmdir_at(const poller::Directory& at, const std::string& name) {
+  if (auto error = enter(name)) return *error;
+  TRY(const auto found, place(at, name, "removing"));
+  const auto node = found.node();
+  if (!node) return io_error(ENOENT, "removing", found.path);
+  if (node->kind != FileKind::directory) return io_error(ENOTDIR, "removing", found.path);
+  if (!node->names.empty()) return io_error(ENOTEMPTY, "removing", found.path);
+  found.folder->names.erase(found.name);
+  Disk::touch(*found.folder);
+  return Done{};
+}
+
+Result<std::vector<std::string>> SimFiles::list(const poller::Directory& directory) {
+  if (auto error = enter(directory.path)) return *error;
+  std::vector<std::string> names;
+  for (const auto& [name, node] : node_of(directory.fd.get())->names) names.push_back(name);
+  return names;
+}
+
+Status SimFiles::lock(const poller::Fd&, const std::string& path) {
+  if (auto error = enter(path)) return *error;
+  return Done{};
+}
+
+}  // namespace inbox_poller::sim
