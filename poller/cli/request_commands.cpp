@@ -276,7 +276,7 @@ constexpr Argument approve_takes[] = {
 constexpr Argument deny_takes[] = {takes<&AnswerOptions::reason>("--reason TEXT", "What the worker is told").required()};
 
 constexpr Command request_rows[] = {
-    {.name = arguments::Pending::verb, .group = Group::answer, .summary = "Show the requests that wait for a person, whole, and how to answer them",
+    {.name = arguments::Pending::verb, .group = Group::answer, .summary = "Show the requests that wait for a person, and how to answer them",
      .help = "Each request is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
              "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
              "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"

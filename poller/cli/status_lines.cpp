@@ -148,7 +148,7 @@ std::string not_ready(const operations::Status& status) {
 }
 
 std::string teams_text(const Console& console, const std::vector<TeamLine>& lines, bool is_long) {
-  std::vector<Row> rows{{"TEAM", "ROLE", "REQUESTS", "CHAT", "WORKERS", "TROUBLE"}};
+  std::vector<Row> rows{{"TEAM", "ROLE", "OPEN", "CHAT", "WORKERS", "TROUBLE"}};
   long long troubled = 0;
   bool all_lead = true;
   for (const TeamLine& line : lines) {

@@ -93,7 +93,7 @@ std::vector<Row> without_empty_columns(std::vector<Row> rows) {
 }
 
 std::string members_text(const Console& console, const std::vector<operations::Member>& members, bool is_long) {
-  std::vector<Row> rows{{"NAME", "DOING", "TASK", "REQUESTS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
+  std::vector<Row> rows{{"NAME", "DOING", "TASK", "OPEN", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
   std::size_t gone = 0;
   for (const auto& member : members) {
     if (!is_long && member.doing == "gone") {

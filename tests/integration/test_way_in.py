@@ -299,7 +299,7 @@ class Completion(Newcomer):
     def test_commands_options_and_what_is_there_right_now(self):
         self.assertIn("status", self.offers(""))
         self.assertEqual(list(self.offers("hook", "inst")), ["install"])
-        self.assertEqual(list(self.offers("help", "stat")), ["status"])
+        self.assertEqual(list(self.offers("help", "stat")), ["status", "statusline"])
         self.assertIn("--reason", self.offers("deny", "x", "--"))
         self.assertIn("--socket", self.offers("deny", "--so"))
         self.assertEqual(self.offers("approve", ""), {}, "without a daemon there is nothing, and no complaint")

@@ -105,7 +105,7 @@ def the_same(text, home):
     text = re.sub(r"\b\d\d:\d\d:\d\d\b", "HH:MM:SS", text)
     text = re.sub(r"\b(process|pid) \d+", r"\1 N", text)
     text = re.sub(r"running for \w+", "running for N", text)
-    text = re.sub(r"  by \w+", "  by YOU", text)
+    text = re.sub(r"(?<=approved)  by \w+", "  by YOU", text)
     text = re.sub(r"  after \d[\d.]* (ms|s|min \d+ s)\b", "  after N", text)
     text = re.sub(r"asked \w+( \w+)? ago", "asked N ago", text)
     text = re.sub(r"denied in \S+( \S+)? unless", "denied in N unless", text)

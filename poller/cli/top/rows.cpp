@@ -118,7 +118,7 @@ std::vector<ListRow> rows_of(TopPage page, const Known& known) {
 Row heads_of(TopPage page) {
   switch (page) {
     case TopPage::requests: return {"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"};
-    case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "REQUESTS", "CHAT", "WORKERS", "TROUBLE"};
+    case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "OPEN", "CHAT", "WORKERS", "TROUBLE"};
     case TopPage::workers: return {"NAME", "TEAM", "DOING", "SEEN", "MODE", "TASK"};
     case TopPage::chat: return {"AGE", "TEAM", "FROM", "STATE", "TEXT"};
     case TopPage::log: break;

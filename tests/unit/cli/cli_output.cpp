@@ -177,9 +177,9 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
   CHECK(has(text, "5: inbox-poller quarantine\n"));
   CHECK(has(text, "held 160 us at the median, 700 us at 99 %"));
   CHECK(has(text,
-            "  NAME   DOING    TASK       REQUESTS  ANSWERS   MODE  LAST SEEN  DETAIL\n"
-            "  alice  waiting  3 \"Parse\"  2         verified  plan  3m 5s ago  done\\x1b[0m\n"));
-  CHECK(has(text, "  bob    gone     -          0         -         -     never\n"));
+            "  NAME   DOING    TASK       OPEN  ANSWERS   MODE  LAST SEEN  DETAIL\n"
+            "  alice  waiting  3 \"Parse\"  2     verified  plan  3m 5s ago  done\\x1b[0m\n"));
+  CHECK(has(text, "  bob    gone     -          0     -         -     never\n"));
   CHECK(has(text, "alice takes answers from its own lead only: its process carries a key\n"));
   CHECK_FALSE(has(text, "\x1b"));  // no colors where there is no terminal
 }

@@ -86,7 +86,7 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
                                 json::object{{"member", "bob"}, {"doing", "busy"}},
                                 json::object{{"member", "cyd"}, {"doing", "busy"}}};
   const Outcome list = run_status({quiet("alpha"), busy});
-  CHECK(has(list.out, "TEAM      ROLE    REQUESTS   CHAT     WORKERS           TROUBLE\n"
+  CHECK(has(list.out, "TEAM      ROLE    OPEN       CHAT     WORKERS           TROUBLE\n"
                       "alpha     leader  -          -        1 idle            -\n"
                       "beta\\x1b  paused  2 (3m 5s)  5 (40s)  2 busy, 1 silent  paused\n"));
   CHECK(has(list.out, "\n2 teams: 2 requests 3m 5s, 5 chat 40s, 1 silent, trouble in 1; more of one: "));
