@@ -126,8 +126,11 @@ void World::start_daemon() {
     daemon_ = std::make_unique<Daemon>(disk_, ledger_disk_, dice_, scratch_.path().string(), kill_in);
   } catch (const std::exception& error) {
     ledger_disk_.serve(nullptr);
-    trace(std::string("the daemon did not start: ") + error.what());
-    if (kill_in == 0) oracle_.violated(std::string("no start: ") + error.what());
+    std::string why = error.what();
+    const auto folder = scratch_.path().string();  // another one in each run
+    if (const auto at = why.find(folder); at != std::string::npos) why.replace(at, folder.size(), "FOLDER");
+    trace("the daemon did not start: " + why);
+    if (kill_in == 0) oracle_.violated("no start: " + why);
     oracle_.cause();
     return talk_after(restart_after, [this] { start_daemon(); });
   }
