@@ -7,7 +7,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr int optimiztic_rounds = 3;
+constexpr int optimistic_rounds = 3;
 constexpr std::size_t keys_in_receipt = 32;
 
 /// True if an inbox without a whole array has kept this version for as long as an abandoned lock. By the steady clock:
@@ -50,7 +50,7 @@ WriteResult ArrayInboxes::append_all(const std::string& inbox, std::span<Appende
   if (!folder) return stopped_by(folder.error());
 
   WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimiztic_rounds && result.outcome == WriteOutcome::changed; ++round) {
+  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
     result = append_once(*folder, inbox, batch, std::nullopt);
   }
   if (result.outcome == WriteOutcome::changed) {  // lost every race: try once more under the lock

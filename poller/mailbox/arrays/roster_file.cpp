@@ -8,7 +8,7 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr const char* roster_file = "config.json";
-constexpr int optimiztic_rounds = 3;
+constexpr int optimistic_rounds = 3;
 /// Time after which an empty roster is lost. A client that rewrites it in place writes the new bytes within
 /// milliseconds. File systems distinguish two writes within two seconds.
 constexpr std::chrono::seconds stays_empty{3};
@@ -85,7 +85,7 @@ WriteResult RosterFile::add_member(const Directory& team, const std::string& nam
 WriteResult RosterFile::change(const Directory& team, const Edit& edit) {
   if (const Result<std::vector<std::string>> names = files_.list(team); names.ok()) remove_litter(files_, team, *names);
   WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimiztic_rounds && result.outcome == WriteOutcome::changed; ++round)
+  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
     result = change_once(team, edit);
   if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
   // Sync also for `already_there`: the change may be ours, made just before a crash.
