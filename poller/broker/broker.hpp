@@ -75,6 +75,13 @@ struct HostLease {
   std::chrono::milliseconds left{0};  // remaining time by the broker's clock; count it from before the call
 };
 
+/// Final answer to an approval request.
+struct FinalAnswer {
+  std::string entry;       // its bytes
+  std::string host;        // that decided; empty: no answer is known
+  std::int64_t epoch = 0;  // under which it did
+};
+
 /// Outcome of one answer to an approval request.
 struct AnswerOutcome {
   enum class What {
@@ -84,9 +91,8 @@ struct AnswerOutcome {
     fenced,     // as in put()
   };
   What what = What::decided;
-  std::string entry;       // with `other`: bytes of the final answer
-  std::string host;        // with `other`: host that decided
-  std::int64_t epoch = 0;  // with `other`: its epoch; with `fenced`: epoch that the broker knows
+  FinalAnswer other;       // with `other`
+  std::int64_t epoch = 0;  // with `fenced`: epoch that the broker knows
 };
 
 /// Limit in bytes of a heartbeat; longer ones are ignored.
@@ -134,9 +140,8 @@ class Broker {
   virtual boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
                                                                             std::int64_t epoch) = 0;
 
-  /// Returns the host that answered each request, given by (type, request) of its answer; empty if unknown.
-  /// Leader only.
-  virtual boost::asio::awaitable<Result<std::vector<std::string>>> answered(
+  /// Returns the final answer to each request, given by (type, request) of its answer. Leader only.
+  virtual boost::asio::awaitable<Result<std::vector<FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) = 0;
 
   /// Stores the heartbeat of this host for 15 s.

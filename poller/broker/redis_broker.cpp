@@ -96,7 +96,7 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Fr
   for (std::size_t next = 0; next < letters.size();) {
     std::vector<ScriptCall> flight;
     for (std::size_t bytes = 0; next < letters.size() && bytes < most_bytes_in_flight;) {
-      ScriptCall call{{}, {epoch == 0 ? "" : std::to_string(epoch), text_of(mark_kept), fields_of_one}};
+      ScriptCall call{{}, {epoch == 0 ? "" : std::to_string(epoch) + " " + settings_.host, text_of(mark_kept), fields_of_one}};
       const std::size_t first = next, before = bytes;
       while (next < letters.size() && next - first < most_in_script &&
              (next == first || bytes - before < most_bytes_in_script)) {
@@ -145,26 +145,25 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
         co_return outcomes;
       default:
         outcome.what = AnswerOutcome::What::other;
-        outcome.entry = reply.at(1).text;
-        outcome.host = reply.at(2).text;
-        outcome.epoch = reply.at(3).as_number();
+        outcome.other = {reply.at(1).text, reply.at(2).text, reply.at(3).as_number()};
     }
   }
   co_return outcomes;
 }
 
-asio::awaitable<Result<std::vector<std::string>>> RedisBroker::answered(
+asio::awaitable<Result<std::vector<FinalAnswer>>> RedisBroker::answered(
     std::vector<std::pair<std::string, std::string>> requests) {
   std::vector<RedisCommand> all;
-  std::vector<std::string> hosts;
-  for (const auto& [kind, request] : requests) all.push_back({"HGET", keys_.request(kind, request), "by"});
-  if (all.empty()) co_return hosts;
+  std::vector<FinalAnswer> answers;
+  for (const auto& [kind, request] : requests)
+    all.push_back({"HMGET", keys_.request(kind, request), "answer", "by", "epoch"});
+  if (all.empty()) co_return answers;
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
   for (const RedisReply& one : replies) {
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
-    hosts.push_back(one.text);
+    answers.push_back({one.at(0).text, one.at(1).text, one.at(2).as_number()});
   }
-  co_return hosts;
+  co_return answers;
 }
 
 // --- reading
@@ -341,7 +340,8 @@ asio::awaitable<Result<HostLease>> RedisBroker::leader() {
   HostLease lease;
   lease.holder = replies[0].text;
   lease.left = milliseconds(std::clamp(replies[1].as_number(), 0LL, lease_kept.count() * 1LL));
-  lease.epoch = replies[2].as_number();
+  const RedisReply epoch{.text = replies[2].text.substr(0, replies[2].text.find(' '))};  // "EPOCH HOST"
+  lease.epoch = epoch.as_number();
   lease.ours = lease.holder == settings_.host;
   co_return lease;
 }

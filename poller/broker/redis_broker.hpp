@@ -41,7 +41,7 @@ class RedisBroker final : public Broker {
   boost::asio::awaitable<Result<HostLease>> leader() override;
   boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
                                                                     std::int64_t epoch) override;
-  boost::asio::awaitable<Result<std::vector<std::string>>> answered(
+  boost::asio::awaitable<Result<std::vector<FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) override;
   boost::asio::awaitable<Status> beat(Heartbeat) override;
   boost::asio::awaitable<Result<std::vector<Heartbeat>>> hosts() override;

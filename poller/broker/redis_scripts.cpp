@@ -259,17 +259,19 @@ return found
   return script;
 }
 
-// --- between hosts. The lease scripts have KEYS: leader, epoch.
+// --- between hosts. The lease scripts have KEYS: leader, epoch. The value of `epoch` is "EPOCH HOST": of two leaders under
+// one number, as after the data was emptied, only the later one is not fenced.
 
 // Takes the lease if it is free or already this host's, which fences an earlier process of this host.
 // KEYS also: born, the identity of this data, set by the first leader. ARGV: host, lease in ms, known epoch, identity.
 // Returns {ours, holder, epoch, ms left}.
 const RedisScript& elect() {
   static const RedisScript script(R"lua(
-local holder, epoch = redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0')
+local holder = redis.call('GET', KEYS[1])
+local epoch = tonumber(string.match(redis.call('GET', KEYS[2]) or '0', '^%d+') or '0')
 if holder and holder ~= ARGV[1] then return {0, holder, epoch, redis.call('PTTL', KEYS[1])} end
 epoch = math.max(epoch, tonumber(ARGV[3])) + 1
-redis.call('SET', KEYS[2], string.format('%.0f', epoch))
+redis.call('SET', KEYS[2], string.format('%.0f %s', epoch, ARGV[1]))
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 redis.call('SET', KEYS[3], ARGV[4], 'NX')
 return {1, ARGV[1], epoch, tonumber(ARGV[2])}
@@ -280,8 +282,9 @@ return {1, ARGV[1], epoch, tonumber(ARGV[2])}
 // Extends the lease. ARGV: host, lease in ms, epoch. Returns {ours, holder, epoch, ms left}.
 const RedisScript& renew() {
   static const RedisScript script(R"lua(
-local holder, epoch = redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0')
-if holder == ARGV[1] and epoch == tonumber(ARGV[3]) then
+local holder, led = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2]) or '0'
+local epoch = tonumber(string.match(led, '^%d+') or '0')
+if holder == ARGV[1] and led == ARGV[3] .. ' ' .. ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return {1, holder, epoch, tonumber(ARGV[2])}
 end
@@ -293,20 +296,22 @@ return {0, holder or '', epoch, math.max(redis.call('PTTL', KEYS[1]), 0)}
 // Releases the lease if host and epoch match. ARGV: host, epoch.
 const RedisScript& resign() {
   static const RedisScript script(R"lua(
-if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[2]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
+if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[2]) == ARGV[2] .. ' ' .. ARGV[1] then
+  redis.call('DEL', KEYS[1])
+end
 return 1
 )lua");
   return script;
 }
 
 // Appends frames once per marker. KEYS: stream and marker per frame, then epoch if sent as leader.
-// ARGV: epoch or "", lifetime of a marker in ms, fields per frame, then all fields.
+// ARGV: "EPOCH HOST" or "", lifetime of a marker in ms, fields per frame, then all fields.
 // Returns 1 (appended) or 0 (was there) per frame, or {-1, epoch} if fenced.
 const RedisScript& append() {
   static const RedisScript script(R"lua(
 if ARGV[1] ~= '' then
-  local epoch = redis.call('GET', KEYS[#KEYS])
-  if not epoch or tonumber(epoch) ~= tonumber(ARGV[1]) then return {-1, tonumber(epoch or '0')} end
+  local led = redis.call('GET', KEYS[#KEYS])
+  if led ~= ARGV[1] then return {-1, tonumber(string.match(led or '0', '^%d+') or '0')} end
 end
 local size, done = tonumber(ARGV[3]), {}
 for i = 1, math.floor(#KEYS / 2) do
@@ -329,8 +334,8 @@ return done
 // bytes, {0, bytes, host, epoch} for another answer, or {-1, epoch} if fenced.
 const RedisScript& answer() {
   static const RedisScript script(R"lua(
-local epoch = redis.call('GET', KEYS[1])
-if not epoch or tonumber(epoch) ~= tonumber(ARGV[1]) then return {-1, tonumber(epoch or '0')} end
+local led = redis.call('GET', KEYS[1])
+if led ~= ARGV[1] .. ' ' .. ARGV[2] then return {-1, tonumber(string.match(led or '0', '^%d+') or '0')} end
 local was = redis.call('HMGET', KEYS[2], 'answer', 'by', 'epoch')
 if was[1] and was[1] ~= ARGV[3] then return {0, was[1], was[2], tonumber(was[3])} end
 if not was[1] then

@@ -119,8 +119,13 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
     const auto answered = co_await exchange_->answered(open);
     if (!answered) co_return false;
     for (std::size_t i = 0; i < std::min(open.size(), answered->size()); ++i) {
-      const auto& host = (*answered)[i];
-      if (!host.empty() && !requests_.answered(open[i].first, open[i].second, host)) co_return false;
+      const auto& answer = (*answered)[i];
+      if (answer.host.empty()) continue;
+      const auto& request = open[i];  // type and "WORKER/ID" of its answer
+      if (!requests_.answered(request.first, request.second, answer.host)) co_return false;
+      const auto worker = request.second.substr(0, request.second.find('/'));
+      const auto passed_on = [&](Tx& tx) { return relay_->pass_on(request.first, worker, answer, tx); };
+      if (!state_.commit(passed_on)) co_return false;
     }
   }
   co_return note_epoch(epoch).ok();

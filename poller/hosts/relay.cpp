@@ -222,7 +222,9 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
         continue;
       }
       // Frames put after this one name a predecessor that never arrives. The receiver skips them; they are put again.
-      const auto why = "node " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
+      const auto& other = outcome.other;
+      const auto why = "node " + other.host + " had answered before, as leader " + std::to_string(other.epoch) +
+                       "; that answer is put again";
       TRY(table.set(team, {row.id}, HostMailState::refused, now, why));
       tx.log(Event::replication_rejected, {{"team", team},
                                      {"inbox", row.inbox},
@@ -230,6 +232,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
                                      {"request_id", row.request_id},
                                      {"message_key", row.key.value},
                                      {"reason", why}});
+      TRY(pass_on(row.type, row.inbox, other, tx));
     }
     return table.set(team, put, HostMailState::put, now);
   });
@@ -237,6 +240,26 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
   if (done == rows.size()) co_return true;
   if (done < outcomes->size()) state_.fenced((*outcomes)[done].epoch);
   co_return false;
+}
+
+Status Relay::pass_on(const std::string& type, const std::string& worker, const FinalAnswer& answer, Tx& tx) {
+  const auto decoded = decode_(answer.entry);
+  if (!decoded) return Done{};
+  HostMailRow row;
+  row.team = state_.context.name;
+  row.host = state_.stream_for(worker);
+  row.inbox = worker;
+  row.key = schema::make_message_key({row.team, schema::inbox_name(worker)}, decoded->from, decoded->timestamp,
+                                     decoded->text, 0);
+  row.sender = schema::bare_name(decoded->from);
+  row.type = type;
+  row.request_id = schema::claimed_request_id(decoded->text);
+  row.entry = answer.entry;
+  row.lead = row.final = true;
+  row.created_ms = state_.context.clock.wall_ms();
+  TRY(const auto added, tx.ledger.host_mail().add(row));
+  if (added) tx.then([this] { state_.work.raise(); });
+  return Done{};
 }
 
 asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
@@ -324,7 +347,10 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& let
     return Refusal(handlers::Refused{"host.nobody", "\"" + row.inbox + "\" is nobody of this node's roster"});
   if (!row.final || row.lead) return Refusal();
   TRY(auto before, context.ledger.host_mail().answer_to(context.name, row.inbox, row.request_id));
-  if (before && before->entry == row.entry) return Refusal();
+  if (before && before->entry == row.entry) {  // another leader passed it on: one copy is enough
+    row.state = HostMailState::read;
+    return Refusal();
+  }
   TRY(const auto here, decided_here(row));
   if (!before && !here) return Refusal();
   return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});

@@ -33,6 +33,9 @@ class Relay {
   /// Records the leader and its epoch. After a change, the rows for the lead that are not settled wait again.
   /// Errors: "ledger.*".
   Status leader_changed(const std::string& leader, std::int64_t epoch);
+  /// Adds a row with the final answer of another leader, whose frame may be lost. A host that has it ignores the copy.
+  /// Errors: "ledger.*".
+  Status pass_on(const std::string& type, const std::string& worker, const FinalAnswer& answer, Tx&);
 
   /// Called after received frames, messages or receipts, were committed.
   std::function<void()> arrived = [] {};

@@ -193,6 +193,15 @@ void fenced(Engine& engine) {
   CHECK(loop.entries(*h2, false).size() == 1);
   engine.empty();
   CHECK(is(loop.run(now->put(letters(host_address("h2"), 6, 7), 2)), {What::fenced}));  // it knows of no leader
+  // Emptied, it gives the same number once more. The one that had it before is fenced all the same.
+  REQUIRE(loop.run(paused->elect(1))->epoch == 2);
+  CHECK(is(loop.run(now->put(letters(host_address("h2"), 6, 7), 2)), {What::fenced}));
+  CHECK(loop.run(now->answer({letter(host_address("h2"), 7)}, 2))->front().what == AnswerOutcome::What::fenced);
+  CHECK_FALSE(loop.run(now->renew(2))->ours);
+  REQUIRE(loop.run(now->resign(2)).ok());
+  CHECK(loop.run(now->leader())->holder == "h1");
+  CHECK(loop.run(now->leader())->epoch == 2);
+  CHECK(loop.run(paused->renew(2))->ours);
 }
 
 void one_answer(Engine& engine) {
@@ -201,7 +210,9 @@ void one_answer(Engine& engine) {
   std::vector<std::unique_ptr<Broker>> racers;
   for (int i = 0; i < 64; ++i) racers.push_back(engine.host("h1"));
   const auto epoch = loop.run(racers.front()->elect(0))->epoch;
-  CHECK(*loop.run(racers.front()->answered({{"permission", "r1"}})) == std::vector<std::string>{""});
+  const auto known = loop.run(racers.front()->answered({{"permission", "r1"}}));
+  REQUIRE(known->size() == 1);
+  CHECK(known->front().host.empty());
   const auto answer = [&](std::size_t i) {
     Frame one = letter(host_address("h2"), 1);
     one.entry = "answer " + std::to_string(i);
@@ -226,15 +237,20 @@ void one_answer(Engine& engine) {
       winner = i;
     }
     if (outcome.what != AnswerOutcome::What::other) continue;
-    told.push_back(outcome.entry);
-    CHECK(outcome.host == "h1");
-    CHECK(outcome.epoch == epoch);
+    told.push_back(outcome.other.entry);
+    CHECK(outcome.other.host == "h1");
+    CHECK(outcome.other.epoch == epoch);
   }
   REQUIRE(winners.size() == 1);
   CHECK(told == std::vector<std::string>(63, winners.front()));
   CHECK(loop.run(answer(winner))->front().what == AnswerOutcome::What::was_ours);
   CHECK(loop.entries(*h2, false) == winners);
-  CHECK(*loop.run(racers.front()->answered({{"permission", "r1"}, {"plan", "r1"}})) == std::vector<std::string>{"h1", ""});
+  const auto answered = loop.run(racers.front()->answered({{"permission", "r1"}, {"plan", "r1"}}));
+  REQUIRE(answered->size() == 2);
+  CHECK(answered->front().entry == winners.front());
+  CHECK(answered->front().host == "h1");
+  CHECK(answered->front().epoch == epoch);
+  CHECK(answered->back().host.empty());
 }
 
 void answers_together(Engine& engine) {
@@ -257,7 +273,7 @@ void answers_together(Engine& engine) {
   REQUIRE(outcomes->size() == 3);
   CHECK((*outcomes)[0].what == Answer::decided);
   CHECK((*outcomes)[1].what == Answer::other);
-  CHECK((*outcomes)[1].entry == "what was said first");
+  CHECK((*outcomes)[1].other.entry == "what was said first");
   CHECK((*outcomes)[2].what == Answer::decided);
   CHECK(loop.entries(*h2, false) == std::vector<std::string>{"what was said first", answers[0].entry, answers[2].entry});
 }

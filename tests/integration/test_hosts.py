@@ -280,7 +280,9 @@ class Ends(HostsTest):
         pane = tmux.bystander()  # older than the worker that the roster gives it to
         time.sleep(0.1)  # clock: a process starts in an earlier clock tick than the worker; more time does no harm
         h1, h2 = self.two(more='[shutdown]\ngrace = "1s"\ntimeout = "8s"\ntmux = ["%s"]\n' % '", "'.join(tmux.command))
-        h2.team.change_member("w4", tmuxPaneId=pane.pane, backendType="tmux", joinedAt=wire.now_ms() + 600_000)
+        # Its agent id is its own: a worker process of that id lives in another test, and is looked for on the whole machine.
+        h2.team.change_member("w4", agentId="w4-%d@demo" % os.getpid(), tmuxPaneId=pane.pane, backendType="tmux",
+                              joinedAt=wire.now_ms() + 600_000)
         h1.team.change_member("w4", tmuxPaneId=pane.pane)
         wait_for("h2 is heard", lambda: any(one["node"] == "h2" for one in h1.status()["cluster"]["nodes"]))
         asked = h1.daemon.ask("shutdown", member="w4", by="test", force=True)

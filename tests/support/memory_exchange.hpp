@@ -28,17 +28,13 @@ struct MemoryEngine {
     std::size_t given = 0;                       // so many from the front were given to somebody
     std::map<std::string, std::string> pending;  // id, and to whom it was given
   };
-  struct Decision {
-    std::string entry, host;
-    std::int64_t epoch = 0;
-  };
-
   std::map<std::pair<std::string, std::string>, Stream> streams;  // by address and writer
   std::set<std::string> marks;
-  std::map<std::pair<std::string, std::string>, Decision> decisions;
+  std::map<std::pair<std::string, std::string>, poller::FinalAnswer> decisions;
   std::map<std::string, std::pair<std::string, std::chrono::milliseconds>> beats;
   std::string holder;
   std::int64_t epoch = 0;
+  std::string led_by;  // the host of that epoch
   std::chrono::milliseconds now{0};
   std::chrono::milliseconds until{0};
   int place = 1;
@@ -67,6 +63,7 @@ struct MemoryEngine {
     decisions.clear();
     beats.clear();
     holder.clear();
+    led_by.clear();
     epoch = 0;
     ++place;
   }
@@ -159,7 +156,7 @@ class MemoryBroker final : public poller::Broker {
     if (auto wrong = before()) co_return *wrong;
     if (is_free() || engine_.holder == host_) {  // one's own is taken anew
       engine_.epoch = std::max(engine_.epoch, at_least) + 1;
-      engine_.holder = host_;
+      engine_.holder = engine_.led_by = host_;
       engine_.until = engine_.now + lasts;
     }
     if (auto wrong = after()) co_return *wrong;
@@ -196,25 +193,24 @@ class MemoryBroker final : public poller::Broker {
         break;
       }
       const auto [decision, is_first] =
-          engine_.decisions.try_emplace({letter.type, letter.request}, MemoryEngine::Decision{letter.entry, host_, epoch});
+          engine_.decisions.try_emplace({letter.type, letter.request}, poller::FinalAnswer{letter.entry, host_, epoch});
       const bool ours = decision->second.entry == letter.entry;
-      outcome = {is_first ? What::decided : ours ? What::was_ours : What::other, decision->second.entry,
-                 decision->second.host, decision->second.epoch};
+      outcome = {is_first ? What::decided : ours ? What::was_ours : What::other, decision->second, 0};
       if (ours) append(letter);
     }
     if (auto wrong = after()) co_return *wrong;
     co_return outcomes;
   }
 
-  boost::asio::awaitable<Result<std::vector<std::string>>> answered(
+  boost::asio::awaitable<Result<std::vector<poller::FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) override {
     if (auto wrong = before()) co_return *wrong;
-    std::vector<std::string> hosts;
+    std::vector<poller::FinalAnswer> answers;
     for (const auto& request : requests) {
       const auto found = engine_.decisions.find(request);
-      hosts.push_back(found == engine_.decisions.end() ? "" : found->second.host);
+      answers.push_back(found == engine_.decisions.end() ? poller::FinalAnswer() : found->second);
     }
-    co_return hosts;
+    co_return answers;
   }
 
   boost::asio::awaitable<Status> beat(poller::Heartbeat beat) override {
@@ -241,7 +237,7 @@ class MemoryBroker final : public poller::Broker {
   static constexpr std::chrono::milliseconds lasts{10'000};
 
   [[nodiscard]] bool is_free() const { return engine_.holder.empty() || engine_.until <= engine_.now; }
-  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch != engine_.epoch; }
+  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch != engine_.epoch || host_ != engine_.led_by; }
   [[nodiscard]] poller::HostLease lease() const {
     if (is_free()) return {false, "", engine_.epoch, std::chrono::milliseconds(0)};
     return {engine_.holder == host_, engine_.holder, engine_.epoch, engine_.until - engine_.now};

@@ -261,14 +261,55 @@ TEST_CASE("what arrives for the lead just when the lease is over is neither refu
   CHECK(world.h2.inbox("w3").size() == 1);
 }
 
-TEST_CASE("who answered first in the engine's view has answered: another leader's other answer is refused and told") {
+TEST_CASE("who answered first in the engine's view has answered: its answer is passed on, and another is refused and told") {
   HostsWorld world;
   world.go_on(2);
-  world.engine.decisions[{"permission_response", "w3/perm-1"}] = {"[another]", "h4", 1};
+  const auto denial = World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"error","error":"no"})");
+  world.engine.decisions[{"permission_response", "w3/perm-1"}] = {denial, "h4", 1};
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on();
-  CHECK(world.h2.inbox("w3").empty());
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.texts("w3").front().find("\"error\":\"no\"") != std::string::npos);
   CHECK(world.h1.log().find("node h4 had answered before") != std::string::npos);
+}
+
+TEST_CASE("an answer of a leader that is gone arrives by the next one, once, also where it had arrived") {
+  const bool arrived = GENERATE(false, true);
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on(2);
+  REQUIRE(world.h1.team->requests().open().size() == 1);
+  world.engine.advance(11s);
+  h4.clock.advance(11s);
+  world.all = {&h4, &world.h2};
+  world.go_on();
+  const auto open = h4.team->requests().open();
+  REQUIRE(open.size() == 1);
+  handlers::Answer no;
+  no.event = handlers::RequestEvent::person_denies;
+  no.by = "ann";
+  REQUIRE(std::holds_alternative<Requests::Taken>(h4.team->requests().answer(open.front(), no, false)));
+  h4.poll();
+  h4.send();
+  REQUIRE(world.engine.decisions.size() == 1);
+  if (arrived) {
+    world.h2.step();
+    world.h2.read_all("w3");
+  } else {
+    world.engine.streams.erase({"@h2", "h4"});
+  }
+  // It is stopped before it can put it again, and the first one leads again.
+  world.engine.advance(11s);
+  world.h1.clock.advance(40s);
+  world.all = {&world.h1, &world.h2};
+  world.go_on();
+  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+  CHECK(world.h1.team->requests().open().empty());
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "error");
+  CHECK(world.h1.log().find("replication.rejected") == std::string::npos);
 }
 
 TEST_CASE("a host that speaks for others, or decides, is refused, told, and heard no further") {
