@@ -22,7 +22,7 @@ bool TeamSettings::claims(std::string_view team) const {
 }
 
 std::string TeamSettings::team_folder(std::string_view team) const {
-  if (backend == Backend::redis) return engine.shown();
+  if (backend == Backend::redis) return redis.shown();
   return backend == Backend::claude_code ? root + "/" + std::string(team) : folder;
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "config/rules.hpp"
 #include "schema/names.hpp"
 
@@ -78,7 +78,7 @@ struct TeamSettings {
   std::string root;        // absolute, links followed; contains the team directories
   std::string tasks_root;  // absolute; contains the task directories; empty: <root>/../tasks
   std::string folder;      // absolute; backend jsonl or maildir: the team's directory; else empty
-  EngineAddress engine;    // backend redis: the address and name of the team's mail
+  RedisAddress redis;     // backend redis: the address and name of the team's mail
   std::vector<std::string> members;  // of a team without a roster; `anybody`: every owner of an inbox and every sender
   static constexpr std::string_view anybody = "*";
   std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
@@ -228,17 +228,17 @@ struct Limits {
 };
 
 /// The nodes of one team, and the engine between them.
-struct HostsSettings {
-  std::string engine;              // redis+unix:///path, redis://host:port or rediss://host:port; empty: one node
+struct ClusterSettings {
+  std::string redis_url;           // redis+unix:///path, redis://host:port or rediss://host:port; empty: one node
   std::string id;                  // the team's name in the engine, the same on all nodes
-  std::string host;                // this node
+  std::string node;                // this node
   std::string secret;              // absolute; the file with this node's password; empty: none
   std::string ca;                  // absolute; the authority for a TLS engine; empty: the system's
   std::vector<std::string> leads;  // nodes that may lead; members not in `members` live on the first one
   std::vector<std::pair<std::string, std::vector<std::string>>> members;  // members by node
   std::uint32_t queued = 20'000;   // letters kept for other nodes, or by them: at this count, mail stays in its inbox
-  [[nodiscard]] bool is_set() const { return !engine.empty(); }
-  bool operator==(const HostsSettings&) const = default;
+  [[nodiscard]] bool is_set() const { return !redis_url.empty(); }
+  bool operator==(const ClusterSettings&) const = default;
 };
 
 /// When read messages leave the lead's inbox for the ledger; role leader only.
@@ -263,7 +263,7 @@ struct TeamConfig {
   TaskQueueSettings tasks;
   LeadSettings lead;
   CompactionSettings compaction;
-  HostsSettings hosts;
+  ClusterSettings cluster;
   Limits limits;
   bool operator==(const TeamConfig&) const = default;
 };

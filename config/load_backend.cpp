@@ -30,13 +30,13 @@ void read_engine(Section& team, const std::string& written, TeamSettings& to) {
   if (written.empty())
     return team.reject("redis_url", "is missing; write the address of the Redis, such as "
                                  "\"redis+unix:///run/redis/redis.sock\" or \"rediss://HOST:6379?ca=FILE\"");
-  auto address = parse_engine_address(written);
+  auto address = parse_redis_address(written);
   if (!address) return team.reject("redis_url", "is no address of a Redis: " + address.error().message);
-  to.engine = *std::move(address);
-  if (to.engine.team.empty()) to.engine.team = to.name;
-  if (!schema::is_valid_name(to.engine.team))
+  to.redis = *std::move(address);
+  if (to.redis.team.empty()) to.redis.team = to.name;
+  if (!schema::is_valid_name(to.redis.team))
     team.reject("redis_url", "does not say what the team is called there, and \"" + to.name +
-                              "\" (team.name) can be no name there: write it behind a #, as in " + to.engine.shown());
+                              "\" (team.name) can be no name there: write it behind a #, as in " + to.redis.shown());
 }
 
 }  // namespace

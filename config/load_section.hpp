@@ -131,8 +131,8 @@ class Section {
   std::vector<std::string_view> known_;
 };
 
-/// Reads [cluster] (load_hosts.cpp). Call after [team] was read.
-void load_hosts(const toml::table& document, std::string_view home, Complaints&, LoadedTeam&);
+/// Reads [cluster] (load_cluster.cpp). Call after [team] was read.
+void load_cluster(const toml::table& document, std::string_view home, Complaints&, LoadedTeam&);
 
 /// Reads the keys of [team] for its backend (load_backend.cpp). Call after name, lead and role were read.
 void load_backend(Section& team, std::string_view home, TeamSettings&);

@@ -83,10 +83,10 @@ struct TeamReader {
     read_tasks();
     read_lead();
     read_compaction();
-    load_hosts(document, environment.home, complaints, out);
-    if (const auto& hosts = out.config.hosts; !hosts.host.empty() && out.config.team.role == Role::follower &&
-                                              std::ranges::none_of(hosts.members, [&](const auto& one) { return one.first == hosts.host; }))
-      warn("[cluster.members] names nobody on this node, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
+    load_cluster(document, environment.home, complaints, out);
+    if (const auto& cluster = out.config.cluster; !cluster.node.empty() && out.config.team.role == Role::follower &&
+                                              std::ranges::none_of(cluster.members, [&](const auto& one) { return one.first == cluster.node; }))
+      warn("[cluster.members] names nobody on this node, " + toml_text(cluster.node) + ": whoever writes here is refused elsewhere");
     read_limits();
     tell_what_is_not_carried(document, complaints, warnings, out);
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "approver", "tasks", "lead",

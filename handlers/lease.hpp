@@ -1,6 +1,6 @@
 // The lease of leadership in a team on several nodes. The holder renews the lease and stops deciding before the lease
 // ends. A node that was paused finds its lease over by its own clock. All times are of one monotonic clock. Pure.
-// Source: docs/adr/0042-hosts.md.
+// Source: docs/adr/0042-nodes.md.
 #pragma once
 
 #include <chrono>

@@ -22,7 +22,7 @@ std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer choice) {
   return std::nullopt;
 }
 
-bool follows_hosts(EffectiveRole stance) {
+bool follows_nodes(EffectiveRole stance) {
   return stance == EffectiveRole::leader || stance == EffectiveRole::standby || stance == EffectiveRole::follower;
 }
 

@@ -19,7 +19,7 @@ bool are_believed(const std::vector<config::Duration>& ages);
 std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer);
 
 /// Returns true if the nodes decide the role. A competing consumer takes precedence over them.
-bool follows_hosts(EffectiveRole);
+bool follows_nodes(EffectiveRole);
 /// Returns true if the change makes InboxPoller another reader of the lead's inbox. Unread messages are then shown
 /// again.
 bool reads_anew(EffectiveRole before, EffectiveRole now);

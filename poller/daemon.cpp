@@ -179,8 +179,8 @@ class Daemon {
       if (!ledger_.still_there()) return;  // the lost directory may be the socket's too
       if (server_) server_->keep_place();
     });
-    services_.open_exchange = [executor = context_.get_executor()](const config::TeamConfig& team) {
-      return open_exchange(executor, team.hosts);
+    services_.open_broker = [executor = context_.get_executor()](const config::TeamConfig& team) {
+      return open_broker(executor, team.cluster);
     };
   }
 

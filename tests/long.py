@@ -95,7 +95,7 @@ def jobs():
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
     listed.append(process_test("systemd", "package/test_systemd.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))
-    listed.append(process_test("hosts-network", "integration/test_hosts_network.py"))
+    listed.append(process_test("nodes-network", "integration/test_nodes_network.py"))
     listed.append(process_test("claimers", "integration/test_box.py"))
     fuzz = subprocess.run(["ctest", "--test-dir", str(FUZZ), "-N", "--show-only=json-v1"], capture_output=True, check=True)
     for test in json.loads(fuzz.stdout)["tests"]:

@@ -12,20 +12,20 @@ namespace {
 
 constexpr const char* of_all = "resetkeys resetchannels -@all +ping +info";
 
-/// Rights of a host that may not lead. Each pair of parentheses is a selector: its commands apply to its keys only.
-std::string follower(const RedisKeys& keys, const std::string& host) {
-  const std::string written = keys.stream("*", host);
-  const std::string marks = keys.mark(host, "*", "*");
-  const std::string read = keys.stream(host_address(host), "*");
+/// Rights of a node that may not lead. Each pair of parentheses is a selector: its commands apply to its keys only.
+std::string follower(const RedisKeys& keys, const std::string& node) {
+  const std::string written = keys.stream("*", node);
+  const std::string marks = keys.mark(node, "*", "*");
+  const std::string read = keys.stream(node_address(node), "*");
   std::string rights = of_all;
   rights += " (+eval +evalsha +xadd ~" + written + ")";                    // appends to its own streams
   rights += " (+eval +evalsha ~" + written + " ~" + marks + ")";           // and sets the marker, in one script
   rights += " (+set +exists ~" + marks + ")";
   rights += " (+eval +evalsha +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xinfo|groups +time ~" + read + ")";
-  rights += " (+set ~" + keys.host(host) + ")";                            // sends its heartbeat
-  rights += " (+sadd %W~" + keys.of("hosts") + ") (+smembers %R~" + keys.of("hosts") + ")";
+  rights += " (+set ~" + keys.node(node) + ")";                            // sends its heartbeat
+  rights += " (+sadd %W~" + keys.of("nodes") + ") (+smembers %R~" + keys.of("nodes") + ")";
   rights += " (+get +getrange +pttl %R~" + keys.of("leader") + " %R~" + keys.of("epoch") + " %R~" + keys.of("born") + " %R~" +
-            keys.host("*") + ")";
+            keys.node("*") + ")";
   return rights;
 }
 
@@ -39,21 +39,21 @@ std::string leader(const RedisKeys& keys) {
 
 }  // namespace
 
-std::string user_of_host(const std::string& host) { return "host-" + host; }
+std::string user_of_node(const std::string& node) { return "node-" + node; }
 
-Result<std::string> access_list(const std::string& team, const std::vector<HostAccess>& hosts,
+Result<std::string> access_list(const std::string& team, const std::vector<NodeAccess>& nodes,
                                 const std::string& admin_sha256) {
   if (!schema::is_valid_name(team))
     return Error{"name.invalid", "\"" + team + "\" is no team's name: A-Z a-z 0-9 _ -, at most 64"};
   const RedisKeys keys(team);
   std::string text = "user default off resetkeys resetchannels -@all\nuser admin on #" + admin_sha256 + " ~* &* +@all\n";
   std::set<std::string> named;
-  for (const HostAccess& one : hosts) {
-    if (!schema::is_valid_name(one.host) || one.host == RedisKeys::shared_box || one.host == "admin")
-      return Error{"name.invalid", "\"" + one.host + "\" is no host's name: A-Z a-z 0-9 _ -, at most 64, and neither \"box\" nor \"admin\""};
-    if (!named.insert(one.host).second) return Error{"name.invalid", "host " + one.host + " is named twice"};
-    text += "user " + user_of_host(one.host) + " on #" + one.password_sha256 + ' ' +
-            (one.may_lead ? leader(keys) : follower(keys, one.host)) + '\n';
+  for (const NodeAccess& one : nodes) {
+    if (!schema::is_valid_name(one.node) || one.node == RedisKeys::shared_box || one.node == "admin")
+      return Error{"name.invalid", "\"" + one.node + "\" is no node's name: A-Z a-z 0-9 _ -, at most 64, and neither \"box\" nor \"admin\""};
+    if (!named.insert(one.node).second) return Error{"name.invalid", "node " + one.node + " is named twice"};
+    text += "user " + user_of_node(one.node) + " on #" + one.password_sha256 + ' ' +
+            (one.may_lead ? leader(keys) : follower(keys, one.node)) + '\n';
   }
   return text;
 }

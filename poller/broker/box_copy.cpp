@@ -112,7 +112,7 @@ class FolderStore final : public BoxStore {
 
 class RedisStore final : public BoxStore {
  public:
-  RedisStore(const config::EngineAddress& address, std::chrono::milliseconds patience)
+  RedisStore(const config::RedisAddress& address, std::chrono::milliseconds patience)
       : redis_(address, patience), keys_(address.team), tasks_(redis_, keys_, address.shown(), {}) {}
 
   Result<std::vector<std::string>> actors() override {
@@ -148,13 +148,13 @@ class RedisStore final : public BoxStore {
 
   Result<bool> put(const std::string& actor, const Envelope& message) override {
     const std::string id = schema::identity_of(message);
-    const std::string host(RedisKeys::shared_box);
+    const std::string node(RedisKeys::shared_box);
     const std::string bytes = message.encode();
     TRY(require_size_of(bytes));
     const double ts = std::clamp(message.number("ts").value_or(0), 0.0, 9e9);
     TRY(const auto sent, redis_.call(
         scripts::send(),
-        {keys_.mark(host, actor, id.size() <= 200 ? id : schema::content_hash(id)), keys_.stream(actor, host), keys_.of("boxes")},
+        {keys_.mark(node, actor, id.size() <= 200 ? id : schema::content_hash(id)), keys_.stream(actor, node), keys_.of("boxes")},
         {actor, actor, copied_mark_ms, "k", id, "f", message.text("from"), "y", message.text("type"), "q",
          message.text("in_reply_to"), "e", bytes, "t", std::to_string(std::llround(ts * 1000)), "s", std::string(message.raw("ts"))}));
     return sent.at(0).as_number() > 0;
@@ -174,7 +174,7 @@ std::unique_ptr<BoxStore> folder_store(FileSystem& files, const Clock& clock, co
   return std::make_unique<FolderStore>(files, clock, root);
 }
 
-std::unique_ptr<BoxStore> redis_store(const config::EngineAddress& address, std::chrono::milliseconds patience) {
+std::unique_ptr<BoxStore> redis_store(const config::RedisAddress& address, std::chrono::milliseconds patience) {
   return std::make_unique<RedisStore>(address, patience);
 }
 

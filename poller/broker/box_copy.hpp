@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "poller/clock.hpp"
 #include "poller/broker/redis_tasks.hpp"
 #include "poller/filesystem.hpp"
@@ -40,7 +40,7 @@ class BoxStore {
 /// Opens the store in a folder. The file system and the clock must outlive the store.
 std::unique_ptr<BoxStore> folder_store(FileSystem&, const Clock&, const std::string& root);
 /// Opens the store in Redis. `patience`: how long each call is retried while Redis is unreachable.
-std::unique_ptr<BoxStore> redis_store(const config::EngineAddress&, std::chrono::milliseconds patience);
+std::unique_ptr<BoxStore> redis_store(const config::RedisAddress&, std::chrono::milliseconds patience);
 
 /// Counts of one copy.
 struct BoxesCopied {

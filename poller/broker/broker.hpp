@@ -1,15 +1,15 @@
-// Backend between the hosts of one team. A Broker carries streams of frames with one writer and one reader, a lease
-// on leadership, and the last heartbeat of each host. A Broker may lose, repeat or forget data, and may answer late or
-// never. The sender's ledger keeps each message until the receiver's ledger has committed it (poller/hosts), so no
-// message is lost or doubled. Only the sender of a frame is trusted, because a host may append to its own streams only.
-// One object serves one team on one host, on one thread. Calls may overlap, except that one coroutine calls receive().
+// Backend between the nodes of one team. A Broker carries streams of frames with one writer and one reader, a lease
+// on leadership, and the last heartbeat of each node. A Broker may lose, repeat or forget data, and may answer late or
+// never. The sender's ledger keeps each message until the receiver's ledger has committed it (poller/cluster), so no
+// message is lost or doubled. Only the sender of a frame is trusted, because a node may append to its own streams only.
+// One object serves one team on one node, on one thread. Calls may overlap, except that one coroutine calls receive().
 // Each call has a deadline. After an error the outcome is unknown, and every call may be repeated. Errors:
-//   "exchange.down"    unreachable, too slow or still loading; retry
-//   "exchange.denied"  user, password, TLS or access rules; a person must fix it
-//   "exchange.full"    no more memory or disk
-//   "exchange.unfit"   settings that would lose confirmed data
-//   "exchange.fault"   anything else
-// Messages are for people and never contain a password. Source: docs/adr/0042-hosts.md.
+//   "redis.down"    unreachable, too slow or still loading; retry
+//   "redis.denied"  user, password, TLS or access rules; a person must fix it
+//   "redis.full"    no more memory or disk
+//   "redis.unfit"   settings that would lose confirmed data
+//   "redis.fault"   anything else
+// Messages are for people and never contain a password. Source: docs/adr/0042-nodes.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -24,22 +24,22 @@
 
 namespace inbox_poller::poller {
 
-/// Address of the streams that the leader host reads.
+/// Address of the streams that the leader node reads.
 inline constexpr std::string_view lead_address = "lead";
-/// Address of the streams that this host reads. No member name begins with "@".
-inline std::string host_address(std::string_view host) { return "@" + std::string(host); }
+/// Address of the streams that this node reads. No member name begins with "@".
+inline std::string node_address(std::string_view node) { return "@" + std::string(node); }
 
-/// Limit in bytes of an entry; longer entries are not sent to other hosts.
+/// Limit in bytes of an entry; longer entries are not sent to other nodes.
 inline constexpr std::size_t longest_letter = std::size_t{8} << 20;
 
-/// One message or receipt from this host. The sender's ledger numbers the frames of each address.
+/// One message or receipt from this node. The sender's ledger numbers the frames of each address.
 /// A receiver that lacks the frame named by `after` skips this one, and the sender puts both again.
 /// The broker stores all fields. put() reads only `address`, `key` and `attempt`.
 /// answer() also reads `type`, `request` and `entry`.
 struct Frame {
-  std::string address;      // host_address() or lead_address
-  std::string to;           // member that receives it; empty: the host itself
-  std::string from;         // a member of the sending host
+  std::string address;      // node_address() or lead_address
+  std::string to;           // member that receives it; empty: the node itself
+  std::string from;         // a member of the sending node
   std::string type;         // type of the payload, or of a receipt
   std::string request;      // id of the request that it makes or answers; empty: none
   std::string entry;        // bytes, as the sender's ledger keeps them
@@ -55,7 +55,7 @@ struct PutOutcome {
   enum class What {
     appended,
     was_there,  // this attempt of this key
-    fenced,     // another host leads: neither this frame nor a later one was appended
+    fenced,     // another node leads: neither this frame nor a later one was appended
   };
   What what = What::appended;
   std::int64_t epoch = 0;  // with `fenced`: epoch that the broker knows
@@ -63,14 +63,14 @@ struct PutOutcome {
 
 /// One frame as the broker returned it.
 struct ReceivedFrame : Frame {
-  std::string host;  // sender, proven by the stream's name
+  std::string node;  // sender, proven by the stream's name
   std::string id;    // entry id in the broker, for acknowledge()
 };
 
 /// Leadership of the team as the broker knows it.
-struct HostLease {
+struct LeaderLease {
   bool ours = false;
-  std::string holder;               // host name; empty: no leader
+  std::string holder;               // node name; empty: no leader
   std::int64_t epoch = 0;           // grows with every election; without a leader, the highest so far
   std::chrono::milliseconds left{0};  // remaining time by the broker's clock; count it from before the call
 };
@@ -78,7 +78,7 @@ struct HostLease {
 /// Final answer to an approval request.
 struct FinalAnswer {
   std::string entry;       // its bytes
-  std::string host;        // that decided; empty: no answer is known
+  std::string node;        // that decided; empty: no answer is known
   std::int64_t epoch = 0;  // under which it did
 };
 
@@ -97,9 +97,9 @@ struct AnswerOutcome {
 
 /// Limit in bytes of a heartbeat; longer ones are ignored.
 inline constexpr std::size_t longest_beat = std::size_t{256} << 10;
-/// Last report of a host about itself; expires after 15 s.
+/// Last report of a node about itself; expires after 15 s.
 struct Heartbeat {
-  std::string host;
+  std::string node;
   std::string told;  // JSON, opaque to the broker
 };
 
@@ -109,13 +109,13 @@ class Broker {
   virtual ~Broker() = default;
 
   /// Appends frames in order and stops at the first `fenced` one; the result has one outcome per frame looked at.
-  /// With an epoch, appends as leader; the broker fences every other epoch. With 0, appends as any host.
+  /// With an epoch, appends as leader; the broker fences every other epoch. With 0, appends as any node.
   virtual boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> letters,
                                                                        std::int64_t epoch) = 0;
 
-  /// Returns new frames for this host and, with `as_leader`, for the lead. Unacknowledged frames come first, of an
+  /// Returns new frames for this node and, with `as_leader`, for the lead. Unacknowledged frames come first, of an
   /// earlier process or an earlier leader. Each stream keeps its order and yields at most `most`.
-  /// A frame too large to read has only its address, host and id; no honest host writes one.
+  /// A frame too large to read has only its address, node and id; no honest node writes one.
   /// Waits at most `wait` on its own connection; empty when nothing arrived.
   virtual boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> receive(bool as_leader, std::size_t most,
                                                                              std::chrono::milliseconds wait) = 0;
@@ -125,15 +125,15 @@ class Broker {
   /// Also trims entries older than 15 minutes.
   virtual boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> letters) = 0;
 
-  /// Tries to get the 10 s lease. Returns the current lease, ours or another host's. The new epoch is higher than the
+  /// Tries to get the 10 s lease. Returns the current lease, ours or another node's. The new epoch is higher than the
   /// broker's and than `epoch_at_least`, the one in our ledger.
-  virtual boost::asio::awaitable<Result<HostLease>> elect(std::int64_t epoch_at_least) = 0;
+  virtual boost::asio::awaitable<Result<LeaderLease>> elect(std::int64_t epoch_at_least) = 0;
   /// Extends our lease to 10 s. The result is not `ours` if the lease or the epoch has changed.
-  virtual boost::asio::awaitable<Result<HostLease>> renew(std::int64_t epoch) = 0;
-  /// Releases the lease if this host holds it under this epoch.
+  virtual boost::asio::awaitable<Result<LeaderLease>> renew(std::int64_t epoch) = 0;
+  /// Releases the lease if this node holds it under this epoch.
   virtual boost::asio::awaitable<Status> resign(std::int64_t epoch) = 0;
-  /// Returns the current lease and changes nothing. Every host may call it.
-  virtual boost::asio::awaitable<Result<HostLease>> leader() = 0;
+  /// Returns the current lease and changes nothing. Every node may call it.
+  virtual boost::asio::awaitable<Result<LeaderLease>> leader() = 0;
 
   /// Decides approval requests in order. The first answer to (letter.type, letter.request) is final; deciding and
   /// appending are one step. Leader only; stops at the first `fenced` one.
@@ -144,14 +144,14 @@ class Broker {
   virtual boost::asio::awaitable<Result<std::vector<FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) = 0;
 
-  /// Stores the heartbeat of this host for 15 s.
+  /// Stores the heartbeat of this node for 15 s.
   virtual boost::asio::awaitable<Status> beat(Heartbeat) = 0;
-  /// Returns the last heartbeats of all hosts of the team, including this one.
-  virtual boost::asio::awaitable<Result<std::vector<Heartbeat>>> hosts() = 0;
+  /// Returns the last heartbeats of all nodes of the team, including this one.
+  virtual boost::asio::awaitable<Result<std::vector<Heartbeat>>> nodes() = 0;
 
   /// Identity of the broker's data; changes after a restart, a failover or a flush. The data is then doubtful, so every
-  /// host puts its recent frames again. Repeated attempts are appended only if they are missing.
-  /// Read before each put (at most 1 s old) and with every heartbeat. Errors include "exchange.unfit".
+  /// node puts its recent frames again. Repeated attempts are appended only if they are missing.
+  /// Read before each put (at most 1 s old) and with every heartbeat. Errors include "redis.unfit".
   virtual boost::asio::awaitable<Result<std::string>> place() = 0;
   /// Problems of the broker's settings that do not prevent its use; sentences for people.
   [[nodiscard]] virtual std::vector<std::string> worries() const = 0;

@@ -40,18 +40,18 @@ EngineFacts EngineFacts::read(std::string_view info) {
 
 Status EngineFacts::usable(bool not_durable_is_meant) const {
   if (major < oldest_major)
-    return Error{"exchange.unfit", "Redis 7.0 is the oldest that will do, this is " + std::to_string(major)};
+    return Error{"redis.unfit", "Redis 7.0 is the oldest that will do, this is " + std::to_string(major)};
   // Checked before appendonly, because aof_enabled is 0 while Redis loads.
-  if (is_loading) return Error{"exchange.down", "it still loads what it kept"};
+  if (is_loading) return Error{"redis.down", "it still loads what it kept"};
   if (is_replica)
-    return Error{"exchange.down", "it is a replica at this moment and takes nothing: name the primary, or promote it"};
+    return Error{"redis.down", "it is a replica at this moment and takes nothing: name the primary, or promote it"};
   if (not_durable_is_meant) return Done{};
   if (!writes_log)
-    return Error{"exchange.unfit",
+    return Error{"redis.unfit",
                  "appendonly is no: what it confirms is gone with its process. Set `appendonly yes` and `appendfsync "
                  "always` in redis.conf, or say that you mean it: accept_risks redis-not-durable"};
   if (evicts != "noeviction")
-    return Error{"exchange.unfit", "maxmemory-policy is " + evicts +
+    return Error{"redis.unfit", "maxmemory-policy is " + evicts +
                                        ": it drops mail when its memory is full. Set `maxmemory-policy noeviction`, or "
                                        "say that you mean it: accept_risks redis-not-durable"};
   return Done{};
@@ -78,11 +78,11 @@ Error error_of(const RedisReply& reply) {
   if (begins({"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH "}) || text.find("can't run this command") != std::string::npos ||
       text.find("can't access at least one of the keys") != std::string::npos ||
       text.find("ACL failure in script") != std::string::npos)
-    return said("exchange.denied");
-  if (begins({"OOM", "MISCONF"})) return said("exchange.full");
+    return said("redis.denied");
+  if (begins({"OOM", "MISCONF"})) return said("redis.full");
   if (begins({"LOADING", "MASTERDOWN", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS", "ERR max number of clients"}))
-    return said("exchange.down");
-  return said("exchange.fault");
+    return said("redis.down");
+  return said("redis.fault");
 }
 
 }  // namespace inbox_poller::poller

@@ -22,15 +22,15 @@ struct EngineFacts {
 
   /// Parses an INFO reply; missing fields stay empty. `log_is_synced` is not part of INFO.
   static EngineFacts read(std::string_view info);
-  /// Checks that this Redis may be used. Errors: "exchange.unfit" before 7.0, without appendonly, or with eviction; the
-  /// message names the setting. "exchange.down" for a replica or while loading. `not_durable_is_meant` accepts missing
+  /// Checks that this Redis may be used. Errors: "redis.unfit" before 7.0, without appendonly, or with eviction; the
+  /// message names the setting. "redis.down" for a replica or while loading. `not_durable_is_meant` accepts missing
   /// appendonly and eviction.
   [[nodiscard]] Status usable(bool not_durable_is_meant) const;
   /// Problems that do not prevent use, as sentences for people.
   [[nodiscard]] std::vector<std::string> worries() const;
 };
 
-/// Maps an error reply to "exchange.denied", "exchange.full", "exchange.down" or "exchange.fault" by its first words.
+/// Maps an error reply to "redis.denied", "redis.full", "redis.down" or "redis.fault" by its first words.
 Error error_of(const RedisReply&);
 
 }  // namespace inbox_poller::poller

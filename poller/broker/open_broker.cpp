@@ -7,23 +7,23 @@
 
 namespace inbox_poller::poller {
 
-Result<config::EngineAddress> engine_of(const config::HostsSettings& hosts) {
-  TRY(auto address, config::parse_engine_address(hosts.engine + "#" + hosts.id));
-  address.secret = hosts.secret;
-  address.ca = hosts.ca;
-  if (!hosts.secret.empty()) address.user = user_of_host(hosts.host);
+Result<config::RedisAddress> redis_of(const config::ClusterSettings& nodes) {
+  TRY(auto address, config::parse_redis_address(nodes.redis_url + "#" + nodes.id));
+  address.secret = nodes.secret;
+  address.ca = nodes.ca;
+  if (!nodes.secret.empty()) address.user = user_of_node(nodes.node);
   return address;
 }
 
-Result<std::unique_ptr<Broker>> open_exchange(const boost::asio::any_io_executor& executor,
-                                                const config::HostsSettings& hosts) {
-  TRY(auto address, engine_of(hosts));
+Result<std::unique_ptr<Broker>> open_broker(const boost::asio::any_io_executor& executor,
+                                                const config::ClusterSettings& nodes) {
+  TRY(auto address, redis_of(nodes));
   RedisBroker::Settings settings;
   settings.address = std::move(address);
-  settings.host = hosts.host;
-  std::set<std::string> team(hosts.leads.begin(), hosts.leads.end());
-  team.insert(hosts.host);
-  for (const auto& [host, members] : hosts.members) team.insert(host);
+  settings.node = nodes.node;
+  std::set<std::string> team(nodes.leads.begin(), nodes.leads.end());
+  team.insert(nodes.node);
+  for (const auto& [node, members] : nodes.members) team.insert(node);
   settings.team.assign(team.begin(), team.end());
   return std::unique_ptr<Broker>(std::make_unique<RedisBroker>(executor, std::move(settings)));
 }

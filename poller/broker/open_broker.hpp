@@ -5,16 +5,16 @@
 #include <memory>
 
 #include "config/config.hpp"
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "poller/broker/broker.hpp"
 
 namespace inbox_poller::poller {
 
-/// Address of Redis and the user of this host, from [cluster]. Errors: "exchange.address".
-Result<config::EngineAddress> engine_of(const config::HostsSettings&);
+/// Address of Redis and the user of this node, from [cluster]. Errors: "redis.address".
+Result<config::RedisAddress> redis_of(const config::ClusterSettings&);
 
-/// Opens the Broker without connecting; connection errors come from its calls. Errors: those of engine_of(), as text
+/// Opens the Broker without connecting; connection errors come from its calls. Errors: those of redis_of(), as text
 /// for people.
-Result<std::unique_ptr<Broker>> open_exchange(const boost::asio::any_io_executor&, const config::HostsSettings&);
+Result<std::unique_ptr<Broker>> open_broker(const boost::asio::any_io_executor&, const config::ClusterSettings&);
 
 }  // namespace inbox_poller::poller

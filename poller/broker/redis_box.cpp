@@ -35,7 +35,7 @@ constexpr const char* taken_kept_ms = "604800000";
 // --- the bell
 
 struct RedisBell::Listener {
-  Listener(const asio::any_io_executor& executor, const config::EngineAddress& address, std::string of,
+  Listener(const asio::any_io_executor& executor, const config::RedisAddress& address, std::string of,
            std::function<void()> rings)
       : connection(executor, address), resting(executor), stream(std::move(of)), ring(std::move(rings)) {}
 
@@ -53,7 +53,7 @@ struct RedisBell::Listener {
       if (self->is_over) co_return;
       const std::string id = reply ? reply->at(0).at(1).at(0).at(0).text : std::string();
       if (!id.empty()) self->behind = id;
-      if (!reply && reply.error().code != "exchange.down") {  // no wakeups then; recv() polls instead
+      if (!reply && reply.error().code != "redis.down") {  // no wakeups then; recv() polls instead
         self->resting.expires_after(longest_rest);
         boost::system::error_code woken;
         co_await self->resting.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -63,7 +63,7 @@ struct RedisBell::Listener {
   }
 };
 
-RedisBell::RedisBell(asio::any_io_executor executor, config::EngineAddress address, std::string stream,
+RedisBell::RedisBell(asio::any_io_executor executor, config::RedisAddress address, std::string stream,
                      std::function<void()> ring)
     : executor_(executor), make_([=] { return std::make_shared<Listener>(executor, address, stream, ring); }) {}
 
@@ -89,7 +89,7 @@ void RedisBell::rest() {
 
 // --- the inbox
 
-RedisBox::RedisBox(const config::EngineAddress& address, const std::string& actor, const Clock& clock,
+RedisBox::RedisBox(const config::RedisAddress& address, const std::string& actor, const Clock& clock,
                    asio::any_io_executor executor, milliseconds patience, TaskSettings settings)
     : SharedBox(actor, tasks_),
       address_(address),
@@ -104,12 +104,12 @@ RedisBox::RedisBox(const config::EngineAddress& address, const std::string& acto
       keeper_(executor),
       bell_(executor, address, stream_, [this] { wake(); }) {}
 
-Result<std::unique_ptr<RedisBox>> RedisBox::open(const config::EngineAddress& address, const std::string& actor,
+Result<std::unique_ptr<RedisBox>> RedisBox::open(const config::RedisAddress& address, const std::string& actor,
                                                  const Clock& clock, asio::any_io_executor executor,
                                                  milliseconds patience, TaskSettings settings) {
   TRY(require_actor_name(actor));
   if (address.team.empty())
-    return Error{"exchange.address", "which team's mail is it? Its name stands behind a #, as in " + address.shown() + "#team"};
+    return Error{"redis.address", "which team's mail is it? Its name stands behind a #, as in " + address.shown() + "#team"};
   std::unique_ptr<RedisBox> made(new RedisBox(address, actor, clock, std::move(executor), patience, settings));
   TRY(made->redis_.call(RedisCommand{"PING"}));
   return made;
@@ -136,9 +136,9 @@ Result<Sent> RedisBox::send(const Letter& letter) {
   const Envelope message = message_of(actor(), letter, id, schema::seconds_token(last_ns_));
   const std::string bytes = message.encode();
   TRY(require_size_of(bytes));
-  const std::string host(RedisKeys::shared_box);
+  const std::string node(RedisKeys::shared_box);
   TRY(const auto put, redis_.call(
-      scripts::send(), {keys_.mark(host, letter.to, id), keys_.stream(letter.to, host), keys_.of("boxes")},
+      scripts::send(), {keys_.mark(node, letter.to, id), keys_.stream(letter.to, node), keys_.of("boxes")},
       {letter.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", letter.type, "q",
        letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
   std::vector<std::string> others;
@@ -169,7 +169,7 @@ Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
   return Look{std::move(out), {}, {}};
 }
 
-/// Renews the leases of `ids`, or ends them with `is_free`. Errors: "exchange.*".
+/// Renews the leases of `ids`, or ends them with `is_free`. Errors: "redis.*".
 Status RedisBox::touch(bool is_free, const std::vector<std::string>& ids) {
   RedisCommand claim{"XCLAIM", stream_, "g", actor(), "0"};
   claim.insert(claim.end(), ids.begin(), ids.end());
@@ -217,7 +217,7 @@ asio::awaitable<Result<std::optional<HandOut>>> RedisBox::recv(Filter filter, mi
     if (look) away_since = steady_clock::time_point::max();
     if (!look) {
       away_since = std::min(away_since, now);
-      if (look.error().code != "exchange.down" || now - away_since >= away_at_most || now >= until)
+      if (look.error().code != "redis.down" || now - away_since >= away_at_most || now >= until)
         co_return look.error();
     }
     if (now >= until) co_return std::optional<HandOut>();

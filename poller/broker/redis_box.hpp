@@ -23,7 +23,7 @@ namespace inbox_poller::poller {
 /// Works on the thread of the executor; `ring` is not called after rest() or the destructor.
 class RedisBell {
  public:
-  RedisBell(boost::asio::any_io_executor executor, config::EngineAddress address, std::string stream,
+  RedisBell(boost::asio::any_io_executor executor, config::RedisAddress address, std::string stream,
             std::function<void()> ring);
   ~RedisBell();
   RedisBell(const RedisBell&) = delete;
@@ -47,9 +47,9 @@ class RedisBox final : public SharedBox {
   using milliseconds = std::chrono::milliseconds;
 
   /// Opens the mailbox and checks the connection. `patience`: how long a call is retried while Redis is unreachable.
-  /// Errors: "name.invalid" for the actor, "exchange.address" without a team, and those of broker.hpp.
+  /// Errors: "name.invalid" for the actor, "redis.address" without a team, and those of broker.hpp.
   /// `clock` must outlive this object; the destructor returns its leases.
-  static Result<std::unique_ptr<RedisBox>> open(const config::EngineAddress&, const std::string& actor, const Clock&,
+  static Result<std::unique_ptr<RedisBox>> open(const config::RedisAddress&, const std::string& actor, const Clock&,
                                                 boost::asio::any_io_executor, milliseconds patience,
                                                 TaskSettings settings = {});
   ~RedisBox() override;
@@ -65,7 +65,7 @@ class RedisBox final : public SharedBox {
   [[nodiscard]] std::vector<std::string> worries() const override { return redis_.connection().facts().worries(); }
 
  private:
-  RedisBox(const config::EngineAddress&, const std::string& actor, const Clock&, boost::asio::any_io_executor,
+  RedisBox(const config::RedisAddress&, const std::string& actor, const Clock&, boost::asio::any_io_executor,
            milliseconds patience, TaskSettings settings);
 
   struct Look {
@@ -78,7 +78,7 @@ class RedisBox final : public SharedBox {
   void keep_offers();
   Status touch(bool is_free, const std::vector<std::string>& ids);
 
-  const config::EngineAddress address_;
+  const config::RedisAddress address_;
   const Clock& clock_;
   const RedisKeys keys_;
   const std::string place_;

@@ -22,11 +22,11 @@ constexpr milliseconds beat_kept{15'000};
 constexpr milliseconds mark_kept = std::chrono::hours(24);
 constexpr milliseconds request_kept = std::chrono::hours(24 * 7);
 constexpr milliseconds read_kept = std::chrono::minutes(15);
-constexpr milliseconds new_hosts_within{1000};  // longest delay of the first frame of a new host
+constexpr milliseconds new_nodes_within{1000};  // longest delay of the first frame of a new node
 constexpr std::size_t most_in_script = 100;
 constexpr std::size_t most_bytes_in_script = std::size_t{1} << 20;
 constexpr std::size_t most_bytes_in_flight = std::size_t{4} << 20;  // of scripts in one write
-constexpr std::size_t most_hosts = 1000;
+constexpr std::size_t most_nodes = 1000;
 
 std::string text_of(milliseconds time) { return std::to_string(time.count()); }
 
@@ -37,10 +37,10 @@ void add_fields(const Frame& letter, std::vector<std::string>& to) {
 }
 constexpr const char* fields_of_one = "20";
 
-ReceivedFrame letter_of(const RedisReply& entry, const std::string& address, const std::string& host) {
+ReceivedFrame letter_of(const RedisReply& entry, const std::string& address, const std::string& node) {
   ReceivedFrame letter;
   letter.address = address;
-  letter.host = host;
+  letter.node = node;
   letter.id = entry.at(0).text;
   const auto& fields = entry.at(1).parts;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
@@ -60,7 +60,7 @@ ReceivedFrame letter_of(const RedisReply& entry, const std::string& address, con
   return letter;
 }
 
-HostLease lease_of(const RedisReply& reply) {
+LeaderLease lease_of(const RedisReply& reply) {
   return {reply.at(0).as_number() == 1, reply.at(1).text, reply.at(2).as_number(),
           milliseconds(std::clamp(reply.at(3).as_number(), 0LL, lease_kept.count() * 1LL))};
 }
@@ -75,7 +75,7 @@ std::vector<ReceivedFrame> letters_in(const RedisReply& reply, const auto& sourc
     const auto source = sources.find(stream.at(0).text);
     if (source == sources.end()) continue;
     for (const RedisReply& entry : stream.at(1).parts)
-      letters.push_back(letter_of(entry, source->second.address, source->second.host));
+      letters.push_back(letter_of(entry, source->second.address, source->second.node));
   }
   return letters;
 }
@@ -96,13 +96,13 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Fr
   for (std::size_t next = 0; next < letters.size();) {
     std::vector<ScriptCall> flight;
     for (std::size_t bytes = 0; next < letters.size() && bytes < most_bytes_in_flight;) {
-      ScriptCall call{{}, {epoch == 0 ? "" : std::to_string(epoch) + " " + settings_.host, text_of(mark_kept), fields_of_one}};
+      ScriptCall call{{}, {epoch == 0 ? "" : std::to_string(epoch) + " " + settings_.node, text_of(mark_kept), fields_of_one}};
       const std::size_t first = next, before = bytes;
       while (next < letters.size() && next - first < most_in_script &&
              (next == first || bytes - before < most_bytes_in_script)) {
         const Frame& letter = letters[next++];
-        call.keys.push_back(keys_.stream(letter.address, settings_.host));
-        call.keys.push_back(keys_.mark(settings_.host, letter.address, marked(letter)));
+        call.keys.push_back(keys_.stream(letter.address, settings_.node));
+        call.keys.push_back(keys_.mark(settings_.node, letter.address, marked(letter)));
         add_fields(letter, call.arguments);
         bytes += letter.entry.size();
       }
@@ -126,9 +126,9 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
                                                                           std::int64_t epoch) {
   std::vector<ScriptCall> flight;
   for (const Frame& letter : letters) {
-    ScriptCall call{{keys_.of("epoch"), keys_.request(letter.type, letter.request), keys_.stream(letter.address, settings_.host),
-                     keys_.mark(settings_.host, letter.address, marked(letter))},
-                    {std::to_string(epoch), settings_.host, letter.entry, text_of(mark_kept), text_of(request_kept)}};
+    ScriptCall call{{keys_.of("epoch"), keys_.request(letter.type, letter.request), keys_.stream(letter.address, settings_.node),
+                     keys_.mark(settings_.node, letter.address, marked(letter))},
+                    {std::to_string(epoch), settings_.node, letter.entry, text_of(mark_kept), text_of(request_kept)}};
     add_fields(letter, call.arguments);
     flight.push_back(std::move(call));
   }
@@ -168,38 +168,38 @@ asio::awaitable<Result<std::vector<FinalAnswer>>> RedisBroker::answered(
 
 // --- reading
 
-asio::awaitable<Result<std::vector<std::string>>> RedisBroker::known_hosts() {
+asio::awaitable<Result<std::vector<std::string>>> RedisBroker::known_nodes() {
   if (!settings_.team.empty()) co_return settings_.team;
-  RedisCommand request{"SMEMBERS", keys_.of("hosts")};
+  RedisCommand request{"SMEMBERS", keys_.of("nodes")};
   CO_TRY(const auto reply, co_await calls_.call(std::move(request), settings_.call_within));
   std::vector<std::string> names;
   for (const RedisReply& one : reply.parts)
-    if (is_actor_name(one.text) && names.size() < most_hosts) names.push_back(one.text);
+    if (is_actor_name(one.text) && names.size() < most_nodes) names.push_back(one.text);
   std::sort(names.begin(), names.end());
   co_return names;
 }
 
 asio::awaitable<Status> RedisBroker::find_sources(bool as_leader) {
-  CO_TRY(const auto hosts, co_await known_hosts());
+  CO_TRY(const auto nodes, co_await known_nodes());
   if (std::exchange(reads_as_leader_, as_leader) != as_leader)
     std::erase_if(sources_, [](const auto& one) { return one.second.address == lead_address; });
-  std::vector<std::string> addresses{host_address(settings_.host)};
+  std::vector<std::string> addresses{node_address(settings_.node)};
   if (as_leader) addresses.emplace_back(lead_address);
   for (const std::string& address : addresses)
-    for (const std::string& host : hosts) {
-      const std::string stream = keys_.stream(address, host);
+    for (const std::string& node : nodes) {
+      const std::string stream = keys_.stream(address, node);
       if (sources_.contains(stream)) continue;
       RedisCommand create{"XGROUP", "CREATE", stream, "g", "0", "MKSTREAM"};
       const auto made = co_await calls_.call(std::move(create), settings_.call_within);
       if (!made && made.error().message.find("BUSYGROUP") == std::string::npos) co_return made.error();
-      sources_[stream] = {address, host};
+      sources_[stream] = {address, node};
     }
   co_return Done{};
 }
 
-/// Claims entries that an earlier process of this host, or an earlier leader, received and never acknowledged.
+/// Claims entries that an earlier process of this node, or an earlier leader, received and never acknowledged.
 asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source& source, std::size_t most) {
-  const std::string stream = keys_.stream(source.address, source.host);
+  const std::string stream = keys_.stream(source.address, source.node);
   std::vector<ReceivedFrame> letters;
   const std::string from = source.taken_up.empty() ? "-" : "(" + source.taken_up;
   RedisCommand request{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
@@ -208,28 +208,28 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source&
     source.is_new = true;
     co_return letters;
   }
-  RedisCommand claim{"XCLAIM", stream, "g", settings_.host, "0"};
+  RedisCommand claim{"XCLAIM", stream, "g", settings_.node, "0"};
   for (const RedisReply& one : pending.parts) claim.push_back(one.at(0).text);
   const auto claimed = co_await calls_.call(std::move(claim), settings_.call_within);
   if (!claimed) {  // reply too large or too slow: claim fewer entries, at last one by one
     const bool alone = pending.parts.size() == 1 && claimed.error().message == RedisReader::too_much;
     source.at_once = std::max<std::size_t>(pending.parts.size() / 8, 1);
     if (!alone) co_return claimed.error();
-    letters.emplace_back().address = source.address;  // unreadable: report its address, host and id only
-    letters.back().host = source.host;
+    letters.emplace_back().address = source.address;  // unreadable: report its address, node and id only
+    letters.back().node = source.node;
     letters.back().id = source.taken_up = pending.parts.front().at(0).text;
     co_return letters;
   }
   source.at_once = std::min(source.at_once * 2, most_taken_up);
   source.taken_up = pending.parts.back().at(0).text;
   for (const RedisReply& entry : claimed->parts)
-    if (!entry.is_nothing()) letters.push_back(letter_of(entry, source.address, source.host));
+    if (!entry.is_nothing()) letters.push_back(letter_of(entry, source.address, source.node));
   co_return letters;
 }
 
 asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::wait_for_news(std::size_t most, milliseconds wait) {
   const std::vector<ReceivedFrame> none;
-  RedisCommand read{"XREADGROUP", "GROUP", "g", settings_.host, "COUNT", std::to_string(most)};
+  RedisCommand read{"XREADGROUP", "GROUP", "g", settings_.node, "COUNT", std::to_string(most)};
   if (wait.count() > 0) read.insert(read.end(), {"BLOCK", text_of(wait)});
   read.emplace_back("STREAMS");
   for (const auto& [stream, source] : sources_) read.push_back(stream);
@@ -237,7 +237,7 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::wait_for_news(s
   const auto reply = co_await reader_.call(std::move(read), wait + settings_.call_within);
   if (reply) co_return letters_in(*reply, sources_);
   give_pending_again();  // entries that Redis sent may have been lost with the reply
-  if (reply.error().code == "exchange.interrupted") co_return none;
+  if (reply.error().code == "redis.interrupted") co_return none;
   if (reply.error().message.find("NOGROUP") != std::string::npos) {  // Redis was emptied
     sources_.clear();
     co_return none;
@@ -260,14 +260,14 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::receive(bool as
       if (!letters || !letters->empty()) co_return letters;
     }
     const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
-    if (sources_.empty()) {  // no host has sent a heartbeat yet
+    if (sources_.empty()) {  // no node has sent a heartbeat yet
       if (left.count() <= 0 || is_woken_) co_return none;
       asio::steady_timer rest(co_await asio::this_coro::executor, std::min(left, milliseconds(100)));
       co_await rest.async_wait(asio::use_awaitable);
       continue;
     }
     if (is_woken_) co_return none;
-    auto letters = co_await wait_for_news(most, std::clamp(left, milliseconds(0), new_hosts_within));
+    auto letters = co_await wait_for_news(most, std::clamp(left, milliseconds(0), new_nodes_within));
     if (!letters || !letters->empty() || is_woken_ || steady_clock::now() >= until) co_return letters;
   }
 }
@@ -280,7 +280,7 @@ void RedisBroker::wake() {
 
 asio::awaitable<Status> RedisBroker::acknowledge(std::vector<ReceivedFrame> letters) {
   std::map<std::string, std::vector<std::string>> by_stream;
-  for (const ReceivedFrame& letter : letters) by_stream[keys_.stream(letter.address, letter.host)].push_back(letter.id);
+  for (const ReceivedFrame& letter : letters) by_stream[keys_.stream(letter.address, letter.node)].push_back(letter.id);
   for (const auto& [stream, ids] : by_stream) {
     for (std::size_t next = 0; next < ids.size(); next += 1000) {
       std::vector<std::string> arguments{text_of(read_kept)};
@@ -311,25 +311,25 @@ asio::awaitable<Result<RedisReply>> RedisBroker::lease_call(const RedisScript& s
   co_return co_await calls_.call(script, std::move(keys), std::move(arguments), settings_.call_within);
 }
 
-asio::awaitable<Result<HostLease>> RedisBroker::elect(std::int64_t epoch_at_least) {
-  std::vector<std::string> arguments{settings_.host, text_of(lease_kept), std::to_string(epoch_at_least), fresh_id()};
+asio::awaitable<Result<LeaderLease>> RedisBroker::elect(std::int64_t epoch_at_least) {
+  std::vector<std::string> arguments{settings_.node, text_of(lease_kept), std::to_string(epoch_at_least), fresh_id()};
   CO_TRY(const auto reply, co_await lease_call(scripts::elect(), std::move(arguments)));
   co_return lease_of(reply);
 }
 
-asio::awaitable<Result<HostLease>> RedisBroker::renew(std::int64_t epoch) {
-  std::vector<std::string> arguments{settings_.host, text_of(lease_kept), std::to_string(epoch)};
+asio::awaitable<Result<LeaderLease>> RedisBroker::renew(std::int64_t epoch) {
+  std::vector<std::string> arguments{settings_.node, text_of(lease_kept), std::to_string(epoch)};
   CO_TRY(const auto reply, co_await lease_call(scripts::renew(), std::move(arguments)));
   co_return lease_of(reply);
 }
 
 asio::awaitable<Status> RedisBroker::resign(std::int64_t epoch) {
-  std::vector<std::string> arguments{settings_.host, std::to_string(epoch)};
+  std::vector<std::string> arguments{settings_.node, std::to_string(epoch)};
   const auto reply = co_await lease_call(scripts::resign(), std::move(arguments));
   co_return reply ? Status(Done{}) : Status(reply.error());
 }
 
-asio::awaitable<Result<HostLease>> RedisBroker::leader() {
+asio::awaitable<Result<LeaderLease>> RedisBroker::leader() {
   std::vector<RedisCommand> all;
   all.push_back({"GET", keys_.of("leader")});
   all.push_back({"PTTL", keys_.of("leader")});
@@ -337,12 +337,12 @@ asio::awaitable<Result<HostLease>> RedisBroker::leader() {
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
   for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
-  HostLease lease;
+  LeaderLease lease;
   lease.holder = replies[0].text;
   lease.left = milliseconds(std::clamp(replies[1].as_number(), 0LL, lease_kept.count() * 1LL));
   const RedisReply epoch{.text = replies[2].text.substr(0, replies[2].text.find(' '))};  // "EPOCH HOST"
   lease.epoch = epoch.as_number();
-  lease.ours = lease.holder == settings_.host;
+  lease.ours = lease.holder == settings_.node;
   co_return lease;
 }
 
@@ -350,19 +350,19 @@ asio::awaitable<Result<HostLease>> RedisBroker::leader() {
 
 asio::awaitable<Status> RedisBroker::beat(Heartbeat told) {
   std::vector<RedisCommand> all;
-  all.push_back({"SET", keys_.host(settings_.host), told.told, "PX", text_of(beat_kept)});
-  all.push_back({"SADD", keys_.of("hosts"), settings_.host});
+  all.push_back({"SET", keys_.node(settings_.node), told.told, "PX", text_of(beat_kept)});
+  all.push_back({"SADD", keys_.of("nodes"), settings_.node});
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
   for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
   co_return Done{};
 }
 
-asio::awaitable<Result<std::vector<Heartbeat>>> RedisBroker::hosts() {
-  CO_TRY(const auto names, co_await known_hosts());
+asio::awaitable<Result<std::vector<Heartbeat>>> RedisBroker::nodes() {
+  CO_TRY(const auto names, co_await known_nodes());
   std::vector<RedisCommand> all;
   for (const std::string& one : names)
-    all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte over the limit
+    all.push_back({"GETRANGE", keys_.node(one), "0", std::to_string(longest_beat)});  // one byte over the limit
   std::vector<Heartbeat> beats;
   if (names.empty()) co_return beats;
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));

@@ -1,5 +1,5 @@
-// The Broker over Redis. Streams are named by reader and writer, and scripts fence every host that no longer leads.
-// Two connections are used, because a blocking read occupies one. access.hpp lists the rights of a host on each key.
+// The Broker over Redis. Streams are named by reader and writer, and scripts fence every node that no longer leads.
+// Two connections are used, because a blocking read occupies one. access.hpp lists the rights of a node on each key.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,17 +13,17 @@
 
 namespace inbox_poller::poller {
 
-/// Broker of one team on one host; broker.hpp describes the calls, errors and threads.
+/// Broker of one team on one node; broker.hpp describes the calls, errors and threads.
 class RedisBroker final : public Broker {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Connection, identity and timing of one host.
+  /// Connection, identity and timing of one node.
   struct Settings {
-    config::EngineAddress address;  // its `team` is part of every key
-    std::string host;               // name of this host
+    config::RedisAddress address;  // its `team` is part of every key
+    std::string node;               // name of this node
     milliseconds call_within = std::chrono::seconds(10);
-    std::vector<std::string> team = {};  // empty: every host that sent a heartbeat, so any host may add names
+    std::vector<std::string> team = {};  // empty: every node that sent a heartbeat, so any node may add names
   };
 
   /// Does not connect; the first call does.
@@ -35,32 +35,32 @@ class RedisBroker final : public Broker {
                                                                      milliseconds wait) override;
   void wake() override;
   boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> letters) override;
-  boost::asio::awaitable<Result<HostLease>> elect(std::int64_t epoch_at_least) override;
-  boost::asio::awaitable<Result<HostLease>> renew(std::int64_t epoch) override;
+  boost::asio::awaitable<Result<LeaderLease>> elect(std::int64_t epoch_at_least) override;
+  boost::asio::awaitable<Result<LeaderLease>> renew(std::int64_t epoch) override;
   boost::asio::awaitable<Status> resign(std::int64_t epoch) override;
-  boost::asio::awaitable<Result<HostLease>> leader() override;
+  boost::asio::awaitable<Result<LeaderLease>> leader() override;
   boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
                                                                     std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) override;
   boost::asio::awaitable<Status> beat(Heartbeat) override;
-  boost::asio::awaitable<Result<std::vector<Heartbeat>>> hosts() override;
+  boost::asio::awaitable<Result<std::vector<Heartbeat>>> nodes() override;
   boost::asio::awaitable<Result<std::string>> place() override;
   [[nodiscard]] std::vector<std::string> worries() const override { return calls_.facts().worries(); }
   [[nodiscard]] std::string name() const override { return settings_.address.shown(); }
 
  private:
   static constexpr std::size_t most_taken_up = 500;
-  /// A stream that this host reads, and the progress in its unacknowledged entries.
+  /// A stream that this node reads, and the progress in its unacknowledged entries.
   struct Source {
-    std::string address, host;
+    std::string address, node;
     std::string taken_up = {};  // last entry that was redelivered; empty: none yet
     bool is_new = false;        // every pending entry was redelivered
     std::size_t at_once = most_taken_up;
   };
 
   boost::asio::awaitable<Result<RedisReply>> lease_call(const RedisScript&, std::vector<std::string> arguments);
-  boost::asio::awaitable<Result<std::vector<std::string>>> known_hosts();
+  boost::asio::awaitable<Result<std::vector<std::string>>> known_nodes();
   boost::asio::awaitable<Status> find_sources(bool as_leader);
   boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> take_up(Source&, std::size_t most);
   void give_pending_again();

@@ -33,7 +33,7 @@ Result<RedisReply> RedisCaller::again_and_again(Make make) {
     while (!reply && !failure && loop_.run_one() > 0) {
     }
     if (failure) std::rethrow_exception(failure);
-    if (*reply || reply->error().code != "exchange.down" || steady_clock::now() >= until) return *std::move(reply);
+    if (*reply || reply->error().code != "redis.down" || steady_clock::now() >= until) return *std::move(reply);
   }
 }
 

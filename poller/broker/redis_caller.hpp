@@ -16,8 +16,8 @@ class RedisCaller {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Does not connect; the first call does. `patience`: how long a call is retried after "exchange.down".
-  RedisCaller(config::EngineAddress address, milliseconds patience)
+  /// Does not connect; the first call does. `patience`: how long a call is retried after "redis.down".
+  RedisCaller(config::RedisAddress address, milliseconds patience)
       : connection_(loop_.get_executor(), std::move(address)), patience_(patience) {}
 
   /// Runs a script, or a command, and blocks until the reply. One attempt takes at most 10 s.

@@ -43,7 +43,7 @@ RedisScript::RedisScript(std::string script) : text(std::move(script)) {
 }
 
 Result<std::string> read_secret(const std::string& path) {
-  const auto wrong = [&](const std::string& what) { return Error{"exchange.denied", "the secret in " + path + ' ' + what}; };
+  const auto wrong = [&](const std::string& what) { return Error{"redis.denied", "the secret in " + path + ' ' + what}; };
   // No colon after the path: the log masks any text after "secret:".
   const auto unreadable = [&](const Error& why) {
     const std::size_t colon = why.message.rfind(": ");
@@ -69,11 +69,11 @@ Result<std::string> read_secret(const std::string& path) {
 // --- the connection
 
 struct RedisConnection::State {
-  State(const asio::any_io_executor& where, config::EngineAddress to)
+  State(const asio::any_io_executor& where, config::RedisAddress to)
       : executor(where), address(std::move(to)), deadline(where), resting(where) {}
 
   asio::any_io_executor executor;
-  const config::EngineAddress address;
+  const config::RedisAddress address;
   std::shared_ptr<RedisLink> link;
   std::unique_ptr<RedisReader> reader;
   asio::steady_timer deadline;
@@ -83,7 +83,7 @@ struct RedisConnection::State {
   std::list<asio::steady_timer*> waiting;  // in order of arrival
   steady_clock::time_point not_before{};   // end of the back-off after a failed connect
   milliseconds pause{0};
-  Error last{"exchange.down", "Redis was not reached yet"};
+  Error last{"redis.down", "Redis was not reached yet"};
   EngineFacts facts;
 
   void drop() {
@@ -105,8 +105,8 @@ struct RedisConnection::State {
 
   /// The error of a failed call: interrupted, timed out, or `seen`.
   [[nodiscard]] Error reason(const Error& seen) const {
-    if (is_interrupted) return {"exchange.interrupted", "ended by us"};
-    if (is_late) return {"exchange.down", "Redis at " + address.shown() + " did not answer in time"};
+    if (is_interrupted) return {"redis.interrupted", "ended by us"};
+    if (is_late) return {"redis.down", "Redis at " + address.shown() + " did not answer in time"};
     return seen;
   }
 
@@ -229,7 +229,7 @@ asio::awaitable<Status> RedisConnection::State::connect() {
   co_return last;
 }
 
-RedisConnection::RedisConnection(const asio::any_io_executor& executor, config::EngineAddress address)
+RedisConnection::RedisConnection(const asio::any_io_executor& executor, config::RedisAddress address)
     : state_(std::make_shared<State>(executor, std::move(address))) {}
 
 RedisConnection::~RedisConnection() { interrupt(); }

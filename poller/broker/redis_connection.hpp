@@ -1,7 +1,7 @@
 // One connection to Redis that reconnects by itself. Connecting logs in and rejects a Redis that would lose confirmed
 // data. Failures cause a back-off (100 ms to 5 s). Each call ends at its deadline. Calls of several coroutines run one
 // by one.
-// After an error the outcome of the command is unknown, except for "exchange.unfit" and "exchange.denied".
+// After an error the outcome of the command is unknown, except for "redis.unfit" and "redis.denied".
 // Errors are those of broker.hpp; no message contains a password.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "poller/broker/engine_facts.hpp"
 #include "poller/broker/redis_reply.hpp"
 
@@ -37,7 +37,7 @@ class RedisConnection {
   using milliseconds = std::chrono::milliseconds;
 
   /// Does not connect; the first call does.
-  RedisConnection(const boost::asio::any_io_executor&, config::EngineAddress);
+  RedisConnection(const boost::asio::any_io_executor&, config::RedisAddress);
   /// Ends the call under way with an error.
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
@@ -45,7 +45,7 @@ class RedisConnection {
 
   /// Runs one command or script and returns its reply; an error reply becomes an error. `within`: time for writing and
   /// reading, without connecting (at most 5 s) and its back-off.
-  /// Errors: those of broker.hpp, and "exchange.interrupted" after interrupt().
+  /// Errors: those of broker.hpp, and "redis.interrupted" after interrupt().
   boost::asio::awaitable<Result<RedisReply>> call(RedisCommand, milliseconds within);
   boost::asio::awaitable<Result<RedisReply>> call(const RedisScript&, std::vector<std::string> keys,
                                                   std::vector<std::string> arguments, milliseconds within);
@@ -69,7 +69,7 @@ class RedisConnection {
 };
 
 /// Reads a password file and strips line ends at its end. The file must belong to this user, without rights for group
-/// and others, and have at most 4,096 bytes. Errors: "exchange.denied".
+/// and others, and have at most 4,096 bytes. Errors: "redis.denied".
 Result<std::string> read_secret(const std::string& path);
 
 }  // namespace inbox_poller::poller

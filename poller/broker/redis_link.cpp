@@ -20,19 +20,19 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using config::EngineAddress;
+using config::RedisAddress;
 
 namespace {
 
-Error down(const EngineAddress& address, const error_code& problem) {
-  return {"exchange.down", "Redis at " + address.shown() + " is not reached: " + problem.message()};
+Error down(const RedisAddress& address, const error_code& problem) {
+  return {"redis.down", "Redis at " + address.shown() + " is not reached: " + problem.message()};
 }
 
 template <class Stream>
 class StreamLink : public RedisLink {
  public:
   template <class... Arguments>
-  explicit StreamLink(EngineAddress address, Arguments&&... arguments)
+  explicit StreamLink(RedisAddress address, Arguments&&... arguments)
       : address_(std::move(address)), stream_(std::forward<Arguments>(arguments)...) {}
 
   asio::awaitable<Status> write(std::string_view bytes) override {
@@ -78,7 +78,7 @@ class StreamLink : public RedisLink {
     co_return problem;
   }
 
-  const EngineAddress address_;
+  const RedisAddress address_;
   Stream stream_;
 };
 
@@ -87,7 +87,7 @@ class UnixLink final : public StreamLink<asio::local::stream_protocol::socket> {
   using StreamLink::StreamLink;
   asio::awaitable<Status> open() override {
     if (address_.path.size() > 107)
-      co_return Error{"exchange.denied", "Redis at " + address_.shown() + ": a socket's path has at most 107 bytes"};
+      co_return Error{"redis.denied", "Redis at " + address_.shown() + ": a socket's path has at most 107 bytes"};
     error_code problem;
     co_await stream_.async_connect(asio::local::stream_protocol::endpoint(address_.path),
                                    asio::redirect_error(asio::use_awaitable, problem));
@@ -108,7 +108,7 @@ class TcpLink final : public StreamLink<tcp::socket> {
 
 class TlsLink final : public StreamLink<asio::ssl::stream<tcp::socket>> {
  public:
-  TlsLink(const EngineAddress& address, const asio::any_io_executor& executor,
+  TlsLink(const RedisAddress& address, const asio::any_io_executor& executor,
           std::shared_ptr<asio::ssl::context> trusted)
       : StreamLink(address, executor, *trusted), trusted_(std::move(trusted)) {}
 
@@ -117,12 +117,12 @@ class TlsLink final : public StreamLink<asio::ssl::stream<tcp::socket>> {
     if (problem) co_return down(address_, problem);
     stream_.set_verify_mode(asio::ssl::verify_peer, problem);
     if (!problem) stream_.set_verify_callback(asio::ssl::host_name_verification(address_.host), problem);
-    if (problem) co_return Error{"exchange.denied", "TLS with Redis at " + address_.shown() + " cannot be checked: " + problem.message()};
+    if (problem) co_return Error{"redis.denied", "TLS with Redis at " + address_.shown() + " cannot be checked: " + problem.message()};
     SSL_set_tlsext_host_name(stream_.native_handle(), address_.host.c_str());
     co_await stream_.async_handshake(asio::ssl::stream_base::client, asio::redirect_error(asio::use_awaitable, problem));
     if (!problem) co_return Done{};
     if (problem.category() != asio::error::get_ssl_category()) co_return down(address_, problem);
-    co_return Error{"exchange.denied", "TLS with Redis at " + address_.shown() + " failed: " + problem.message() +
+    co_return Error{"redis.denied", "TLS with Redis at " + address_.shown() + " failed: " + problem.message() +
                                            "; the certificate has to be for \"" + address_.host +
                                            "\" and signed by who stands in the file of ca="};
   }
@@ -131,33 +131,33 @@ class TlsLink final : public StreamLink<asio::ssl::stream<tcp::socket>> {
   std::shared_ptr<asio::ssl::context> trusted_;
 };
 
-Result<std::shared_ptr<asio::ssl::context>> trusted_by(const EngineAddress& address) {
+Result<std::shared_ptr<asio::ssl::context>> trusted_by(const RedisAddress& address) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
   error_code problem;
   context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, problem);
-  if (problem) return Error{"exchange.denied", "TLS 1.0 and 1.1 cannot be turned off: " + problem.message()};
+  if (problem) return Error{"redis.denied", "TLS 1.0 and 1.1 cannot be turned off: " + problem.message()};
   if (address.ca.empty())
     context->set_default_verify_paths(problem);
   else
     context->load_verify_file(address.ca, problem);
   if (!problem) return context;
-  return Error{"exchange.denied", "the trusted certificates in " + address.ca + " cannot be read: " + problem.message()};
+  return Error{"redis.denied", "the trusted certificates in " + address.ca + " cannot be read: " + problem.message()};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<RedisLink>> make_redis_link(const asio::any_io_executor& executor, const EngineAddress& address) {
+Result<std::shared_ptr<RedisLink>> make_redis_link(const asio::any_io_executor& executor, const RedisAddress& address) {
   using Made = std::shared_ptr<RedisLink>;
-  if (address.way == EngineAddress::Way::unix_socket) return Made(std::make_shared<UnixLink>(address, executor));
-  if (address.way == EngineAddress::Way::tcp) return Made(std::make_shared<TcpLink>(address, executor));
+  if (address.way == RedisAddress::Way::unix_socket) return Made(std::make_shared<UnixLink>(address, executor));
+  if (address.way == RedisAddress::Way::tcp) return Made(std::make_shared<TcpLink>(address, executor));
   TRY(auto trusted, trusted_by(address));
   return Made(std::make_shared<TlsLink>(address, executor, std::move(trusted)));
 }
 
 #else
 
-Result<std::shared_ptr<RedisLink>> make_redis_link(const boost::asio::any_io_executor&, const config::EngineAddress&) {
-  return Error{"exchange.unfit", "this program was built without Redis: install libhiredis-dev and build it with "
+Result<std::shared_ptr<RedisLink>> make_redis_link(const boost::asio::any_io_executor&, const config::RedisAddress&) {
+  return Error{"redis.unfit", "this program was built without Redis: install libhiredis-dev and build it with "
                                  "-DINBOX_POLLER_REDIS=ON"};
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -17,18 +17,18 @@ class RedisLink {
  public:
   virtual ~RedisLink() = default;
   /// Connects. With TLS, checks that the certificate is for this host and signed by a trusted CA.
-  /// Errors: "exchange.down", "exchange.denied" (TLS, or a socket path over 107 bytes).
+  /// Errors: "redis.down", "redis.denied" (TLS, or a socket path over 107 bytes).
   virtual boost::asio::awaitable<Status> open() = 0;
-  /// Writes all bytes. Errors: "exchange.down".
+  /// Writes all bytes. Errors: "redis.down".
   virtual boost::asio::awaitable<Status> write(std::string_view) = 0;
-  /// Reads at least one byte and returns the count. Errors: "exchange.down".
+  /// Reads at least one byte and returns the count. Errors: "redis.down".
   virtual boost::asio::awaitable<Result<std::size_t>> read(std::span<char>) = 0;
-  /// Closes the connection; pending calls return "exchange.down".
+  /// Closes the connection; pending calls return "redis.down".
   virtual void close() = 0;
 };
 
-/// Creates a link that is not connected yet. Errors: "exchange.unfit" in a build without Redis, "exchange.denied" if
+/// Creates a link that is not connected yet. Errors: "redis.unfit" in a build without Redis, "redis.denied" if
 /// the file of trusted certificates cannot be read.
-Result<std::shared_ptr<RedisLink>> make_redis_link(const boost::asio::any_io_executor&, const config::EngineAddress&);
+Result<std::shared_ptr<RedisLink>> make_redis_link(const boost::asio::any_io_executor&, const config::RedisAddress&);
 
 }  // namespace inbox_poller::poller

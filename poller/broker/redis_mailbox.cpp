@@ -49,7 +49,7 @@ RedisMailbox::RedisMailbox(const Clock& clock, RedisTeamSettings settings)
       settings_(std::move(settings)),
       keys_(settings_.address.team),
       place_(settings_.address.shown()),
-      away_(Error{"exchange.down", "Redis at " + place_ + " was not reached yet"}),
+      away_(Error{"redis.down", "Redis at " + place_ + " was not reached yet"}),
       redis_(settings_.address, call_patience),
       tasks_(redis_, keys_, place_, settings_.tasks) {}
 
@@ -91,7 +91,7 @@ RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
     return found;
   }
   if (!boxes->text.empty()) {
-    found.failed = Error{"exchange.served", "another daemon (" + boxes->text + ") delivers the mail of " + settings_.lead + " at " +
+    found.failed = Error{"redis.served", "another daemon (" + boxes->text + ") delivers the mail of " + settings_.lead + " at " +
                                                 place_ + ": nothing is taken here until it has been gone for " +
                                                 std::to_string(settings_.served_for.count() / 1000) + " s"};
     return found;
@@ -260,7 +260,7 @@ asio::awaitable<Batch> RedisMailbox::receive(std::string name, Access reader, st
     std::function<Piece()> work = [this, wanted] { return read(wanted); };
     Piece piece = co_await offload(thread_, std::move(work));
     if (piece.failed) {
-      if (piece.failed->code == "exchange.down") away_ = piece.failed;
+      if (piece.failed->code == "redis.down") away_ = piece.failed;
       fail(piece.failed->message);
       co_return batch;
     }
@@ -369,7 +369,7 @@ asio::awaitable<Settled> RedisMailbox::ack(std::string name, std::vector<Ack> di
     result = {why_not(*failed), 0};
     one.left_out = true;  // returned again, recognized as known, and acknowledged
     one.goes_on = false;
-    if (failed->code == "exchange.down") away_ = failed;
+    if (failed->code == "redis.down") away_ = failed;
     co_return result;
   }
   result.consumed = consumed.size();

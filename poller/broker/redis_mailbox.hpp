@@ -35,7 +35,7 @@ namespace inbox_poller::poller {
 
 /// Settings of one Redis team.
 struct RedisTeamSettings {
-  config::EngineAddress address;     // with the team's name in Redis
+  config::RedisAddress address;     // with the team's name in Redis
   std::string team;                  // team name in the ledger
   std::string lead;                  // the lead actor; its mail is delivered
   std::vector<std::string> members;  // empty: every actor that has an inbox or writes to the lead
@@ -78,9 +78,9 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   void remember_roster(RosterCopy copy) override;
   WriteReceipt remove_member(const std::string& name) override;
 
-  /// Task counts of the last scan, at most some seconds old. Errors: "exchange.*".
+  /// Task counts of the last scan, at most some seconds old. Errors: "redis.*".
   [[nodiscard]] Result<TaskCounts> counts() const override;
-  /// Returns the leases that the previous scan found expired, and schedules the next scan. Errors: "exchange.*".
+  /// Returns the leases that the previous scan found expired, and schedules the next scan. Errors: "redis.*".
   Result<TaskSweep> sweep() override;
   Result<std::vector<TaskFile>> finished(long long since_ns) override;
 
@@ -179,7 +179,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   std::function<void()> ring_;
   std::unique_ptr<RedisBell> bell_;
 
-  std::optional<Error> away_;  // error of the last scan or read; initially "exchange.down"
+  std::optional<Error> away_;  // error of the last scan or read; initially "redis.down"
   std::map<std::string, State> states_;
   std::map<std::string, Box> boxes_;
   std::vector<News> news_;

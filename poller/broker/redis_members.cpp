@@ -62,7 +62,7 @@ WriteReceipt RedisMailbox::remove_member(const std::string& name) {
 
 Result<TaskCounts> RedisMailbox::counts() const {
   if (away_) return *away_;
-  if (!counts_) return Error{"exchange.down", "the tasks in " + place_ + " were not counted yet"};
+  if (!counts_) return Error{"redis.down", "the tasks in " + place_ + " were not counted yet"};
   return *counts_;
 }
 

@@ -20,7 +20,7 @@ bool is_in_stream(WriteStatus put) { return put == WriteStatus::done || put == W
 }  // namespace
 
 WriteReceipt RedisMailbox::why_not(const Error& error) {
-  const bool in_the_way = error.code == "exchange.denied" || error.code == "exchange.unfit" ||
+  const bool in_the_way = error.code == "redis.denied" || error.code == "redis.unfit" ||
                           error.message.find("WRONGTYPE") != std::string::npos;
   return {in_the_way ? WriteStatus::blocked : WriteStatus::fault, error.message};
 }

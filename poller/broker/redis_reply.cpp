@@ -121,7 +121,7 @@ void RedisReader::feed(std::string_view bytes) {
 }
 
 Result<std::optional<RedisReply>> RedisReader::next() {
-  const Error fault{"exchange.fault", too_much};
+  const Error fault{"redis.fault", too_much};
   if (state_->is_broken || !state_->reader) return fault;
   void* whole = nullptr;
   if (redisReaderGetReply(state_->reader.get(), &whole) != REDIS_OK) {
@@ -156,7 +156,7 @@ RedisReader::RedisReader() = default;
 RedisReader::~RedisReader() = default;
 void RedisReader::feed(std::string_view) {}
 Result<std::optional<RedisReply>> RedisReader::next() {
-  return Error{"exchange.fault", "this program was built without Redis"};
+  return Error{"redis.fault", "this program was built without Redis"};
 }
 std::string encode(const RedisCommand&) { return {}; }
 

@@ -47,7 +47,7 @@ class RedisReader {
 
   /// Appends bytes as they were read from the connection.
   void feed(std::string_view bytes);
-  /// Returns the next complete reply, or empty if more bytes are needed. Errors: "exchange.fault" for malformed or too
+  /// Returns the next complete reply, or empty if more bytes are needed. Errors: "redis.fault" for malformed or too
   /// large replies, and for every later call.
   Result<std::optional<RedisReply>> next();
 

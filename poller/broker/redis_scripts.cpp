@@ -259,11 +259,11 @@ return found
   return script;
 }
 
-// --- between hosts. The lease scripts have KEYS: leader, epoch. The value of `epoch` is "EPOCH HOST": of two leaders under
+// --- between nodes. The lease scripts have KEYS: leader, epoch. The value of `epoch` is "EPOCH HOST": of two leaders under
 // one number, as after the data was emptied, only the later one is not fenced.
 
-// Takes the lease if it is free or already this host's, which fences an earlier process of this host.
-// KEYS also: born, the identity of this data, set by the first leader. ARGV: host, lease in ms, known epoch, identity.
+// Takes the lease if it is free or already this node's, which fences an earlier process of this node.
+// KEYS also: born, the identity of this data, set by the first leader. ARGV: node, lease in ms, known epoch, identity.
 // Returns {ours, holder, epoch, ms left}.
 const RedisScript& elect() {
   static const RedisScript script(R"lua(
@@ -279,7 +279,7 @@ return {1, ARGV[1], epoch, tonumber(ARGV[2])}
   return script;
 }
 
-// Extends the lease. ARGV: host, lease in ms, epoch. Returns {ours, holder, epoch, ms left}.
+// Extends the lease. ARGV: node, lease in ms, epoch. Returns {ours, holder, epoch, ms left}.
 const RedisScript& renew() {
   static const RedisScript script(R"lua(
 local holder, led = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2]) or '0'
@@ -293,7 +293,7 @@ return {0, holder or '', epoch, math.max(redis.call('PTTL', KEYS[1]), 0)}
   return script;
 }
 
-// Releases the lease if host and epoch match. ARGV: host, epoch.
+// Releases the lease if node and epoch match. ARGV: node, epoch.
 const RedisScript& resign() {
   static const RedisScript script(R"lua(
 if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[2]) == ARGV[2] .. ' ' .. ARGV[1] then
@@ -329,9 +329,9 @@ return done
   return script;
 }
 
-// Decides a request and appends the answer. KEYS: epoch, request, stream, marker. ARGV: epoch, host, answer, lifetime
+// Decides a request and appends the answer. KEYS: epoch, request, stream, marker. ARGV: epoch, node, answer, lifetime
 // of the marker and of the request in ms, then the fields. Returns {1} if decided now, {2} if decided before with these
-// bytes, {0, bytes, host, epoch} for another answer, or {-1, epoch} if fenced.
+// bytes, {0, bytes, node, epoch} for another answer, or {-1, epoch} if fenced.
 const RedisScript& answer() {
   static const RedisScript script(R"lua(
 local led = redis.call('GET', KEYS[1])

@@ -26,7 +26,7 @@ const RedisScript& change_task();
 const RedisScript& list_tasks();
 const RedisScript& tasks_of();
 
-// Frames, lease and answers between hosts.
+// Frames, lease and answers between nodes.
 const RedisScript& elect();
 const RedisScript& renew();
 const RedisScript& resign();

@@ -73,7 +73,7 @@ std::string number_text(double number) {
 std::string open_score(const Envelope& task) { return number_text(-task.number("priority").value_or(0)); }
 
 Error not_ours(const std::string& name) {
-  return {"exchange.fault", "what Redis has under " + name + " is no task: another program writes there"};
+  return {"redis.fault", "what Redis has under " + name + " is no task: another program writes there"};
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ Result<std::optional<Envelope>> RedisTasks::claim(const std::string& actor, cons
     claims_[schema::identity_of(*task)] = counter;
     return std::optional(*std::move(task));
   }
-  return Error{"exchange.down", "others take every task before we do; nothing was claimed, ask again"};
+  return Error{"redis.down", "others take every task before we do; nothing was claimed, ask again"};
 }
 
 // --- operations of a holder

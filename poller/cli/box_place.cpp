@@ -59,8 +59,8 @@ Result<std::vector<std::string>> BoxPlace::known() const {
   return names;
 }
 
-Result<config::EngineAddress> team_address(const std::string& root) {
-  auto address = config::parse_engine_address(root);
+Result<config::RedisAddress> team_address(const std::string& root) {
+  auto address = config::parse_redis_address(root);
   if (address && address->team.empty())
     return Error{"mailbox.usage", "whose mail is it? The team's name stands behind a #, as in " + address->shown() + "#team"};
   return address;

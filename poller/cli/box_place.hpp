@@ -46,8 +46,8 @@ struct TaskBoard {
 };
 Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 
-/// Parses the address of an engine, which must name a team. Errors: "mailbox.usage", "exchange.address".
-Result<config::EngineAddress> team_address(const std::string& root);
+/// Parses the address of an engine, which must name a team. Errors: "mailbox.usage", "redis.address".
+Result<config::RedisAddress> team_address(const std::string& root);
 
 inline constexpr Argument box_root[] = {
     takes<&BoxPlace::root>("--root DIR", "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")};

@@ -15,7 +15,7 @@ namespace inbox_poller::poller::cli {
 
 using Rows = std::span<const Command>();
 Rows request_commands, box_commands, completion_commands, daemon_commands, decision_commands, doctor_commands, help_commands,
-    history_commands, hook_commands, hook_install_commands, hosts_acl_commands, hosts_commands, inbox_commands, init_commands,
+    history_commands, hook_commands, hook_install_commands, nodes_acl_commands, nodes_commands, inbox_commands, init_commands,
     lead_run_commands, manual_commands, mcp_commands, mcp_install_commands, message_commands, metrics_commands, order_commands,
     rules_commands, shutdown_commands, status_commands, statusline_commands, task_commands, top_commands, trace_commands,
     wait_commands, web_commands;
@@ -153,7 +153,7 @@ std::span<const Command> commands() {
     // Keeps this order within a group; a subcommand follows its command.
     for (Rows* rows : {top_commands, request_commands, message_commands, order_commands, rules_commands, status_commands, statusline_commands,
                        wait_commands, trace_commands, decision_commands, history_commands, shutdown_commands,
-                       metrics_commands, web_commands, hosts_commands, hosts_acl_commands, doctor_commands, init_commands, daemon_commands, inbox_commands,
+                       metrics_commands, web_commands, nodes_commands, nodes_acl_commands, doctor_commands, init_commands, daemon_commands, inbox_commands,
                        box_commands, task_commands, lead_run_commands, hook_commands, hook_install_commands, mcp_commands,
                        mcp_install_commands, completion_commands, manual_commands, help_commands})
       table.insert(table.end(), rows().begin(), rows().end());

@@ -122,11 +122,11 @@ std::string unmatched(const config::Loaded& loaded) {
 std::string unfit_engines(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
-    const bool has_hosts = !team.config.hosts.host.empty();
-    if (team.config.team.backend != config::Backend::redis && !has_hosts) continue;
-    for (const Finding& one : has_hosts ? examine_engine(team.config) : examine_redis(team.config).findings)
+    const bool has_cluster = !team.config.cluster.node.empty();
+    if (team.config.team.backend != config::Backend::redis && !has_cluster) continue;
+    for (const Finding& one : has_cluster ? examine_engine(team.config) : examine_redis(team.config).findings)
       if (one.severity >= Severity::warning)
-        text += "WARNING: " + team.config.source + (has_hosts ? ": cluster.redis_url: " : ": team.redis_url: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+        text += "WARNING: " + team.config.source + (has_cluster ? ": cluster.redis_url: " : ": team.redis_url: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
   }
   return text;
 }

@@ -18,7 +18,7 @@ constexpr Rule rules[] = {
     {"mailbox.usage", ExitCode::usage},
     {"config.invalid", ExitCode::usage},
     {code::bad_path, ExitCode::usage},
-    {"exchange.address", ExitCode::usage},
+    {"redis.address", ExitCode::usage},
     {"inbox.usage", ExitCode::usage},
     {"json.syntax", ExitCode::usage},
     {"name.invalid", ExitCode::usage},

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/printable.hpp"
 #include "schema/secrets.hpp"
 

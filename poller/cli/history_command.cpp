@@ -5,7 +5,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
 
@@ -48,7 +48,7 @@ std::string first_line(const operations::SaidMessage& message) {
 std::string who(const operations::SaidMessage& message) {
   const auto& letter = message.letter;
   const bool between = message.code == "role.between" || message.disposition == "letter";
-  return printable(message.sender) + (letter && letter->way == "in" ? '@' + printable(letter->host) : "") +
+  return printable(message.sender) + (letter && letter->way == "in" ? '@' + printable(letter->node) : "") +
          (between ? " to " + printable(message.inbox) : "");
 }
 
@@ -109,7 +109,7 @@ constexpr Command history_rows[] = {
              "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
              "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
              "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
-             "a request (see `inbox-poller decisions --help`). What goes to another host or came from one (alice@h2) is\n"
+             "a request (see `inbox-poller decisions --help`). What goes to another node or came from one (alice@h2) is\n"
              "shown with where it is and since when. With a key, or its beginning, the whole\n"
              "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.",
      .examples = "inbox-poller history --since 2d --from alice\n"

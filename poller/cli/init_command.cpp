@@ -163,7 +163,7 @@ std::string asked_team(Questions& questions, const Surroundings& at) {
 
 /// Derives a team's name from its shared mail: the name in a Redis address, or that of the folder's project.
 std::string name_of_shared(const std::string& shared) {
-  if (const auto address = config::parse_engine_address(shared)) return address->team;
+  if (const auto address = config::parse_redis_address(shared)) return address->team;
   std::string name;
   for (const auto& part : std::filesystem::path(shared))
     if (part != "scratch" && part != "coordination") name = team_file_name(part.string());

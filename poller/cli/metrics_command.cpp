@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/metrics.hpp"
 #include "poller/cli/status_text.hpp"
 #include "schema/json_scan.hpp"
@@ -62,13 +62,13 @@ constexpr Family families[] = {
     {"unreachable_members", "Members that cannot be answered"},
     {"poll_age_seconds", "How long ago the last poll began"},
     {"polls_late_total", "Polls since the start that began more than four intervals after the one before", "counter"},
-    {"cluster_led", "1 when a host leads a team on several hosts, as this one knows"},
+    {"cluster_led", "1 when a node leads a team on several nodes, as this one knows"},
     {"cluster_degraded_seconds", "How long the Redis between nodes has been in trouble; 0 when it is not"},
     {"cluster_round_trip_seconds",
      "To the Redis between nodes and back, the median of the last five beats; 0 before the first"},
-    {"cluster_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
+    {"cluster_mail_waiting", "Letters for other nodes that their ledgers do not have yet"},
     {"cluster_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
-    {"cluster_silent_seconds", "How long ago the host was heard that has been silent for longest"},
+    {"cluster_silent_seconds", "How long ago the node was heard that has been silent for longest"},
     {"decisions_total", "Requests that were decided since the start, by outcome and by whom", "counter"},
     {"request_wait_seconds", "How long requests waited for who decided them", "histogram"},
     {"accept_seconds", "From the beginning of a look that found something to its commit", "histogram"}};
@@ -163,7 +163,7 @@ void add_counted(Samples& to, const std::string& team, const operations::Counted
 }
 
 /// Adds the metrics of a team on several machines, as this node sees the others.
-void add_hosts(Samples& to, const std::string& team, const operations::Cluster& cluster) {
+void add_nodes(Samples& to, const std::string& team, const operations::Cluster& cluster) {
   using Same = Samples::Same;
   to.put("cluster_led", team, is_led(cluster) ? 1 : 0, Same::least);
   to.put("cluster_degraded_seconds", team, age_of(cluster.trouble_since_ms), Same::most);
@@ -200,7 +200,7 @@ void add_team(Samples& to, const std::string& team, const operations::Team& view
   to.put("method_available", team, has_way ? 1 : 0, Same::least);
   to.put("poll_age_seconds", team, age_of(view.polls.last_ms), Same::most);
   to.put("polls_late_total", team, count_of(view.polls.late));
-  if (view.cluster) add_hosts(to, team, *view.cluster);
+  if (view.cluster) add_nodes(to, team, *view.cluster);
   to.put("replies_owed", team, count_of(view.replies_owed));
   to.put("refused", team, count_of(view.quarantined));
   to.put("ledger_fault", team, view.ledger_fault ? 1 : 0, Same::most);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
 

@@ -4,7 +4,7 @@
 #include "handlers/ladder.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
 
@@ -170,7 +170,7 @@ std::string team_text(const Console& console, const operations::Team& team, bool
     rows.push_back({"role", (role == "leader" ? role : console.loud(or_dash(role))) +
                                 (role_reason.empty() ? "" : ": " + role_reason)});
   if (team.cluster)
-    for (Row& row : host_rows(console, *team.cluster)) rows.push_back(std::move(row));
+    for (Row& row : node_rows(console, *team.cluster)) rows.push_back(std::move(row));
   const bool is_elsewhere = !is_long && (role == "follower" || role == "standby");  // lead, mail, workers' state
   if (!is_elsewhere) {
     rows.push_back({"lead", lead_sentence(team.lead)});

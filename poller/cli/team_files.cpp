@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "config/presets.hpp"
 #include "handlers/lead_process.hpp"
 #include "poller/cli/printable.hpp"

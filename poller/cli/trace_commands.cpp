@@ -4,7 +4,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
-#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/nodes_text.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/request_card.hpp"
 

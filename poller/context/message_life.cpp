@@ -62,13 +62,13 @@ Fields delivered_fields(const MessageRow& row) {
   return fields;
 }
 
-Event letter_event(const HostMailRow& row) {
-  return row.way == HostWay::out ? Event::replication_queued : Event::replication_received;
+Event letter_event(const NodeMailRow& row) {
+  return row.way == MailDirection::out ? Event::replication_queued : Event::replication_received;
 }
 
-Fields letter_fields(const HostMailRow& row) {
+Fields letter_fields(const NodeMailRow& row) {
   auto fields = who_and_what(row);
-  fields.emplace_back(row.way == HostWay::out ? "stream" : "node", row.host);
+  fields.emplace_back(row.way == MailDirection::out ? "stream" : "node", row.node);
   return fields;
 }
 
@@ -107,9 +107,9 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
   return lines;
 }
 
-std::vector<HistoryRow> life_of(const HostMailRow& row, std::vector<HistoryRow> kept) {
+std::vector<HistoryRow> life_of(const NodeMailRow& row, std::vector<HistoryRow> kept) {
   // A message that was rejected on arrival has a history line.
-  const bool was_refused = row.way == HostWay::out ? row.type == "bad" : row.state == HostMailState::refused;
+  const bool was_refused = row.way == MailDirection::out ? row.type == "bad" : row.state == NodeMailState::refused;
   if (row.request_id.empty() && !was_refused && lines_of(kept, letter_event(row)) == 0)
     kept.insert(kept.begin(), history_line(letter_event(row), letter_fields(row), row.created_ms));
   return kept;

@@ -16,8 +16,8 @@ Fields offered_fields(const MessageRow&);
 Fields delivered_fields(const MessageRow&);
 
 /// Event for a received inter-host message, from its row.
-Event letter_event(const HostMailRow&);
-Fields letter_fields(const HostMailRow&);
+Event letter_event(const NodeMailRow&);
+Fields letter_fields(const NodeMailRow&);
 
 /// Text of an entry in an inbox; `raw` is used where the columns lose information.
 std::string entry_text(const schema::Message&, const std::string& raw);
@@ -27,6 +27,6 @@ HistoryRow offered_line(const MessageRow&);
 
 /// Merges the stored history lines with the events of the row, in order.
 std::vector<HistoryRow> life_of(const MessageRow&, std::vector<HistoryRow> kept);
-std::vector<HistoryRow> life_of(const HostMailRow&, std::vector<HistoryRow> kept);
+std::vector<HistoryRow> life_of(const NodeMailRow&, std::vector<HistoryRow> kept);
 
 }  // namespace inbox_poller::poller

@@ -79,7 +79,7 @@ class TeamState {
 
   /// Commits one unit of work in a transaction of its own: tx.hpp. Errors: ledger.*, "cluster.no_lease".
   Status commit(Work work, CommitAs as = CommitAs::decision);
-  /// Returns "cluster.no_lease" while another host may lead. This is not a fault; do not log it.
+  /// Returns "cluster.no_lease" while another node may lead. This is not a fault; do not log it.
   [[nodiscard]] Status may_commit() const;
   /// Records the outcome of the last ledger access. Logs the first failure, and the first success after it. In between
   /// nothing is accepted, answered or marked.

@@ -40,7 +40,7 @@ class Work {
   std::function<Status(Tx&)> fill_;
 };
 
-/// A decision is refused while another host may decide ("cluster.no_lease"). A fact is true whether or not we may decide.
+/// A decision is refused while another node may decide ("cluster.no_lease"). A fact is true whether or not we may decide.
 enum class CommitAs { decision, fact };
 
 /// Something of our own for the lead session.

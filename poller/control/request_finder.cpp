@@ -104,8 +104,8 @@ Result<std::vector<Found>> RequestFinder::whole(const std::string& id) {
 }
 
 bool RequestFinder::went_elsewhere(const std::string& id) {
-  for (const auto& letters : {ledger_.host_mail().of_request(id, most_alike), ledger_.host_mail().like(id, most_alike)})
-    if (letters && std::ranges::any_of(*letters, [](const HostMailRow& one) { return one.way == HostWay::out && one.host == lead_address; }))
+  for (const auto& letters : {ledger_.node_mail().of_request(id, most_alike), ledger_.node_mail().like(id, most_alike)})
+    if (letters && std::ranges::any_of(*letters, [](const NodeMailRow& one) { return one.way == MailDirection::out && one.node == lead_address; }))
       return true;
   return false;
 }
@@ -122,7 +122,7 @@ Result<Found> RequestFinder::find(const std::string& id) {
     return Error{"request.ambiguous",
                  "several requests begin with \"" + id + "\"; give more of it: " + described(longer)};
   if (found.empty() && went_elsewhere(id))
-    return Error{"role.not_leader", "the request \"" + id + "\" went to the host that leads, and is answered there: `inbox-poller nodes`"};
+    return Error{"role.not_leader", "the request \"" + id + "\" went to the node that leads, and is answered there: `inbox-poller nodes`"};
   if (found.empty())
     return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
                                         "\" was ever received; `inbox-poller pending` shows the open ones"};

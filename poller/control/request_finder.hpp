@@ -40,7 +40,7 @@ class RequestFinder {
   /// Finds open requests with a longer id or key of this prefix. `decided_too` adds those decided within the hour,
   /// because a person may still mean them.
   Result<std::vector<Found>> beginning(const std::string& id, bool decided_too);
-  /// True when this id or prefix belongs to a request of a worker here while another host leads.
+  /// True when this id or prefix belongs to a request of a worker here while another node leads.
   bool went_elsewhere(const std::string& id);
   [[nodiscard]] bool is_served(const std::string& team) const;
 

@@ -232,7 +232,7 @@ Error Verbs::not_leader(Team& team, const std::string& what) {
     return Error{"role.not_leader", "InboxPoller is paused in team " + name + ": " + standing.reason};
   const bool is_elsewhere = standing.stance == handlers::EffectiveRole::follower || standing.stance == handlers::EffectiveRole::standby;
   const std::string why =
-      is_elsewhere ? "team " + name + " is not led from this host: " + what + " is for the host that leads"
+      is_elsewhere ? "team " + name + " is not led from this node: " + what + " is for the node that leads"
       : standing.stance == handlers::EffectiveRole::interceptor
           ? "another lead speaks to the workers of team " + name + " (role interceptor): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +

@@ -28,8 +28,8 @@ operations::SaidMessage history_view(const MessageRow& row, bool full) {
   return view;
 }
 
-/// Converts an inter-host message; shows its bytes if `team` is not served.
-operations::SaidMessage history_view(const HostMailRow& letter, Team* team, bool full) {
+/// Converts an inter-node message; shows its bytes if `team` is not served.
+operations::SaidMessage history_view(const NodeMailRow& letter, Team* team, bool full) {
   MessageRow row;
   row.team = letter.team;
   row.inbox = letter.inbox;
@@ -41,8 +41,8 @@ operations::SaidMessage history_view(const HostMailRow& letter, Team* team, bool
   row.reason = letter.problem;
   row.raw = letter.entry;
   row.disposition = Disposition::bad;
-  if (team != nullptr && team->hosts() != nullptr)
-    if (auto decoded = team->hosts()->mailbox().decode(letter.entry)) {
+  if (team != nullptr && team->cluster() != nullptr)
+    if (auto decoded = team->cluster()->mailbox().decode(letter.entry)) {
       row.message = std::move(decoded->message);
       row.disposition = Disposition::chat;
     }
@@ -73,7 +73,7 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
   const auto& key = request.key;
   const MessageTable::Wanted wanted{request.team, request.sender, request.type, request.since_ms};
   TRY(const auto rows, key.empty() ? ledger.messages().latest(wanted, limit) : ledger.messages().like(key, limit));
-  TRY(const auto letters, key.empty() ? ledger.host_mail().latest(wanted, limit) : ledger.host_mail().like(key, limit));
+  TRY(const auto letters, key.empty() ? ledger.node_mail().latest(wanted, limit) : ledger.node_mail().like(key, limit));
   const bool full = request.full || !key.empty();
   std::vector<operations::SaidMessage> views;
   for (const auto& row : rows) {
@@ -84,7 +84,7 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
       for (const auto& [team, one] : requests)
         if (one.message == row.key) view.subject = handlers::subject_of(one);
     }
-    TRY(const auto letter, ledger.host_mail().like(row.key.value, 1));
+    TRY(const auto letter, ledger.node_mail().like(row.key.value, 1));
     if (!letter.empty()) view.letter = letter_view(letter.front());
     views.push_back(std::move(view));
   }

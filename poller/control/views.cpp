@@ -121,7 +121,7 @@ void add_oddities(operations::Team& view, Team& team) {
     view.orphaned_inboxes.push_back({inbox, number_of(orphan.entries), number_of(orphan.unread)});
   for (const auto& [name, reason] : team.context().roster.unreachable) view.unreachable.push_back({name, reason});
   if (team.tasks() != nullptr) view.tasks = tasks_view(*team.tasks());
-  if (team.hosts() != nullptr) view.cluster = team.hosts()->told();
+  if (team.cluster() != nullptr) view.cluster = team.cluster()->told();
   if (!standing.may(handlers::Right::watch_lead)) return;
   const auto seen = team.watched();
   view.seen = {number_of(seen.consumed), number_of(seen.waiting), seen.oldest_waiting_ms, seen.longest_ms};
@@ -214,11 +214,11 @@ operations::Message message_view(const MessageRow& row) {
           .entry = entry_text(row.message, row.raw)};
 }
 
-operations::Letter letter_view(const HostMailRow& row) {
+operations::Letter letter_view(const NodeMailRow& row) {
   return {.message_key = row.key.value,
           .team = row.team,
           .way = to_string(row.way),
-          .host = row.host,
+          .node = row.node,
           .inbox = row.inbox,
           .sender = row.sender,
           .type = row.type,
@@ -302,7 +302,7 @@ class Trace {
       if (row.request_id.empty()) continue;
       TRY(add_request(row.request_id, row.team));
     }
-    TRY(auto letters, ledger_.host_mail().like(id, limit_));
+    TRY(auto letters, ledger_.node_mail().like(id, limit_));
     for (const auto& row : letters) {
       trace_.letters.push_back(letter_view(row));
       TRY(auto kept, ledger_.history().of_message(row.key));
@@ -318,10 +318,10 @@ class Trace {
 
   /// Adds a request or a shutdown by id, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
-    TRY(auto letters, ledger_.host_mail().of_request(id, limit_));
+    TRY(auto letters, ledger_.node_mail().of_request(id, limit_));
     for (const auto& row : letters) {
       const auto is_row = [&](const operations::Letter& one) {
-        return one.message_key == row.key.value && one.team == row.team && one.way == to_string(row.way) && one.host == row.host &&
+        return one.message_key == row.key.value && one.team == row.team && one.way == to_string(row.way) && one.node == row.node &&
                one.inbox == row.inbox;
       };
       if (std::ranges::none_of(trace_.letters, is_row)) trace_.letters.push_back(letter_view(row));

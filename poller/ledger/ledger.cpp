@@ -122,7 +122,7 @@ RuleTable& Ledger::rules() { return impl_->rules; }
 LeadTable& Ledger::leads() { return impl_->leads; }
 RosterTable& Ledger::rosters() { return impl_->rosters; }
 HistoryTable& Ledger::history() { return impl_->history; }
-HostMailTable& Ledger::host_mail() { return impl_->host_mail; }
+NodeMailTable& Ledger::node_mail() { return impl_->node_mail; }
 
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 

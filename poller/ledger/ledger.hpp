@@ -15,7 +15,7 @@
 #include "poller/changes.hpp"
 #include "poller/ledger/deliveries.hpp"
 #include "poller/ledger/history.hpp"
-#include "poller/ledger/host_mail.hpp"
+#include "poller/ledger/node_mail.hpp"
 #include "poller/ledger/leads.hpp"
 #include "poller/ledger/members.hpp"
 #include "poller/ledger/messages.hpp"
@@ -99,7 +99,7 @@ class Ledger {
   LeadTable& leads();
   RosterTable& rosters();
   HistoryTable& history();
-  HostMailTable& host_mail();  // call its prepare() first
+  NodeMailTable& node_mail();  // call its prepare() first
 
   /// Returns a new batch number, for a poll that accepts something. Errors: "ledger.*".
   Result<long long> next_batch();

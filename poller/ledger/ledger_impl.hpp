@@ -29,7 +29,7 @@ struct Ledger::Impl {
   LeadTable leads{*database};
   RosterTable rosters{*database};
   HistoryTable history{*database};
-  HostMailTable host_mail{*database};
+  NodeMailTable node_mail{*database};
 };
 
 }  // namespace inbox_poller::poller

@@ -20,7 +20,7 @@ Areas areas_of_table(std::string_view table) {
   if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
   if (table == "outbox")
     return only(Area::teams) | only(Area::workers);  // pending replies; a worker with a reply is busy
-  if (table == "rules" || table == "leads" || table == "host_mail") return only(Area::teams);
+  if (table == "rules" || table == "leads" || table == "node_mail") return only(Area::teams);
   return table == "shutdowns" ? only(Area::shutdowns) : 0;
 }
 

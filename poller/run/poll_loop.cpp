@@ -34,10 +34,10 @@ std::string hints_of(Team& team) {
 
 /// Compares the settings that a Team keeps for its lifetime. The others can be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
-  return a.team.root == b.team.root && a.team.backend == b.team.backend && a.team.folder == b.team.folder && a.team.engine == b.team.engine &&
+  return a.team.root == b.team.root && a.team.backend == b.team.backend && a.team.folder == b.team.folder && a.team.redis == b.team.redis &&
          a.team.members == b.team.members && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
-         a.delivery.tmux.command == b.delivery.tmux.command && a.hosts == b.hosts && a.limits.inbox_file == b.limits.inbox_file;
+         a.delivery.tmux.command == b.delivery.tmux.command && a.cluster == b.cluster && a.limits.inbox_file == b.limits.inbox_file;
 }
 
 /// Compares by team name or glob. Two configurations may have one name, for teams below different roots.
@@ -93,7 +93,7 @@ void PollLoop::stop() {
   timer_.cancel();
   for (const auto& [name, team] : teams_) {
     team->wake();
-    if (team->hosts() != nullptr) team->hosts()->wake();
+    if (team->cluster() != nullptr) team->cluster()->wake();
   }
 }
 
@@ -121,7 +121,7 @@ void PollLoop::let_go(const std::string& name) {
   leaving_.insert(name);
   auto& team = *teams_.at(name);
   team.wake();
-  if (team.hosts() != nullptr) team.hosts()->wake();
+  if (team.cluster() != nullptr) team.cluster()->wake();
 }
 
 void PollLoop::discover(std::optional<unsigned> polls) {
@@ -217,19 +217,19 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
 }
 
 void PollLoop::push(const std::shared_ptr<Team>& team) {
-  const std::vector<HostPart> parts = team->hosts() == nullptr
-                                          ? std::vector<HostPart>()
-                                          : std::vector<HostPart>{&ClusterMember::keep_lease, &ClusterMember::send,
+  const std::vector<ClusterPart> parts = team->cluster() == nullptr
+                                          ? std::vector<ClusterPart>()
+                                          : std::vector<ClusterPart>{&ClusterMember::keep_lease, &ClusterMember::send,
                                                                   &ClusterMember::receive};
   if (!pushing_.emplace(team->context().name, 2 + static_cast<int>(parts.size())).second) return;
   tasks_.spawn(deliver(team));
   tasks_.spawn(run_errands(team));
-  for (const auto part : parts) tasks_.spawn(run_hosts(team, part));
+  for (const auto part : parts) tasks_.spawn(run_cluster(team, part));
 }
 
-asio::awaitable<void> PollLoop::run_hosts(std::shared_ptr<Team> team, HostPart part) {
+asio::awaitable<void> PollLoop::run_cluster(std::shared_ptr<Team> team, ClusterPart part) {
   std::function<bool()> given_up = [this, team] { return !goes_on(*team); };
-  co_await (team->hosts()->*part)(std::move(given_up));
+  co_await (team->cluster()->*part)(std::move(given_up));
   ended_beside(team->context().name);
 }
 

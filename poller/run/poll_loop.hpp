@@ -53,8 +53,8 @@ class PollLoop {
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
   /// Coroutine of a team on several nodes.
-  using HostPart = boost::asio::awaitable<void> (ClusterMember::*)(std::function<bool()>);
-  boost::asio::awaitable<void> run_hosts(std::shared_ptr<Team> team, HostPart part);
+  using ClusterPart = boost::asio::awaitable<void> (ClusterMember::*)(std::function<bool()>);
+  boost::asio::awaitable<void> run_cluster(std::shared_ptr<Team> team, ClusterPart part);
   [[nodiscard]] bool goes_on(Team& team) const;
   /// Makes a change of the inboxes start the team's next poll early, if configured and possible. False if the folder
   /// does not exist yet.

@@ -132,13 +132,13 @@ class Redis final : public MailboxSystem {
   /// Returns true always: polls report a missing engine, and replies for the team must not wait for the engine.
   Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string&) const override { return true; }
   std::string place_of(const config::TeamConfig& config, const std::string&) const override {
-    return config.team.engine.shown();
+    return config.team.redis.shown();
   }
   std::string hints_of(const config::TeamConfig&, const std::string&) const override { return {}; }
   OpenTeam open(FileSystem&, const Clock& clock, boost::asio::thread_pool&, const config::TeamConfig& config,
                 const std::string& name, const std::string& state_dir) const override {
     RedisTeamSettings settings;
-    settings.address = config.team.engine;
+    settings.address = config.team.redis;
     settings.team = name;
     settings.lead = config.team.lead;
     if (!config.team.takes_anybody()) settings.members = config.team.members;

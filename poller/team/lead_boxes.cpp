@@ -74,8 +74,8 @@ asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
   }
 }
 
-asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& hosts) {
-  for (const auto& box : hosts.lead_boxes()) static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::lead)));
+asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& nodes) {
+  for (const auto& box : nodes.lead_boxes()) static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::lead)));
 }
 
 asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {

@@ -1,4 +1,4 @@
-// Reads the inboxes for the lead: its own, its aliases, messages from other hosts, and, in passing, those of workers.
+// Reads the inboxes for the lead: its own, its aliases, messages from other nodes, and, in passing, those of workers.
 // New messages are accepted, committed, and only then consumed.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/hosts/cluster_member.hpp"
+#include "poller/cluster/cluster_member.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/standing_keeper.hpp"
@@ -33,7 +33,7 @@ class LeadBoxes {
   using Boxes = Result<std::span<const News>>;
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_aliases(Boxes);
-  /// Accepts messages for the lead from other hosts.
+  /// Accepts messages for the lead from other nodes.
   boost::asio::awaitable<void> look_at_letters(ClusterMember&);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
 
@@ -67,7 +67,7 @@ class LeadBoxes {
   Signal& chat_;
   Intake intake_;
   Intake between_;  // messages between other members, where all of them are watched
-  std::map<std::string, Intake> others_;  // aliases, and messages from other hosts
+  std::map<std::string, Intake> others_;  // aliases, and messages from other nodes
   std::optional<std::uint64_t> read_under_;  // times_stood() at the last full read of the lead's inbox; empty: not read
   std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()
   std::string lead_;  // owner of the inbox that was read last

@@ -39,7 +39,7 @@ class LeadRequests {
   /// Judges the call by the rules and records the verdict.
   Result<LeadVerdict> judge(const LeadCall&);
 
-  /// True when a request may go to a person: the setting is on, and this host decides.
+  /// True when a request may go to a person: the setting is on, and this node decides.
   [[nodiscard]] bool may_open() const;
 
   /// Finds the open or decided request for this call, if any. Withdrawn requests do not count.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/hosts.hpp"
+#include "handlers/nodes.hpp"
 #include "handlers/request_kind.hpp"
 
 namespace inbox_poller::poller {
@@ -12,49 +12,49 @@ namespace {
 constexpr int most_handed_over = 5000;
 
 /// Names the request of an answer as the relay does.
-std::string name_at_hosts(const handlers::Request& request) {
+std::string name_at_nodes(const handlers::Request& request) {
   return schema::inbox_name(request.asker) + "/" + request.request_id;
 }
 
 }  // namespace
 
-LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& hosts, Requests& requests)
-    : context_(context), hosts_(hosts), requests_(requests) {
-  hosts_.before_leading([this] { return hand_over(); });
+LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& nodes, Requests& requests)
+    : context_(context), cluster_(nodes), requests_(requests) {
+  cluster_.before_leading([this] { return hand_over(); });
   ClusterMember::KnownRequests known;
   known.open = [this] {
     std::vector<std::pair<std::string, std::string>> open;
     for (const auto* request : requests_.oldest_first())
       if (const auto type = handlers::traits_of(request->kind).answer_type; !type.empty())
-        open.emplace_back(std::string(type), name_at_hosts(*request));
+        open.emplace_back(std::string(type), name_at_nodes(*request));
     return open;
   };
-  known.answered = [this](const std::string& type, const std::string& id, const std::string& host) -> Status {
+  known.answered = [this](const std::string& type, const std::string& id, const std::string& node) -> Status {
     const auto* kind = handlers::kind_answered_by(type);
     const auto open = requests_.oldest_first();
     const auto found = std::find_if(open.begin(), open.end(), [&](const handlers::Request* one) {
-      return kind != nullptr && one->kind == kind->kind && name_at_hosts(*one) == id;
+      return kind != nullptr && one->kind == kind->kind && name_at_nodes(*one) == id;
     });
     if (found == open.end()) return Done{};
     handlers::Answer answer;
     answer.event = handlers::RequestEvent::answered_by_other;
-    answer.by = "node " + host;
-    answer.reason = "node " + host + " led the team then, and answered it";
+    answer.by = "node " + node;
+    answer.reason = "node " + node + " led the team then, and answered it";
     const auto outcome = requests_.answer(**found, answer, false);
     const auto* refused = std::get_if<Requests::Refusal>(&outcome);
     return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
   };
-  hosts_.know_requests(std::move(known));
+  cluster_.know_requests(std::move(known));
 }
 
 bool LeadershipTransfer::is_ours(const std::string& member) const {
-  const auto& settings = hosts_.state().settings;
-  return member != context_.lead && handlers::host_of(settings, member) == settings.host && context_.members.contains(member);
+  const auto& settings = cluster_.state().settings;
+  return member != context_.lead && handlers::node_of(settings, member) == settings.node && context_.members.contains(member);
 }
 
 void LeadershipTransfer::run_due() {
-  const auto& state = hosts_.state();
-  const bool is_followed = !state.leader.empty() && state.leader != state.settings.host && !state.leading();
+  const auto& state = cluster_.state();
+  const bool is_followed = !state.leader.empty() && state.leader != state.settings.node && !state.leading();
   if (!is_followed || context_.standing.stance != handlers::EffectiveRole::standby) return;
   const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
@@ -75,7 +75,7 @@ bool LeadershipTransfer::owes_chat() const {
 
 Status LeadershipTransfer::hand_over() {
   return context_.commit([&](Tx& tx) -> Status {
-    TRY(tx.ledger.host_mail().hand_over(context_.name));
+    TRY(tx.ledger.node_mail().hand_over(context_.name));
     TRY(hand_over_chat(tx));
     return hand_over_requests(tx);
   });
@@ -92,9 +92,9 @@ Status LeadershipTransfer::hand_over_chat(Tx& tx) {
     tx.log(Event::delivery_expired, {{"team", context_.name},
                                      {"message_key", row.key.value},
                                      {"from", row.sender},
-                                     {"reason", "another host leads, and it is handed over there"}});
-    if (!is_ours(row.sender)) continue;  // its own host sends it
-    TRY(hosts_.hand_over(row, tx));
+                                     {"reason", "another node leads, and it is handed over there"}});
+    if (!is_ours(row.sender)) continue;  // its own node sends it
+    TRY(cluster_.hand_over(row, tx));
   }
   return tx.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
@@ -104,7 +104,7 @@ Status LeadershipTransfer::hand_over_requests(Tx& tx) {
     if (!is_ours(request->asker)) continue;
     TRY(const auto message, tx.ledger.messages().find(request->message));
     if (!message) continue;
-    TRY(hosts_.hand_over(*message, tx));
+    TRY(cluster_.hand_over(*message, tx));
   }
   return Done{};
 }

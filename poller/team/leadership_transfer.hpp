@@ -1,20 +1,20 @@
-// Hands over unfinished messages for the lead after this host has lost leadership. Messages of its own workers are sent
-// to the leading host like any other mail. Other hosts send their messages there themselves. Source:
-// docs/adr/0042-hosts.md.
+// Hands over unfinished messages for the lead after this node has lost leadership. Messages of its own workers are sent
+// to the leading node like any other mail. Other nodes send their messages there themselves. Source:
+// docs/adr/0042-nodes.md.
 #pragma once
 
-#include "poller/hosts/cluster_member.hpp"
+#include "poller/cluster/cluster_member.hpp"
 #include "poller/team/requests.hpp"
 
 namespace inbox_poller::poller {
 
 class LeadershipTransfer {
  public:
-  LeadershipTransfer(TeamState& context, ClusterMember& hosts, Requests& requests);
+  LeadershipTransfer(TeamState& context, ClusterMember& nodes, Requests& requests);
 
-  /// Hands messages over while another host leads. Call at each poll.
+  /// Hands messages over while another node leads. Call at each poll.
   void run_due();
-  /// True while chat of this host's workers waits to be handed over. Newer messages must not overtake it.
+  /// True while chat of this node's workers waits to be handed over. Newer messages must not overtake it.
   [[nodiscard]] bool owes_chat() const;
 
  private:
@@ -24,7 +24,7 @@ class LeadershipTransfer {
   [[nodiscard]] bool is_ours(const std::string& member) const;
 
   TeamState& context_;
-  ClusterMember& hosts_;
+  ClusterMember& cluster_;
   Requests& requests_;
   std::string to_;       // leader and epoch for which everything was handed over
   std::int64_t epoch_ = 0;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/hosts.hpp"
-#include "poller/hosts/heartbeat.hpp"
+#include "handlers/nodes.hpp"
+#include "poller/cluster/heartbeat.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -15,30 +15,30 @@ using handlers::ShutdownState;
 
 constexpr int recorded_at_once = 500;
 
-bool asks_to_end(const HostMailRow& row) { return row.type == schema::ShutdownRequest::type && !row.request_id.empty(); }
+bool asks_to_end(const NodeMailRow& row) { return row.type == schema::ShutdownRequest::type && !row.request_id.empty(); }
 
 }  // namespace
 
-RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& hosts, Shutdowns& shutdowns)
-    : context_(context), hosts_(hosts), shutdowns_(shutdowns) {
+RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& nodes, Shutdowns& shutdowns)
+    : context_(context), cluster_(nodes), shutdowns_(shutdowns) {
   shutdowns_.elsewhere = [this](const handlers::Shutdown& shutdown) { return told_of(shutdown); };
   // A worker that reads the request may end a moment later, and its pane may get another owner.
-  hosts_.file_when([this](const HostMailRow& row) {
+  cluster_.file_when([this](const NodeMailRow& row) {
     if (!asks_to_end(row) || context_.roster.find(row.inbox) == nullptr) return true;
     const auto known = context_.ledger.shutdowns().find(context_.name, row.request_id);
     return known && (*known || shutdowns_.open().size() >= Shutdowns::most_followed);
   });
 }
 
-bool RemoteTermination::is_elsewhere(const std::string& member) const { return hosts_.state().is_elsewhere(member); }
+bool RemoteTermination::is_elsewhere(const std::string& member) const { return cluster_.state().is_elsewhere(member); }
 
 std::optional<Shutdowns::Elsewhere> RemoteTermination::told_of(const handlers::Shutdown& shutdown) const {
-  const auto& state = hosts_.state();
+  const auto& state = cluster_.state();
   if (!is_elsewhere(shutdown.member)) return std::nullopt;
-  Shutdowns::Elsewhere there{std::string(handlers::host_of(state.settings, shutdown.member)), false, {}, {}};
-  const auto seen = state.seen.find(there.host);
+  Shutdowns::Elsewhere there{std::string(handlers::node_of(state.settings, shutdown.member)), false, {}, {}};
+  const auto seen = state.seen.find(there.node);
   if (seen == state.seen.end()) return there;
-  const auto end = std::ranges::find_if(seen->second.ends, [&](const HostEnd& one) {
+  const auto end = std::ranges::find_if(seen->second.ends, [&](const NodeEnd& one) {
     return one.request_id == shutdown.request_id && one.member == shutdown.member;
   });
   if (end == seen->second.ends.end()) return there;
@@ -48,8 +48,8 @@ std::optional<Shutdowns::Elsewhere> RemoteTermination::told_of(const handlers::S
   return there;
 }
 
-std::vector<HostEnd> RemoteTermination::orders() const {
-  std::vector<HostEnd> orders;
+std::vector<NodeEnd> RemoteTermination::orders() const {
+  std::vector<NodeEnd> orders;
   if (!context_.may(Right::shut_down)) return orders;
   for (const auto& one : shutdowns_.open()) {
     const bool due = one.state == ShutdownState::requested || one.state == ShutdownState::approved || one.state == ShutdownState::forced;
@@ -60,17 +60,17 @@ std::vector<HostEnd> RemoteTermination::orders() const {
 }
 
 asio::awaitable<void> RemoteTermination::record_before_filing() {
-  const auto rows = context_.ledger.host_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
+  const auto rows = context_.ledger.node_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
   if (!rows) co_return;
   for (const auto& row : *rows) {
-    Shutdowns::Ordered ordered{row.request_id, row.inbox, "node " + row.host, {}};
+    Shutdowns::Ordered ordered{row.request_id, row.inbox, "node " + row.node, {}};
     co_await shutdowns_.follow(std::move(ordered));
   }
 }
 
-asio::awaitable<HostEnd> RemoteTermination::obey(HostEnd order) {
+asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
   const auto what = order.state;
-  HostEnd told{order.request_id, order.member, {}, {}, {}, {}, {}};
+  NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}};
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
   if (known && !*known && context_.roster.find(order.member) == nullptr) {
     told.state = to_string(ShutdownState::cleaned);
@@ -93,18 +93,18 @@ asio::awaitable<HostEnd> RemoteTermination::obey(HostEnd order) {
 }
 
 asio::awaitable<void> RemoteTermination::run_due() {
-  std::vector<HostEnd> ends;
+  std::vector<NodeEnd> ends;
   if (context_.may(Right::end_here)) {
     co_await record_before_filing();
-    const auto* leader = hosts_.state().who_leads();
-    const auto wanted = leader == nullptr ? std::vector<HostEnd>() : leader->orders;
+    const auto* leader = cluster_.state().who_leads();
+    const auto wanted = leader == nullptr ? std::vector<NodeEnd>() : leader->orders;
     for (const auto& one : wanted) {
       if (is_elsewhere(one.member)) continue;
       auto end = co_await obey(one);
       ends.push_back(std::move(end));
     }
   }
-  hosts_.tell_ends(orders(), std::move(ends));
+  cluster_.tell_ends(orders(), std::move(ends));
 }
 
 }  // namespace inbox_poller::poller

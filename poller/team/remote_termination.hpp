@@ -1,18 +1,18 @@
-// Ends workers of a team on several hosts. The leading host asks the worker and orders its end. The worker's host
+// Ends workers of a team on several nodes. The leading node asks the worker and orders its end. The worker's node
 // records the worker's processes, ends them and reports its progress. Both repeat everything with every heartbeat, so
-// nothing gets lost. Source: docs/adr/0047-ends-on-other-hosts.md.
+// nothing gets lost. Source: docs/adr/0047-ends-on-other-nodes.md.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 
-#include "poller/hosts/cluster_member.hpp"
+#include "poller/cluster/cluster_member.hpp"
 #include "poller/team/shutdowns.hpp"
 
 namespace inbox_poller::poller {
 
 class RemoteTermination {
  public:
-  RemoteTermination(TeamState& context, ClusterMember& hosts, Shutdowns& shutdowns);
+  RemoteTermination(TeamState& context, ClusterMember& nodes, Shutdowns& shutdowns);
 
   /// Applies received orders and reports, and publishes the present state. Call once a tick, before messages are
   /// written into inboxes here.
@@ -20,13 +20,13 @@ class RemoteTermination {
 
  private:
   boost::asio::awaitable<void> record_before_filing();
-  boost::asio::awaitable<HostEnd> obey(HostEnd order);
-  [[nodiscard]] std::vector<HostEnd> orders() const;
+  boost::asio::awaitable<NodeEnd> obey(NodeEnd order);
+  [[nodiscard]] std::vector<NodeEnd> orders() const;
   [[nodiscard]] bool is_elsewhere(const std::string& member) const;
   [[nodiscard]] std::optional<Shutdowns::Elsewhere> told_of(const handlers::Shutdown&) const;
 
   TeamState& context_;
-  ClusterMember& hosts_;
+  ClusterMember& cluster_;
   Shutdowns& shutdowns_;
 };
 

@@ -82,7 +82,7 @@ class Requests {
   [[nodiscard]] std::vector<handlers::Request> open() const;
   /// Pointers to the open requests, oldest first; valid until the next call that may open or close one.
   [[nodiscard]] std::vector<const handlers::Request*> oldest_first() const;
-  /// Open requests to show, oldest first. Empty while another host leads, because that host has and answers them.
+  /// Open requests to show, oldest first. Empty while another node leads, because that node has and answers them.
   [[nodiscard]] std::vector<const handlers::Request*> shown() const;
   [[nodiscard]] std::size_t count() const { return open_.size(); }
   /// Finds an open request by name; null when there is none. Valid until the next call that may close one.

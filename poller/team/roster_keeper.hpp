@@ -32,7 +32,7 @@ class RosterKeeper {
   Seen look();
   /// Applies the roster again at the next read, because the configuration has changed.
   void read_again() { is_adopted_ = false; }
-  /// Writes the last seen roster into an empty file, without the members in `leaving`. Call only when this host is the
+  /// Writes the last seen roster into an empty file, without the members in `leaving`. Call only when this node is the
   /// team's only leader.
   void mend(const std::vector<std::string>& leaving);
 

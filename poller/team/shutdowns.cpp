@@ -26,12 +26,12 @@ constexpr int steps_at_once = 8;
 /// scans is not recognized.
 constexpr std::chrono::seconds family_every{1};
 
-/// Records the report of the worker's host about its end.
+/// Records the report of the worker's node about its end.
 void told_by(const Shutdowns::Elsewhere& there, ShutdownEvent event, Shutdown& shutdown) {
   if (event == ShutdownEvent::time_passes && shutdown.state == ShutdownState::timed_out && !there.ended)
-    shutdown.detail = "node " + there.host + ", where it lives, did not tell that it ended";
+    shutdown.detail = "node " + there.node + ", where it lives, did not tell that it ended";
   const bool over = event == ShutdownEvent::time_passes || event == ShutdownEvent::traces_removed;
-  if (over && !there.detail.empty()) shutdown.detail += (shutdown.detail.empty() ? "node " : "; node ") + there.host + ": " + there.detail;
+  if (over && !there.detail.empty()) shutdown.detail += (shutdown.detail.empty() ? "node " : "; node ") + there.node + ": " + there.detail;
   if (event == ShutdownEvent::process_ends) shutdown.tasks = there.tasks;
 }
 
@@ -287,7 +287,7 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
 
 Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   if (shutdown.state != ShutdownState::requested) return shutdown;
-  if (!context_.may(handlers::Right::shut_down)) {  // the leading host reminds and forces
+  if (!context_.may(handlers::Right::shut_down)) {  // the leading node reminds and forces
     shutdown.remind_ms = shutdown.force_ms = 0;
     return shutdown;
   }
@@ -407,7 +407,7 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
 }
 
 Status Shutdowns::tell_lead(const Shutdown& shutdown, Tx& tx) {
-  if (!context_.may(handlers::Right::tell_lead)) return Done{};  // the leading host does
+  if (!context_.may(handlers::Right::tell_lead)) return Done{};  // the leading node does
   LeadNotice word;
   word.notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
   if (shutdown.state == ShutdownState::cleaned) word.type = "teammate_terminated";

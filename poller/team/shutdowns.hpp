@@ -21,7 +21,7 @@ namespace inbox_poller::poller {
 
 class Shutdowns {
  public:
-  /// Limit of open shutdowns ordered by another host, because a hostile leader may invent ids.
+  /// Limit of open shutdowns ordered by another node, because a hostile leader may invent ids.
   static constexpr std::size_t most_followed = 200;
 
   Shutdowns(TeamState& context, Mailbox& mailbox, RosterStore& members, TaskBoard* board, Panes& panes,
@@ -45,16 +45,16 @@ class Shutdowns {
   using Begun = std::variant<handlers::Shutdown, handlers::NotTaken>;
   boost::asio::awaitable<Result<Begun>> request(Order order);
 
-  /// State of a worker that lives on another host: the host, and its progress with the end.
+  /// State of a worker that lives on another node: the node, and its progress with the end.
   struct Elsewhere {
-    std::string host;
+    std::string node;
     bool ended = false;
-    std::string tasks, detail;  // as that host reports them
+    std::string tasks, detail;  // as that node reports them
   };
-  /// Called for each worker; returns empty for a worker on this host.
+  /// Called for each worker; returns empty for a worker on this node.
   std::function<std::optional<Elsewhere>(const handlers::Shutdown&)> elsewhere = [](const auto&) { return std::nullopt; };
 
-  /// An order of the leading host for a worker on this host.
+  /// An order of the leading node for a worker on this node.
   struct Ordered {
     std::string request_id, member, by, reason;
   };

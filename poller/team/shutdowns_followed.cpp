@@ -1,4 +1,4 @@
-// Ends workers on this host by order of another, leading host. Processes and panes to end are recorded from local
+// Ends workers on this node by order of another, leading node. Processes and panes to end are recorded from local
 // observation, before the worker can read the request. The leader only names the worker and the time.
 #include <chrono>
 
@@ -14,7 +14,7 @@ using handlers::Shutdown;
 using handlers::ShutdownEvent;
 using handlers::ShutdownState;
 
-/// Limit for the worker's consent on this host; the leader gives up earlier and reports that.
+/// Limit for the worker's consent on this node; the leader gives up earlier and reports that.
 constexpr std::chrono::hours follow_for{24};
 
 }  // namespace
@@ -63,11 +63,11 @@ std::optional<handlers::NotTaken> Shutdowns::end_now(const std::string& request_
 
 std::vector<schema::MessageKey> Shutdowns::carried_words(const Shutdown& shutdown) const {
   std::vector<schema::MessageKey> keys;
-  const auto rows = context_.ledger.host_mail().of_request(shutdown.request_id, 10);
+  const auto rows = context_.ledger.node_mail().of_request(shutdown.request_id, 10);
   if (!rows) return keys;
   for (const auto& row : *rows) {
     const auto decoded = mailbox_.decode(row.entry);
-    if (row.way != HostWay::in || row.inbox != shutdown.member || !decoded) continue;
+    if (row.way != MailDirection::in || row.inbox != shutdown.member || !decoded) continue;
     const auto& message = decoded->message;
     const auto inbox = schema::inbox_name(row.inbox);
     keys.push_back(schema::make_message_key({context_.name, inbox}, message.from, message.timestamp, message.text, 0));

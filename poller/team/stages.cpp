@@ -47,24 +47,24 @@ struct Team::Stages {
   using Work = asio::awaitable<void>;
 
   static Work hand_over(Team& team, const Look&) {
-    if (team.between_hosts_) team.between_hosts_->handover.run_due();
+    if (team.between_nodes_) team.between_nodes_->handover.run_due();
     return {};
   }
 
   static Work run_ends(Team& team, const Look&) {
-    return team.between_hosts_ ? team.between_hosts_->ends.run_due() : Work();
+    return team.between_nodes_ ? team.between_nodes_->ends.run_due() : Work();
   }
 
   static Work carry(Team& team, const Look& look) {
-    return team.hosts_ && look.boxes ? team.hosts_->carry(team.between_hosts_->handover.owes_chat()) : Work();
+    return team.cluster_ && look.boxes ? team.cluster_->carry(team.between_nodes_->handover.owes_chat()) : Work();
   }
 
   static Work read_letters(Team& team, const Look&) {
-    return team.hosts_ ? team.lead_boxes_.look_at_letters(*team.hosts_) : Work();
+    return team.cluster_ ? team.lead_boxes_.look_at_letters(*team.cluster_) : Work();
   }
 
   static Work read_lead(Team& team, const Look& look) {
-    if (!team.hosts_ || !team.hosts_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(look.boxes);
+    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(look.boxes);
     // Deliver messages handed over by the former leader before reading the inbox, to keep their order.
     team.lead_boxes_.read_again();
     return {};
@@ -118,7 +118,7 @@ struct Team::Stages {
     return {};
   }
 
-  /// Runs also while another host leads: earlier decisions must be sent, and the other host's message about them is
+  /// Runs also while another node leads: earlier decisions must be sent, and the other node's message about them is
   /// rejected.
   static Work carry_out(Team& team, const Look&) {
     return team.parts_.outbox.owes_nothing() ? Work() : team.parts_.outbox.run();
@@ -153,9 +153,9 @@ struct Team::Stages {
 // The order is part of what is promised: requests before orders, letters before the lead's box, effects after
 // decisions.
 const Team::Stage Team::stages[] = {
-    {"hand over to another host", anybody, Stage::each, Stages::hand_over},
-    {"ends told by hosts", anybody, Stage::each, Stages::run_ends},
-    {"carry between hosts", any_of(carry), Stage::each, Stages::carry},
+    {"hand over to another node", anybody, Stage::each, Stages::hand_over},
+    {"ends told by nodes", anybody, Stage::each, Stages::run_ends},
+    {"carry between nodes", any_of(carry), Stage::each, Stages::carry},
     {"letters to the lead", any_of(read_inbox), Stage::changed, Stages::read_letters},
     {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
     {"workers' boxes", anybody, Stage::changed, Stages::read_workers},

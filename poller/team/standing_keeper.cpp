@@ -8,16 +8,16 @@
 
 namespace inbox_poller::poller {
 
-StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts,
+StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes,
                                const Requests& requests, Delivery& delivery, FileSystem& files, Processes& processes)
     : context_(context),
       mailbox_(mailbox),
-      hosts_(hosts),
+      cluster_(nodes),
       requests_(requests),
       delivery_(delivery),
       processes_(processes),
       session_(files, processes, context.clock, context.config.team.session_folder()) {
-  if (hosts_ != nullptr) context_.standing = hosts_->standing();
+  if (cluster_ != nullptr) context_.standing = cluster_->standing();
 }
 
 bool StandingKeeper::is_alone() const {
@@ -172,12 +172,12 @@ void StandingKeeper::stand(handlers::Membership standing) {
 }
 
 void StandingKeeper::follow_lease(bool retired) {
-  if (hosts_ == nullptr) return;
+  if (cluster_ == nullptr) return;
   const auto stance = context_.standing.stance;
-  const bool by_hosts = handlers::follows_hosts(stance);
-  hosts_->want_to_lead(by_hosts && !retired);
-  if (!by_hosts) return;  // another consumer was seen here
-  auto standing = hosts_->standing();
+  const bool by_node = handlers::follows_nodes(stance);
+  cluster_->want_to_lead(by_node && !retired);
+  if (!by_node) return;  // another consumer was seen here
+  auto standing = cluster_->standing();
   if (standing.stance != stance) return stand(std::move(standing));
   if (std::exchange(context_.standing.reason, standing.reason) != standing.reason) context_.changed(only(Area::teams));
 }

@@ -1,5 +1,5 @@
 // Determines our role in the team, and if we alone consume the lead's inbox. Other consumers, the lead's living client,
-// other hosts and a person change it. The rules are in handlers/other_consumer.hpp.
+// other nodes and a person change it. The rules are in handlers/other_consumer.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "poller/context/client_sessions.hpp"
 #include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
-#include "poller/hosts/cluster_member.hpp"
+#include "poller/cluster/cluster_member.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/team/requests.hpp"
 
@@ -27,8 +27,8 @@ struct Watched {
 
 class StandingKeeper {
  public:
-  /// `hosts` is null if the team has one host.
-  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* hosts, const Requests& requests,
+  /// `nodes` is null if the team has one node.
+  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes, const Requests& requests,
                  Delivery& delivery, FileSystem& files, Processes& processes);
 
   /// Evaluates the changes that the lead or another consumer made in the lead's inbox since the last scan.
@@ -40,7 +40,7 @@ class StandingKeeper {
   /// Yields to a living client that created the team according to its session file. Also follows the turns in that
   /// file.
   void check_lead_session();
-  /// Follows the leadership of this host. `retired`: the team is not served any more.
+  /// Follows the leadership of this node. `retired`: the team is not served any more.
   void follow_lease(bool retired);
   /// Restores the configured role after another consumer stopped us. From then on the present living lead is ignored.
   /// Errors: ledger.*.
@@ -74,7 +74,7 @@ class StandingKeeper {
 
   TeamState& context_;
   const Mailbox& mailbox_;
-  ClusterMember* hosts_;
+  ClusterMember* cluster_;
   const Requests& requests_;
   Delivery& delivery_;
   Processes& processes_;

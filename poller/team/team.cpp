@@ -8,14 +8,14 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-std::unique_ptr<ClusterMember> open_hosts(Runtime& services, TeamState& context, const OpenTeam& boxes) {
-  if (!context.config.hosts.is_set()) return nullptr;
-  auto exchange = services.open_exchange
-                      ? services.open_exchange(context.config)
-                      : Result<std::unique_ptr<Broker>>(Error{"exchange.missing", "this build has no Redis"});
-  if (exchange)
-    return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, *std::move(exchange), "");
-  return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, nullptr, exchange.error().message);
+std::unique_ptr<ClusterMember> open_cluster(Runtime& services, TeamState& context, const OpenTeam& boxes) {
+  if (!context.config.cluster.is_set()) return nullptr;
+  auto broker = services.open_broker
+                      ? services.open_broker(context.config)
+                      : Result<std::unique_ptr<Broker>>(Error{"redis.missing", "this build has no Redis"});
+  if (broker)
+    return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, *std::move(broker), "");
+  return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, nullptr, broker.error().message);
 }
 
 }  // namespace
@@ -28,9 +28,9 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       boxes_(std::move(boxes)),
-      hosts_(open_hosts(services, context_, boxes_)),
+      cluster_(open_cluster(services, context_, boxes_)),
       parts_(services, context_, mailbox(), members(), boxes_),
-      standing_(context_, mailbox(), hosts_.get(), parts_.requests, parts_.delivery, services.files,
+      standing_(context_, mailbox(), cluster_.get(), parts_.requests, parts_.delivery, services.files,
                 services.processes),
       roster_(context_, members()),
       lead_boxes_(services, context_, mailbox(), parts_, standing_, chat_),
@@ -38,20 +38,20 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   context_.workers = &services.workers;
   context_.changes = &services.changes;
   mailbox().on_news([this] { hint(); });
-  if (!hosts_) return;
-  between_hosts_.reset(
-      new BetweenHosts{{context_, *hosts_, parts_.shutdowns}, {context_, *hosts_, parts_.requests}});
+  if (!cluster_) return;
+  between_nodes_.reset(
+      new BetweenNodes{{context_, *cluster_, parts_.shutdowns}, {context_, *cluster_, parts_.requests}});
   context_.guard = [this] {
-    return context_.standing.stance == handlers::EffectiveRole::leader ? hosts_->may_decide() : Status(Done{});
+    return context_.standing.stance == handlers::EffectiveRole::leader ? cluster_->may_decide() : Status(Done{});
   };
-  hosts_->on_news([this] { hint(); });
+  cluster_->on_news([this] { hint(); });
 }
 
 Status Team::restore() {
   static_cast<void>(mailbox().ready_boxes());  // the first scan also removes files that a killed daemon left half
                                                // written
   TRY(context_.restore());
-  if (hosts_) TRY(hosts_->restore());
+  if (cluster_) TRY(cluster_->restore());
   TRY(roster_.restore());
   return parts_.restore();
 }
@@ -103,7 +103,7 @@ void Team::retire() {
   retired_ = true;
   context_.changed(all_areas);
   parts_.delivery.recall();
-  if (hosts_) hosts_->wake();
+  if (cluster_) cluster_->wake();
   wake();
 }
 

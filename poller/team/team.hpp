@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "poller/hosts/cluster_member.hpp"
+#include "poller/cluster/cluster_member.hpp"
 #include "poller/ledger/found_empty.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/leadership_transfer.hpp"
@@ -75,8 +75,8 @@ class Team {
   [[nodiscard]] const Maintenance& housekeeping() const { return parts_.housekeeping; }
   /// The team's task queue; null if its mailbox backend has none.
   [[nodiscard]] const TaskEvents* tasks() const { return boxes_.tasks.get(); }
-  /// Its service between hosts; null if the team has one host.
-  [[nodiscard]] ClusterMember* hosts() const { return hosts_.get(); }
+  /// Its service between nodes; null if the team has one node.
+  [[nodiscard]] ClusterMember* cluster() const { return cluster_.get(); }
   [[nodiscard]] const Watched& watched() const { return standing_.watched(); }
   [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return standing_.lead_session(); }
   /// Restores the configured role after a competing consumer stopped us. From then on the present living lead is
@@ -107,23 +107,23 @@ class Team {
   /// Reads the roster, updates our role and lists the inboxes. Returns a result if the poll ends here.
   std::optional<Polled> begin(Look&);
 
-  [[nodiscard]] Mailbox& mailbox() const { return hosts_ ? hosts_->mailbox() : *boxes_.mailbox; }
-  [[nodiscard]] RosterStore& members() const { return hosts_ ? hosts_->members() : *boxes_.members; }
+  [[nodiscard]] Mailbox& mailbox() const { return cluster_ ? cluster_->mailbox() : *boxes_.mailbox; }
+  [[nodiscard]] RosterStore& members() const { return cluster_ ? cluster_->members() : *boxes_.members; }
 
   Runtime& services_;
   TeamState context_;
   OpenTeam boxes_;
-  std::unique_ptr<ClusterMember> hosts_;  // null if the team has one host
+  std::unique_ptr<ClusterMember> cluster_;  // null if the team has one node
   TeamParts parts_;
   StandingKeeper standing_;
   RosterKeeper roster_;
   Signal chat_;
   LeadBoxes lead_boxes_;
-  struct BetweenHosts {
+  struct BetweenNodes {
     RemoteTermination ends;
     LeadershipTransfer handover;
   };
-  std::unique_ptr<BetweenHosts> between_hosts_;  // null if the team has one host
+  std::unique_ptr<BetweenNodes> between_nodes_;  // null if the team has one node
   Pace pace_;
   long long changes_ = -1;     // change counter of the ledger when chat_ was last raised
   FoundEmpty no_chat_;         // of the queue

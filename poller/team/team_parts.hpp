@@ -39,8 +39,8 @@ struct Runtime {
   std::string state_dir = {};  // folder of the ledger and of backend files beside it
   Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
-  /// Opens the connection to other hosts, for a team with [cluster]. An error gives the reason why there is none.
-  std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_exchange = {};
+  /// Opens the connection to other nodes, for a team with [cluster]. An error gives the reason why there is none.
+  std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_broker = {};
 };
 
 struct TeamParts {

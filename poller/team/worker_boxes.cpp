@@ -152,12 +152,12 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
                     {"type", std::string(schema::type_name(payload))},
                     {"request_id", id}};
   if (const auto allowed = handlers::verdict_of(payload)) {
-    const auto carried = context_.ledger.host_mail().answer_to(context_.name, open->asker, id);
-    const bool by_host = carried && *carried;
-    finding.is_expected = by_host;
-    finding.by = by_host ? "node " + (*carried)->host : context_.lead;
+    const auto carried = context_.ledger.node_mail().answer_to(context_.name, open->asker, id);
+    const bool by_node = carried && *carried;
+    finding.is_expected = by_node;
+    finding.by = by_node ? "node " + (*carried)->node : context_.lead;
     finding.reason = std::string(*allowed ? "approved" : "denied") +
-                     (by_host ? " by the host that led then" : " in the lead's name by somebody else");
+                     (by_node ? " by the node that led then" : " in the lead's name by somebody else");
     finding.fields.emplace_back("decision", *allowed ? "approved" : "denied");
     finding.closes = *open;
   } else {

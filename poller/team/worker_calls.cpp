@@ -81,7 +81,7 @@ std::string WorkerCalls::why_silent() const {
   if (context_.standing.stance == handlers::EffectiveRole::paused)
     return "InboxPoller is paused in team " + context_.name + ", until `inbox-poller resume`";
   if (context_.standing.stance == handlers::EffectiveRole::follower || context_.standing.stance == handlers::EffectiveRole::standby)
-    return "team " + context_.name + " is not led from this host, so no hook is answered here";
+    return "team " + context_.name + " is not led from this node, so no hook is answered here";
   return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
 }
 

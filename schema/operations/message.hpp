@@ -1,22 +1,22 @@
-// What is told of messages: as the ledger has them, as the lead gets them, and on their way between hosts.
+// What is told of messages: as the ledger has them, as the lead gets them, and on their way between nodes.
 #pragma once
 
 #include "schema/operations/record.hpp"
 
 namespace inbox_poller::operations {
 
-/// A letter between hosts: where it is, as far as this host knows.
+/// A letter between nodes: where it is, as far as this node knows.
 struct Letter {
   Text message_key, team;
   OneOf<"out", "in"> way;
-  Text host;  // "@h2" is the stream of host h2, "lead" that of whoever leads
+  Text node;  // "@h2" is the stream of node h2, "lead" that of whoever leads
   Text inbox, sender, type, request_id;
   OneOf<"waiting", "put", "there", "read", "refused"> state;
   long long state_ms = 0, created_ms = 0;
   long long attempts = 0;
   Text problem;
 };
-BOOST_DESCRIBE_STRUCT(Letter, (), (message_key, team, way, host, inbox, sender, type, request_id, state, state_ms, created_ms, attempts, problem))
+BOOST_DESCRIBE_STRUCT(Letter, (), (message_key, team, way, node, inbox, sender, type, request_id, state, state_ms, created_ms, attempts, problem))
 
 struct Message {
   Text team, inbox, sender, type, disposition, code, reason, message_key, request_id;

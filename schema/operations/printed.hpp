@@ -166,11 +166,11 @@ struct BoxCopied {
 };
 BOOST_DESCRIBE_STRUCT(BoxCopied, (), (actors, messages, tasks, were_there))
 
-struct HostsAcl {
+struct NodesAcl {
   Text acl;
   Text secrets;  // the folder
 };
-BOOST_DESCRIBE_STRUCT(HostsAcl, (), (acl, secrets))
+BOOST_DESCRIBE_STRUCT(NodesAcl, (), (acl, secrets))
 
 /// What `hook install` and its likes changed in a client's settings, or would.
 struct SettingsChanged {

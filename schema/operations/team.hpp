@@ -1,7 +1,7 @@
 // A team in the answer to `status`.
 #pragma once
 
-#include "schema/operations/hosts.hpp"
+#include "schema/operations/cluster.hpp"
 #include "schema/operations/lead.hpp"
 #include "schema/operations/rule.hpp"
 #include "schema/operations/shutdown.hpp"

@@ -14,7 +14,7 @@ import time
 from figures import Row, milliseconds, percentile, ratio, summary, times
 from subjects import LEAD, Floor, Lost, Product, Reference, at_rest, cpu_quiet, cpu_seconds, memory
 import team as wire
-from hosts import hosts
+from nodes import nodes
 from systems import systems
 from tools_recv import tools
 
@@ -477,4 +477,4 @@ def received_all(subject, place, wanted):
 
 
 SCENARIOS = [("latency", message_latency), ("latency-5000", latency_with_history), ("permission", permission), ("drain", drain),
-             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale), ("tools", tools), ("systems", systems), ("hosts", hosts)]
+             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale), ("tools", tools), ("systems", systems), ("nodes", nodes)]

@@ -34,7 +34,7 @@ std::string read(std::string_view bytes, std::size_t piece) {
     for (;;) {
       const auto next = reader.next();
       if (!next) {
-        EXPECT(next.error().code == "exchange.fault");
+        EXPECT(next.error().code == "redis.fault");
         reader.feed("+OK\r\n");
         EXPECT(!reader.next().ok());
         return all + '!';

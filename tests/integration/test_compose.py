@@ -86,8 +86,8 @@ class Compose(ProcessTest):
         self.assertEqual(self.file(service, secret).stat().st_mode & 0o777, 0o600)
         self.assertIn("BEGIN CERTIFICATE", self.file(service, ca).read_text())
 
-    def test_three_hosts(self):
-        services = self.prepared("hosts")
+    def test_three_nodes(self):
+        services = self.prepared("cluster")
         self.assertEqual(set(services), {"redis", "h1", "h2", "h3"})
         said = []
         for name in ("h1", "h2", "h3"):
@@ -112,8 +112,8 @@ class Compose(ProcessTest):
             self.assertEqual((told["problems"], told["warnings"]), ([], []))
             team = {one["key"]: one["value"] for one in told["teams"][0]["settings"]}
             self.assertEqual(team["cluster.node"], name)
-            self.asked(services, service, team["cluster.redis_url"], "host-" + name, "/host/engine.secret", "/tls/ca.pem")
-            roster = json.loads((self.file(service, "/host/teams") / team["team.name"] / "config.json").read_text("utf-8"))
+            self.asked(services, service, team["cluster.redis_url"], "node-" + name, "/node/engine.secret", "/tls/ca.pem")
+            roster = json.loads((self.file(service, "/node/teams") / team["team.name"] / "config.json").read_text("utf-8"))
             workers = [member["name"] for member in roster["members"]][1:]
             self.assertEqual(workers, team["cluster.members." + name])
             said.append({key: team[key] for key in ("team.name", "cluster.id", "cluster.redis_url", "cluster.leaders", "cluster.members.h1", "cluster.members.h2",

@@ -131,10 +131,10 @@ PROMISED = {
     # redis.md, several-machines.md
     "inbox-poller nodes acl --team demo --leader h1 --leader h9 --follower h2 --secrets ~/redis-secrets > users.acl":
         Said("prints an ACL file with one user for each node",
-             r"user default (.*\n)*user host-h1 on #[0-9a-f]{64} (.*\n)*user host-h2 (.*\n)*-rw------- .*host-h9",
+             r"user default (.*\n)*user node-h1 on #[0-9a-f]{64} (.*\n)*user node-h2 (.*\n)*-rw------- .*node-h9",
              then="cat users.acl; ls -l ~/redis-secrets"),
     "inbox-poller nodes acl --team farm --leader h1 --follower h2 --follower h3 --secrets ~/redis-secrets > users.acl":
-        Said("`users.acl` is the `aclfile` of your Redis.", r"user host-h1 on #[0-9a-f]{64} (.*\n)*user host-h3 ", then="cat users.acl"),
+        Said("`users.acl` is the `aclfile` of your Redis.", r"user node-h1 on #[0-9a-f]{64} (.*\n)*user node-h3 ", then="cat users.acl"),
     "several-machines.md inbox-poller check-config":
         Said("whether the Redis is reached, and lets this node in", r"(?s)^(?!.*WARNING).*cluster\.redis_url "),
     "inbox-poller check-config": Said("prints every effective", r"team\.name +\"my-team\" +\S+/my-team\.toml:2"),
@@ -415,7 +415,7 @@ class Documents(World):
         """Steps 1 to 3 of the page: a Redis with its list of users, h1's secret, the team file as it stands there, but for the address."""
         engine = Engine(self.folder / "r", users=(self.folder / "users.acl").read_text("utf-8"))
         self.stops.append(engine.stop)
-        shutil.copy2(self.home / "redis-secrets" / "host-h1", self.settings / "redis.secret")
+        shutil.copy2(self.home / "redis-secrets" / "node-h1", self.settings / "redis.secret")
         self.workers["ada"] = self.start_worker(wire.Team(self.team.root, "farm", ("w1", "w2")), "w1")
         toml = re.search(r"```toml\n(.*?)```", page.read_text("utf-8"), re.S)[1]
         (self.settings / "teams.d" / "my-team.toml").unlink()
@@ -427,7 +427,7 @@ class Documents(World):
         self.shows("inbox-poller nodes", ", h1")
         h2 = wire.Team(self.folder / "h2" / "teams", "farm", ("w3", "w4"))
         for old, new in (('role = "leader"', 'role = "follower"\nroot = "%s"' % h2.root), ('node = "h1"', 'node = "h2"'),
-                         ("~/.config/inbox-poller/redis.secret", str(self.home / "redis-secrets" / "host-h2"))):
+                         ("~/.config/inbox-poller/redis.secret", str(self.home / "redis-secrets" / "node-h2"))):
             self.assertIn(old, toml)
             toml = toml.replace(old, new)
         daemon = Daemon(os.environ["INBOX_POLLER"], self.folder / "h2", toml).start()

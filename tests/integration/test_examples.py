@@ -84,7 +84,7 @@ TOLD = {
     "completion zsh": "#compdef", "completion fish": "complete -c", "check-config": "team.name", "check-config &&": "nothing has changed",
     "check-config --config": '"ok":true', "shutdowns": "alice: ", "shutdowns --json": '"member": "alice"', "status": "team demo",
     "lead": "team-lead is idle", "tasks --root": "open", "tasks --dead": "no dead letters", "tasks show": "update the changelog",
-    "recv --format": '"message_key"', "ack": "1 of 1 acknowledged", "nodes acl": "user host-h1 on #", "inbox list": "alice      member",
+    "recv --format": '"message_key"', "ack": "1 of 1 acknowledged", "nodes acl": "user node-h1 on #", "inbox list": "alice      member",
     "inbox send alice 'please": "inboxes/alice.json as", "inbox show team-lead": "permission_request", "inbox unread": "nothing is unread",
     "mark-read alice --key": "marked read", "inbox clear alice": "removed", "doctor": "daemon: version",
     "doctor --quick": "demo: 1 refused", "doctor --team": "", "decisions --since": "perm-16", "rules": "Bash(git status:*)",

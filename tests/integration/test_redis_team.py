@@ -156,7 +156,7 @@ class Team(ProcessTest):
         self.engine.stop()
         self.engine = Engine(self.folder / "acl", users=users).start()
         self.stops.append(self.engine.stop)
-        self.team = RedisTeam(self.engine, team="pair", more="?user=host-h1&secret=%s" % (secrets / "host-h1"))
+        self.team = RedisTeam(self.engine, team="pair", more="?user=node-h1&secret=%s" % (secrets / "node-h1"))
         example = (pathlib.Path(__file__).parents[2] / "deploy/examples/redis.toml").read_text("utf-8")
         address = self.engine.address("pair", self.team.more)
         self.make_daemon(re.sub(r'(?m)^redis_url = "[^"]*"', lambda _: 'redis_url = "%s"' % address, example)).start()

@@ -29,8 +29,8 @@ class RedisServer {
 
   /// False where there is no redis-server, or the program was built without it: the tests of this file say nothing then.
   [[nodiscard]] bool runs() const { return runs_; }
-  [[nodiscard]] config::EngineAddress address(const std::string& team, const std::string& more = "") const {
-    auto address = config::parse_engine_address("redis+unix://" + scratch_.path("s").string() + more + "#" + team);
+  [[nodiscard]] config::RedisAddress address(const std::string& team, const std::string& more = "") const {
+    auto address = config::parse_redis_address("redis+unix://" + scratch_.path("s").string() + more + "#" + team);
     REQUIRE(address.ok());
     return *address;
   }

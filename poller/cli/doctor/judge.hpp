@@ -92,8 +92,8 @@ Findings judge_wake(const TeamPlace&, const operations::Status& status);
 Findings judge_polls(const TeamPlace&, const operations::Status& status);
 
 /// Checks the leader, silent nodes, mail that waits too long, and the engine, for a team with [cluster].
-/// (judge_hosts.cpp)
-Findings judge_hosts(const TeamPlace&, const operations::Status& status, EpochMs now);
+/// (judge_nodes.cpp)
+Findings judge_nodes(const TeamPlace&, const operations::Status& status, EpochMs now);
 
 /// Notes files of the permission exchange that older clients used before the mailbox.
 Findings judge_leftovers(const std::string& path, std::size_t files);

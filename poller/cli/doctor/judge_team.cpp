@@ -283,7 +283,7 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
              "inbox-poller reload"}};
   }
   const std::string& role = served->role.bytes;
-  if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_hosts
+  if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_nodes
   const bool stopped = role == "paused";
   const std::string& reason = served->role_reason.bytes;
   if (reason.empty())  // no reason: the daemon has an older or no file

@@ -18,9 +18,9 @@ constexpr std::chrono::milliseconds redis_patience{2000};
 constexpr const char* most_boxes = "500";
 
 std::string mend_of(const Error& error, const config::TeamConfig& config) {
-  if (error.code == "exchange.down") return "start it, or check redis_url under [team] in " + printable(config.source);
-  if (error.code == "exchange.denied") return "user= and secret= in redis_url under [team] in " + printable(config.source) + ", and its users: docs/how-to/redis.md";
-  if (error.code == "exchange.unfit") return "its settings: docs/how-to/redis.md";
+  if (error.code == "redis.down") return "start it, or check redis_url under [team] in " + printable(config.source);
+  if (error.code == "redis.denied") return "user= and secret= in redis_url under [team] in " + printable(config.source) + ", and its users: docs/how-to/redis.md";
+  if (error.code == "redis.unfit") return "its settings: docs/how-to/redis.md";
   return "";
 }
 
@@ -42,20 +42,20 @@ void look_at_box(const RedisReply& box, const std::string& place, Findings& find
 }  // namespace
 
 Findings examine_engine(const config::TeamConfig& config) {
-  const auto address = engine_of(config.hosts);
+  const auto address = redis_of(config.cluster);
   if (!address) return {{Severity::error, address.error().code, address.error().message, "", ""}};
   RedisCaller redis(*address, redis_patience);
   const auto leader = redis.call(RedisCommand{"GET", RedisKeys(address->team).of("leader")});  // allowed for every node
   if (leader) return {};
-  const bool is_denied = leader.error().code == "exchange.denied";
+  const bool is_denied = leader.error().code == "redis.denied";
   return {{Severity::error, leader.error().code, printable(leader.error().message), address->shown(),
-           is_denied ? "its user " + address->user + " of `inbox-poller nodes acl --team " + config.hosts.id + "`, and secret under [cluster]" : ""}};
+           is_denied ? "its user " + address->user + " of `inbox-poller nodes acl --team " + config.cluster.id + "`, and secret under [cluster]" : ""}};
 }
 
 Section examine_redis(const config::TeamConfig& config, const operations::Status& status) {
   Section section{config.team.name, config.team.name, {}};
   Findings& findings = section.findings;
-  const config::EngineAddress& address = config.team.engine;
+  const config::RedisAddress& address = config.team.redis;
   const std::string place = address.shown();
   RedisCaller redis(address, redis_patience);
   const RedisKeys keys(address.team);

@@ -126,7 +126,7 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
   if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok(), lead_has_ended));
   if (at.status) add(findings, judge_wake(team, *at.status));
   if (at.status) add(findings, judge_polls(team, *at.status));
-  if (at.status) add(findings, judge_hosts(team, *at.status, world.clock.wall_ms()));
+  if (at.status) add(findings, judge_nodes(team, *at.status, world.clock.wall_ms()));
   if (sight.problem)
     findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
   look_at_access(world, team, sight, findings);

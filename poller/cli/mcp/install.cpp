@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "config/engine_address.hpp"
+#include "config/redis_address.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/mcp/servers.hpp"
 #include "poller/cli/printable.hpp"

@@ -200,7 +200,7 @@ TEST_CASE("words become requests") {
     words.insert(words.begin(), {"--socket", dir / "s"});
     const auto before = static_cast<std::ptrdiff_t>(daemon.requests().size());
     CHECK(run_cli(dir, words, "from\nstdin\n").code == 0);
-    const auto made = daemon.requests();  // where no request waits, `pending` looks whether another host has them
+    const auto made = daemon.requests();  // where no request waits, `pending` looks whether another node has them
     CHECK(std::count(made.begin() + before, made.end(), json::parse(request).as_object()) == 1);
   }
 }

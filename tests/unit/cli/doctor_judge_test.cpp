@@ -265,40 +265,40 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(judge_standing(team("other"), said({{"teams", json::array{}}}), false).empty());
 }
 
-TEST_CASE("a team on several hosts") {
+TEST_CASE("a team on several nodes") {
   const EpochMs now = 10'000'000;
-  json::object hosts{{"node", "h1"}, {"redis_url", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
+  json::object nodes{{"node", "h1"}, {"redis_url", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
                      {"trouble_since_ms", 0}, {"full", ""}, {"worries", json::array{}}, {"mail", json::array{}},
                      {"nodes", {{{"node", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
   const auto judged = [&] {
-    return judge_hosts(team(), said({{"version", "1"}, {"teams", {{{"team", "demo"}, {"cluster", hosts}}}}}), now);
+    return judge_nodes(team(), said({{"version", "1"}, {"teams", {{{"team", "demo"}, {"cluster", nodes}}}}}), now);
   };
   CHECK(summary(judged()) == "ok cluster.leader");
-  CHECK(judge_hosts(team(), said({{"teams", {{{"team", "demo"}}}}}), now).empty());
-  CHECK(judge_hosts(team("other"), said({{"teams", {{{"team", "demo"}, {"cluster", hosts}}}}}), now).empty());
+  CHECK(judge_nodes(team(), said({{"teams", {{{"team", "demo"}}}}}), now).empty());
+  CHECK(judge_nodes(team("other"), said({{"teams", {{{"team", "demo"}, {"cluster", nodes}}}}}), now).empty());
 
-  hosts["leads"] = false;  // it lost touch
+  nodes["leads"] = false;  // it lost touch
   CHECK(summary(judged()) == "error cluster.leader");
-  hosts["leader"] = "";
+  nodes["leader"] = "";
   CHECK(summary(judged()) == "error cluster.leader");
   CHECK_FALSE(judged()[0].mend.empty());
-  hosts["leader"] = "h2";
-  hosts["trouble"] = "it refused the connection";
-  hosts["trouble_since_ms"] = now - 90'000;
+  nodes["leader"] = "h2";
+  nodes["trouble"] = "it refused the connection";
+  nodes["trouble_since_ms"] = now - 90'000;
   CHECK(judged()[0].severity == Severity::error);
   CHECK_THAT(judged()[0].what, Contains("refused the connection, for 1m"));
-  hosts["trouble"] = "";
-  hosts["worries"] = json::array{"it syncs once a second"};
+  nodes["trouble"] = "";
+  nodes["worries"] = json::array{"it syncs once a second"};
   CHECK(judged()[0].check == "cluster.settings");
-  hosts["worries"] = json::array{};
-  hosts["round_trip_us"] = 249'999;
+  nodes["worries"] = json::array{};
+  nodes["round_trip_us"] = 249'999;
   CHECK(judged()[0].check == "cluster.leader");
-  hosts["round_trip_us"] = 312'400;
+  nodes["round_trip_us"] = 312'400;
   CHECK(judged()[0].check == "cluster.slow");
   CHECK_THAT(judged()[0].what, Contains("312 ms for a round trip"));
-  hosts.erase("round_trip_us");
-  hosts["nodes"] = {{{"node", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
-  hosts["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
+  nodes.erase("round_trip_us");
+  nodes["nodes"] = {{{"node", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
+  nodes["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
   const Findings found = judged();
   REQUIRE(found.size() == 4);
   CHECK(found[1].check == "cluster.silent");

@@ -932,10 +932,10 @@ TEST_CASE("a Redis team names its engine and an actor, and no password is repeat
   const Parsed good = parse(whole + "members = [\"ada\"]\n[tasks]\nmax_attempts = 5");
   CHECK(good.problems.empty());
   CHECK(good.warnings.empty());
-  CHECK(good.team.config.team.engine.team == "shared");
-  CHECK(good.team.config.team.engine.secret == "/s/ann");
+  CHECK(good.team.config.team.redis.team == "shared");
+  CHECK(good.team.config.team.redis.secret == "/s/ann");
   CHECK(good.team.config.team.inbox_folder("pair").empty());
-  CHECK(parse(redis + "redis_url = \"redis://h\"").team.config.team.engine.team == "pair");
+  CHECK(parse(redis + "redis_url = \"redis://h\"").team.config.team.redis.team == "pair");
   CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[compaction]\nentries = 5").warnings.size() == 2);
   for (const std::string& wrong : {std::string(), std::string("redis_url = \"/run/r.sock\""), std::string("redis_url = \"redis://:geheim@h\""),
                                   std::string("redis_url = \"redis://h?password=geheim\""), std::string("redis_url = \"redis://h#a b\"")}) {
@@ -982,13 +982,13 @@ h2 = ["w3", "w4"]
 )";
   const Parsed good = parse(leader);
   REQUIRE(good.problems.empty());
-  const HostsSettings& hosts = good.team.config.hosts;
+  const ClusterSettings& hosts = good.team.config.cluster;
   CHECK(hosts.is_set());
   CHECK(hosts.id == "farm");
   CHECK(hosts.leads == std::vector<std::string>{"h1", "h4"});
   CHECK(hosts.members == std::vector<std::pair<std::string, std::vector<std::string>>>{{"h2", {"w3", "w4"}}});
   CHECK(hosts.queued == 20'000);
-  CHECK_FALSE(parse("[team]\nname = \"a\"").team.config.hosts.is_set());
+  CHECK_FALSE(parse("[team]\nname = \"a\"").team.config.cluster.is_set());
 
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = leader;

@@ -1,4 +1,4 @@
-// Hosts of one team at one engine, on one loop, and letters between them.
+// Nodes of one team at one engine, on one loop, and letters between them.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -30,7 +30,7 @@ struct Loop {
     REQUIRE(result.has_value());
     return *std::move(result);
   }
-  /// All that there is for this host, in pieces.
+  /// All that there is for this node, in pieces.
   std::vector<std::string> entries(poller::Broker& exchange, bool as_leader, std::vector<poller::ReceivedFrame>* all = nullptr) {
     std::vector<std::string> got;
     for (;;) {
@@ -46,12 +46,12 @@ struct Loop {
 };
 
 /// In a team of the process's Redis that nobody else has.
-struct RedisHosts : Loop {
+struct RedisNodes : Loop {
   std::string team = fresh_team();
   poller::RedisCaller direct{shared_redis().address(team), wait_limit()};
   poller::RedisKeys keys{team};
 
-  std::unique_ptr<poller::Broker> host(const std::string& name) {
+  std::unique_ptr<poller::Broker> node(const std::string& name) {
     auto made = std::make_unique<poller::RedisBroker>(
         io.get_executor(), poller::RedisBroker::Settings{shared_redis().address(team), name, wait_limit()});
     poller::Heartbeat beat{name, "{}"};

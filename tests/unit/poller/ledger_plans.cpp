@@ -167,27 +167,27 @@ TEST_CASE("a full scan would be noticed") {
   CHECK(is_full_scan(plan_of(other.connection(), "SELECT * FROM messages WHERE sender = ?1").at(0)));
 }
 
-TEST_CASE("between hosts what waits is found without what was put or is there, and what is to be told without what was") {
+TEST_CASE("between nodes what waits is found without what was put or is there, and what is to be told without what was") {
   TemporaryDirectory directory;
   ConnectionSpy spy;
   auto ledger = must(Ledger::open(directory.file("ledger.db")));
-  must(ledger->host_mail().prepare());
+  must(ledger->node_mail().prepare());
   StatementLog log(ConnectionSpy::connection());
-  auto& mail = ledger->host_mail();
+  auto& mail = ledger->node_mail();
   must(mail.streams("red", true));
   must(mail.waiting("red", "@h2", true, 10));
   must(mail.after("red", "@h2", 10));
   must(mail.unheard("red", 1));
   must(mail.to_file("red", 10));
   must(mail.for_lead("red", "h2", 0, 10));
-  must(mail.hosts_with_mail_for_lead("red"));
-  must(mail.queued("red", HostWay::out));
+  must(mail.nodes_with_mail_for_lead("red"));
+  must(mail.queued("red", MailDirection::out));
   must(mail.untold("red", "h2", 10));
-  must(mail.hosts_to_tell("red"));
+  must(mail.nodes_to_tell("red"));
   must(mail.last_number("red", "h2", true));
-  must(mail.heard("red", {"@h2", true, HostMailState::there, {}}, {named("k1").value}, 1));
+  must(mail.heard("red", {"@h2", true, NodeMailState::there, {}}, {named("k1").value}, 1));
   must(mail.sent("red", "bob", named("k1")));
-  must(mail.set("red", {1}, HostMailState::put, 1));
+  must(mail.set("red", {1}, NodeMailState::put, 1));
   must(mail.tell({1}, 1));
   must(mail.tell_again("red", {1}));
   Operator other(directory.file("ledger.db"));
@@ -197,11 +197,11 @@ TEST_CASE("between hosts what waits is found without what was put or is there, a
     std::string plan;
     for (const auto& step : plan_of(other.connection(), sql)) plan += step + "; ";
     INFO(plan);
-    const bool by_state = plan.find("host_mail_moving (team=? AND way=? AND state=?") != std::string::npos;
-    const bool by_number = plan.find("host_mail_number (team=? AND way=? AND host=? AND lead=?") != std::string::npos;
-    const bool by_key = plan.find("sqlite_autoindex_host_mail_1 (key=?") != std::string::npos;
-    const bool by_id = starts_with(plan, "SEARCH host_mail USING INTEGER PRIMARY KEY (rowid=?)");
-    CHECK((by_state || by_number || by_key || by_id || plan.find("host_mail_untold (team=?") != std::string::npos));
+    const bool by_state = plan.find("node_mail_moving (team=? AND way=? AND state=?") != std::string::npos;
+    const bool by_number = plan.find("node_mail_number (team=? AND way=? AND node=? AND lead=?") != std::string::npos;
+    const bool by_key = plan.find("sqlite_autoindex_node_mail_1 (key=?") != std::string::npos;
+    const bool by_id = starts_with(plan, "SEARCH node_mail USING INTEGER PRIMARY KEY (rowid=?)");
+    CHECK((by_state || by_number || by_key || by_id || plan.find("node_mail_untold (team=?") != std::string::npos));
     if (sql.find("ORDER BY number") != std::string::npos || sql.find("told < 2") != std::string::npos)
       CHECK(plan.find("TEMP B-TREE") == std::string::npos);
   }

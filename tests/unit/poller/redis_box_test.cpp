@@ -148,22 +148,22 @@ TEST_CASE("An engine that is away, forgets or asks for a password is told in wor
   if (!forgets.runs()) return;
   MaildirSetting setting;
   const SystemClock clock;
-  const auto open = [&](const config::EngineAddress& address, milliseconds patience) {
+  const auto open = [&](const config::RedisAddress& address, milliseconds patience) {
     return RedisBox::open(address, "ada", clock, setting.io.get_executor(), patience);
   };
   const Error unfit = open(forgets.address("t"), seconds(20)).error();
-  CHECK(unfit.code == "exchange.unfit");
+  CHECK(unfit.code == "redis.unfit");
   CHECK(unfit.message.find("appendonly") != std::string::npos);
   auto meant = open(forgets.address("t", "?accept_risks=redis-not-durable"), seconds(20));
   REQUIRE(meant.ok());
   CHECK((*meant)->worries().size() >= 1);
   forgets.kill();
-  CHECK(open(forgets.address("t"), milliseconds(100)).error().code == "exchange.down");
+  CHECK(open(forgets.address("t"), milliseconds(100)).error().code == "redis.down");
   const auto lost = setting.scratch.path("secret").string();
   CHECK(open(forgets.address("t", "?secret=" + lost), milliseconds(100)).error().message.find("hunter") == std::string::npos);
   spill(lost, "hunter2\n");
   std::filesystem::permissions(lost, std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
-  CHECK(read_secret(lost).error().code == "exchange.denied");
+  CHECK(read_secret(lost).error().code == "redis.denied");
   std::filesystem::permissions(lost, std::filesystem::perms::owner_read);
   CHECK(*read_secret(lost) == "hunter2");
 }

@@ -52,7 +52,7 @@ TEST_CASE("What is no reply, or one of too many parts, is a fault from then on")
     }
     CAPTURE(text);
     REQUIRE_FALSE(next.ok());
-    CHECK(next.error().code == "exchange.fault");
+    CHECK(next.error().code == "redis.fault");
     reader.feed("+OK\r\n");
     CHECK_FALSE(reader.next().ok());
   }
@@ -72,17 +72,17 @@ TEST_CASE("An engine that would lose what it confirms is not used, unless that i
     return EngineFacts::read(info.replace(info.find(from), from.size(), to));
   };
   const EngineFacts forgets = with("aof_enabled:1", "aof_enabled:0");
-  CHECK(forgets.usable(false).error().code == "exchange.unfit");
+  CHECK(forgets.usable(false).error().code == "redis.unfit");
   CHECK(forgets.usable(false).error().message.find("appendonly yes") != std::string::npos);
   CHECK(forgets.usable(true).ok());
   CHECK(forgets.worries().size() == 1);
-  CHECK(with("noeviction", "allkeys-lru").usable(false).error().code == "exchange.unfit");
+  CHECK(with("noeviction", "allkeys-lru").usable(false).error().code == "redis.unfit");
   CHECK(with("noeviction", "allkeys-lru").usable(true).ok());
-  CHECK(with("7.0.15", "6.2.7").usable(true).error().code == "exchange.unfit");
-  CHECK(with("master", "slave").usable(true).error().code == "exchange.down");
+  CHECK(with("7.0.15", "6.2.7").usable(true).error().code == "redis.unfit");
+  CHECK(with("master", "slave").usable(true).error().code == "redis.down");
   EngineFacts starts = forgets;
   starts.is_loading = true;
-  CHECK(starts.usable(false).error().code == "exchange.down");
+  CHECK(starts.usable(false).error().code == "redis.down");
   EngineFacts late = EngineFacts::read(good);
   late.log_is_synced = "everysec";
   CHECK(late.usable(false).ok());
@@ -91,14 +91,14 @@ TEST_CASE("An engine that would lose what it confirms is not used, unless that i
 
 TEST_CASE("What Redis says when it refuses is told apart") {
   const auto code = [](const char* text) { return error_of({RedisReply::Kind::error, 0, text, {}}).code; };
-  CHECK(code("NOAUTH Authentication required.") == "exchange.denied");
-  CHECK(code("WRONGPASS invalid username-password pair") == "exchange.denied");
-  CHECK(code("NOPERM this user has no permissions") == "exchange.denied");
-  CHECK(code("OOM command not allowed when used memory > 'maxmemory'.") == "exchange.full");
-  CHECK(code("MISCONF Errors writing to the AOF file") == "exchange.full");
-  CHECK(code("LOADING Redis is loading the dataset in memory") == "exchange.down");
-  CHECK(code("READONLY You can't write against a read only replica.") == "exchange.down");
-  CHECK(code("WRONGTYPE Operation against a key") == "exchange.fault");
+  CHECK(code("NOAUTH Authentication required.") == "redis.denied");
+  CHECK(code("WRONGPASS invalid username-password pair") == "redis.denied");
+  CHECK(code("NOPERM this user has no permissions") == "redis.denied");
+  CHECK(code("OOM command not allowed when used memory > 'maxmemory'.") == "redis.full");
+  CHECK(code("MISCONF Errors writing to the AOF file") == "redis.full");
+  CHECK(code("LOADING Redis is loading the dataset in memory") == "redis.down");
+  CHECK(code("READONLY You can't write against a read only replica.") == "redis.down");
+  CHECK(code("WRONGTYPE Operation against a key") == "redis.fault");
 }
 
 }  // namespace inbox_poller::redis_reply_test

@@ -16,7 +16,7 @@ struct RedisTeamSetting : RedisSetting {
   std::unique_ptr<RedisMailbox> mailbox;
 
   RedisTeamSetting() { mailbox = open(shared_redis().address(team)); }
-  std::unique_ptr<RedisMailbox> open(const config::EngineAddress& address, const std::string& reader = "daemon-1") {
+  std::unique_ptr<RedisMailbox> open(const config::RedisAddress& address, const std::string& reader = "daemon-1") {
     RedisTeamSettings settings;
     settings.address = address;
     settings.team = "pair";

@@ -281,7 +281,7 @@ TEST_CASE("a part that fails takes its rows, lines and what follows with it, and
 
 TEST_CASE("a decision waits for the right to decide, a fact does not") {
   OneTeam world;
-  world.context.guard = [] { return Status(Error{"", "another host leads"}); };
+  world.context.guard = [] { return Status(Error{"", "another node leads"}); };
   const auto put = [&](Tx& tx) { tx.keep(tx.ledger.members().put(world.row)); };
   const auto refused = world.context.commit(put);
   CHECK((!refused && refused.error().code == "cluster.no_lease"));
