@@ -89,7 +89,7 @@ struct TeamSettings {
   std::vector<std::string> aliases;  // misspelled names of the lead: chat in their inboxes is the lead's
   std::string tasks;                 // absolute; the team's task directory; empty: <tasks_root>/<team>
   OnCompetingConsumer on_competing_consumer = OnCompetingConsumer::stop;
-  Duration unresponsive_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as silent
+  Duration unresponsive_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as unresponsive
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
   [[nodiscard]] const BackendFacts& facts() const { return facts_of(backend); }
   /// Returns the directory of the team of this name; for Redis, the engine's address.
@@ -112,7 +112,7 @@ struct ModeSettings {
   std::optional<PermissionMode> on_join;                        // for every worker not named below; empty: none is set
   std::vector<std::pair<std::string, PermissionMode>> members;  // by member name
   PermissionMode ceiling = PermissionMode::accept_edits;
-  Duration apply_timeout{std::chrono::seconds(30)};  // a mode that the roster does not show by then is "not adopted"
+  Duration apply_timeout{std::chrono::seconds(30)};  // a mode that the roster does not show by then is "not applied"
 
   /// Returns the mode of a worker of this name when it joins.
   [[nodiscard]] std::optional<PermissionMode> wanted(std::string_view member) const;

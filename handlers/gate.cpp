@@ -22,10 +22,10 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::stream_result:
     case LeadEvent::session_rests: return LeadState::idle;
 
-    case LeadEvent::reports_gone:
+    case LeadEvent::reports_offline:
     case LeadEvent::session_ends:
     case LeadEvent::stream_closes:
-    case LeadEvent::disconnects: return LeadState::gone;
+    case LeadEvent::disconnects: return LeadState::offline;
 
     case LeadEvent::batch_pushed: return state == LeadState::idle ? LeadState::busy : state;
     // A time limit does not bring back a session that left.
@@ -65,7 +65,7 @@ bool tells_turns(LeadEvent event) {
     case LeadEvent::stream_result: return true;
     case LeadEvent::session_works:  // the file itself shows when a turn begins
     case LeadEvent::session_rests:
-    case LeadEvent::reports_gone:
+    case LeadEvent::reports_offline:
     case LeadEvent::session_ends:
     case LeadEvent::stream_closes:
     case LeadEvent::batch_pushed:

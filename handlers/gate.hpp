@@ -13,16 +13,16 @@ namespace inbox_poller::handlers {
 enum class LeadState {
   idle,  // between turns: chat may be offered
   busy,  // in a turn: chat waits, unless it is overdue
-  gone,  // no session: chat waits without a limit
+  offline,  // no session: chat waits without a limit
 };
-BOOST_DESCRIBE_ENUM(LeadState, idle, busy, gone)
+BOOST_DESCRIBE_ENUM(LeadState, idle, busy, offline)
 inline std::string_view to_string(LeadState state) { return schema::name_of(state); }
 
 enum class LeadEvent {
   // Reported by command (`inbox-poller lead …`):
   reports_busy,
   reports_idle,
-  reports_gone,
+  reports_offline,
   // Hooks of the lead's session:
   session_starts,
   prompt_submitted,
@@ -46,7 +46,7 @@ enum class LeadEvent {
   busy_limit_passes,  // nothing ended the busy state: a person may have interrupted the turn
   disconnects,        // the program that held the lead's end went away without a report
 };
-BOOST_DESCRIBE_ENUM(LeadEvent, reports_busy, reports_idle, reports_gone, session_starts, prompt_submitted, tool_used,
+BOOST_DESCRIBE_ENUM(LeadEvent, reports_busy, reports_idle, reports_offline, session_starts, prompt_submitted, tool_used,
                     turn_stops, turn_continues, turn_fails, turn_interrupted, prompt_waits, session_ends, stream_opens,
                     stream_works, stream_result, stream_closes, session_works, session_rests, batch_pushed, busy_limit_passes, disconnects)
 inline std::string_view to_string(LeadEvent event) { return schema::name_of(event); }

@@ -147,8 +147,8 @@ std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector
 
 Adoption adoption_of(std::string_view mode, EpochMs sent_ms, const schema::Member& member,
                      const config::ModeSettings& settings, EpochMs now_ms) {
-  if (member.mode == mode) return Adoption::adopted;
-  return now_ms - sent_ms >= settings.apply_timeout.count() ? Adoption::not_adopted : Adoption::waits;
+  if (member.mode == mode) return Adoption::applied;
+  return now_ms - sent_ms >= settings.apply_timeout.count() ? Adoption::not_applied : Adoption::waits;
 }
 
 }  // namespace inbox_poller::handlers

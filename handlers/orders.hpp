@@ -65,7 +65,7 @@ struct Owed {
 std::vector<Owed> owed_orders(const std::vector<Given>&, const std::vector<SharedRule>&, const TeamView&);
 
 /// The state of a sent mode, according to the roster.
-enum class Adoption { waits, adopted, not_adopted };
+enum class Adoption { waits, applied, not_applied };
 Adoption adoption_of(std::string_view mode, EpochMs sent_ms, const schema::Member&, const config::ModeSettings&,
                      EpochMs now_ms);
 

@@ -20,7 +20,7 @@ inline std::string_view to_string(TeamPoint point) { return schema::name_of(poin
 
 struct TeamCounts {
   std::size_t present = 0;  // workers
-  std::size_t working = 0;  // workers that are busy, waiting or silent
+  std::size_t working = 0;  // workers that are busy, waiting or unresponsive
   std::size_t shutdowns = 0;
   std::size_t requests = 0;
   std::size_t mail = 0;
@@ -28,7 +28,7 @@ struct TeamCounts {
 
 /// Returns true if this worker keeps the team from being idle.
 constexpr bool is_working(WorkerState state) {
-  return state == WorkerState::busy || state == WorkerState::waiting || state == WorkerState::silent;
+  return state == WorkerState::busy || state == WorkerState::waiting || state == WorkerState::unresponsive;
 }
 
 constexpr bool is_at(TeamPoint point, const TeamCounts& counts) {

@@ -13,7 +13,7 @@ WorkerState state_of(const WorkerSigns& signs, config::Duration unresponsive_aft
   // The report may be lost although the roster shows it, and old rosters show nothing: either is enough.
   if (!was_told && (signs.last_report == "idle" || !signs.active)) return WorkerState::idle;
   const EpochMs last_ms = std::max(signs.last_seen_ms, signs.told_ms);
-  return now_ms - last_ms > unresponsive_after.count() ? WorkerState::silent : WorkerState::busy;
+  return now_ms - last_ms > unresponsive_after.count() ? WorkerState::unresponsive : WorkerState::busy;
 }
 
 }  // namespace inbox_poller::handlers

@@ -15,10 +15,10 @@ enum class WorkerState {
   busy,     // has a task, wrote after it was idle, or was sent a text after it wrote
   waiting,  // a request of its own is open
   failed,   // its last turn failed
-  silent,   // busy, and silent for longer than team.unresponsive_after
+  unresponsive,  // busy, and silent for longer than team.unresponsive_after
   gone,     // no longer in the roster
 };
-BOOST_DESCRIBE_ENUM(WorkerState, idle, busy, waiting, failed, silent, gone)
+BOOST_DESCRIBE_ENUM(WorkerState, idle, busy, waiting, failed, unresponsive, gone)
 inline std::string_view to_string(WorkerState state) { return schema::name_of(state); }
 
 struct WorkerSigns {

@@ -261,9 +261,9 @@ class Demo:
         self.answer(self.ada, request, "ran")
         s.seen("`make test`: bob no longer asks; ada's newer client takes no orders, she asks and the same rule says yes")
         wait_for("that ada did not adopt the mode is shown", lambda: [
-            n for n in self.daemon.ask("status")["teams"][0]["not_adopted"] if n["member"] == "ada"])
+            n for n in self.daemon.ask("status")["teams"][0]["not_applied"] if n["member"] == "ada"])
         self.command("status")
-        s.seen("status says what was sent and not adopted")
+        s.seen("status says what was sent and not applied")
 
     def shutdowns(self):
         s = self.story
@@ -391,7 +391,7 @@ class Demo:
         printed = self.command("decisions", "--limit", "2")
         self.expect("mona" in printed and "team-lead" in printed, "decisions does not say who decided")
         self.lead.stop()
-        wait_for("the lead is gone", lambda: self.daemon.ask("lead")["state"] == "gone")
+        wait_for("the lead is gone", lambda: self.daemon.ask("lead")["state"] == "offline")
         s.seen("who decided what is on record; the lead's session has ended, and the daemon knows")
 
     def beside(self, name, make, **options):

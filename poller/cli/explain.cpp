@@ -21,7 +21,7 @@ std::string told_by(const std::string& event) {
   static constexpr std::pair<std::string_view, std::string_view> table[] = {
       {"reports_busy"sv, "it was said so"sv},
       {"reports_idle"sv, "it was said so"sv},
-      {"reports_gone"sv, "it was said so"sv},
+      {"reports_offline"sv, "it was said so"sv},
       {"session_starts"sv, "its session started"sv},
       {"prompt_submitted"sv, "a prompt was submitted"sv},
       {"tool_used"sv, "it used a tool"sv},
@@ -49,7 +49,7 @@ std::string told_by(const std::string& event) {
 /// Explains why a message is still queued.
 std::string waiting_sentence(const operations::Message& message, const operations::Team* team) {
   if (message.priority == 0) return "waits to be summed up with others, in a digest for the lead";
-  if (team != nullptr && (team->lead.state == "busy" || team->lead.state == "gone"))
+  if (team != nullptr && (team->lead.state == "busy" || team->lead.state == "offline"))
     return "waits for the lead: " + lead_sentence(team->lead);
   const std::string ladder = team == nullptr ? "" : ladder_sentence(team->delivery);
   if (!ladder.empty()) return "waits for the lead, which is idle; the way to it: " + ladder;
@@ -193,7 +193,7 @@ std::string message_sentence(const operations::Message& message, const operation
   if (disposition == "duplicate")
     return "repeats one that is known already" + (reason.empty() ? "" : ": " + reason) + "; the first one counts";
   const std::string why = reason + " (" + printable(code) + ')' + behind(advice_for(code));
-  return disposition == "bad" ? "could not be read: " + why : "was not obeyed: " + why;
+  return disposition == "malformed" ? "could not be read: " + why : "was not obeyed: " + why;
 }
 
 std::string request_sentence(const operations::Request& request) {
@@ -244,12 +244,12 @@ std::string effect_sentence(const operations::Effect& effect) {
   const std::string& fate = order.state.bytes;
   text += "; " + what;
   if (fate == "superseded") return text + " was superseded by a newer order for the same worker";
-  if (fate == "adopted") return text + " was adopted";
-  if (fate == "not_adopted")
+  if (fate == "applied") return text + " was applied";
+  if (fate == "not_applied")
     return text +
-           " was not adopted: the roster does not show it, newest clients ignore such a message; set it in the "
+           " was not applied: the roster does not show it, newest clients ignore such a message; set it in the "
            "worker's own session";
-  return text + (order.kind == "mode" ? " is not adopted yet" : " was sent");
+  return text + (order.kind == "mode" ? " is not applied yet" : " was sent");
 }
 
 std::string shutdown_sentence(const operations::Shutdown& shutdown) {

@@ -72,7 +72,7 @@ class Follower : private MailReader {
 
   void attached(const json::object& answer) override {
     if (std::exchange(daemon_, Daemon::there) == Daemon::away) context_.console.complain("the daemon serves us again");
-    if (raw_text_of(answer, "lead_state") == "gone" && !options_.ignore_busy)
+    if (raw_text_of(answer, "lead_state") == "offline" && !options_.ignore_busy)
       context_.console.complain("the lead has gone, so messages wait; when it is back: inbox-poller lead idle");
   }
 

@@ -225,7 +225,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
     const arguments::Recv request{.team = team, .wait_ms = wait.count()};
     TRY(const auto answer, context.ask(client, request, wait + std::chrono::seconds(30)));
     if (!answer.messages.empty()) return wake(context, client, options, answer, team);
-    const bool is_gone = answer.lead_state == "gone";
+    const bool is_gone = answer.lead_state == "offline";
     was_there = was_there || !is_gone;
     // The daemon may hear of the session only after this hook, from the event that started it.
     if (is_gone && (was_there || passed > grace)) return ExitCode::done;
@@ -268,7 +268,7 @@ constexpr Argument hook_worker_takes[] = {
 
 constexpr Command hook_rows[] = {
     {.name = arguments::Hook::verb, .group = Group::deliver, .summary = "Run as a hook of the lead's client",
-     .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
+     .help = "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or offline,\n"
              "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
              "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
              "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.",

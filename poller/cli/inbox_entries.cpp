@@ -27,7 +27,7 @@ EntryView view_of(const InboxDocument& document, const InboxEntry& entry) {
   view.read = entry.read == ReadFlag::read;
   const Result<schema::Message> envelope = decode_entry(document.entry_bytes(entry));
   if (!envelope) {
-    view.type = "bad";
+    view.type = "malformed";
     view.text = document.entry_bytes(entry);
     view.problem = envelope.error().message;
     return view;

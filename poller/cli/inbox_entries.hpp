@@ -20,7 +20,7 @@ struct EntryView {
   std::string key;
   bool read = false;
   std::string from;
-  std::string type;  // type of the payload, "chat", or "bad" for an unreadable entry
+  std::string type;  // type of the payload, "chat", or "malformed" for an unreadable entry
   std::string timestamp;
   std::string summary;
   std::string text;     // of a bad entry: its bytes

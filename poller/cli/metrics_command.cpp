@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::size_t most_teams = 200;
 constexpr std::chrono::milliseconds scrape_patience{5000};
-constexpr const char* worker_states[] = {"idle", "busy", "waiting", "failed", "silent"};
-constexpr const char* lead_states[] = {"idle", "busy", "gone"};
+constexpr const char* worker_states[] = {"idle", "busy", "waiting", "failed", "unresponsive"};
+constexpr const char* lead_states[] = {"idle", "busy", "offline"};
 constexpr const char* roles[] = {"leader", "interceptor", "observer", "paused", "standby", "follower"};
 
 struct Family {
@@ -52,7 +52,7 @@ constexpr Family families[] = {
     {"role", "1 for our role in the team, 0 for the others"},
     {"method_available", "1 when there is a way to the lead, 0 when there is none"},
     {"replies_owed", "Answers and orders still to be written"},
-    {"refused", "Entries refused or not readable that the ledger still keeps"},
+    {"rejected", "Entries rejected or malformed that the ledger still keeps"},
     {"ledger_fault", "1 when the last commit failed: nothing is accepted then"},
     {"inbox_readable", "1 when the lead's inbox could be read at the last poll, or is not there yet"},
     {"roster_readable", "1 when the roster could be read at the last poll"},
@@ -202,7 +202,7 @@ void add_team(Samples& to, const std::string& team, const operations::Team& view
   to.put("polls_late_total", team, count_of(view.polls.late));
   if (view.cluster) add_nodes(to, team, *view.cluster);
   to.put("replies_owed", team, count_of(view.replies_owed));
-  to.put("refused", team, count_of(view.quarantined));
+  to.put("rejected", team, count_of(view.quarantined));
   to.put("ledger_fault", team, view.ledger_fault ? 1 : 0, Same::most);
   const std::string inbox = view.inbox.state.bytes;
   to.put("inbox_readable", team, inbox == "ok" || inbox == "missing" || inbox == "empty" ? 1 : 0, Same::least);

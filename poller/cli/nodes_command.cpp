@@ -52,7 +52,7 @@ std::string letter_sentence(const operations::Letter& letter) {
   const auto state = letter.state.bytes;
   const auto since = ", for " + span_text(now_ms() - letter.state_ms);
   const auto inbox = printable(letter.inbox);
-  if (state == "refused") return "was not taken: " + printable(letter.problem);
+  if (state == "rejected") return "was not taken: " + printable(letter.problem);
   if (letter.way == "in") {
     const auto from = "came from " + place_of(printable(letter.node));
     if (letter.attempts != 0) return from + ", which sends it to the node that leads now";
@@ -73,7 +73,7 @@ std::string letter_state(const operations::Letter& letter) {
   const auto node = is_here ? "here" : stream.starts_with('@') ? stream.substr(1) : "the leader";
   if (state == "waiting") return "waits here" + since;
   if (state == "put") return "sent to " + node + since;
-  if (state == "refused") return "refused" + since;
+  if (state == "rejected") return "refused" + since;
   return (state == "there" ? is_here ? "is " : "is on " : is_here ? "read " : "read on ") + node + since;
 }
 

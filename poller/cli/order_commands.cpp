@@ -119,7 +119,7 @@ constexpr Command order_rows[] = {
     {.name = arguments::Mode::verb, .group = Group::act, .summary = "Set the permission mode of a worker, or of all",
      .help = "Sends the mode to the worker's inbox. Modes, from narrow to wide: plan, default, acceptEdits, auto,\n"
              "dontAsk, bypassPermissions; [modes] ceiling bounds what may be set. Older clients take it over at once and\n"
-             "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not adopted\",\n"
+             "show it in the roster. The newest ignore such messages: then `inbox-poller status` says \"not applied\",\n"
              "and the mode has to be set in the worker's own session.",
      .examples = "inbox-poller mode alice plan\n"
                  "inbox-poller mode --all acceptEdits",

@@ -155,7 +155,7 @@ constexpr Argument status_takes[] = {
     takes<&StatusOptions::is_short>("--short", "One line for a prompt; nothing when nothing waits").excludes("--long, --watch"),
 };
 constexpr Argument lead_takes[] = {
-    takes<&LeadOptions::state>("STATE", "busy, idle or gone").one_of("busy, idle, gone"),
+    takes<&LeadOptions::state>("STATE", "busy, idle or offline").one_of("busy, idle, offline"),
     takes<&LeadOptions::limit>("--ttl DURATION", "How long \"busy\" holds at most, such as 10min"),
 };
 
@@ -166,18 +166,18 @@ constexpr Command status_rows[] = {
              "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
              "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
              "the lead are not used.\n"
-             "A worker is idle, busy, waiting (a request of it is open), failed, silent (busy, but not heard of for\n"
+             "A worker is idle, busy, waiting (a request of it is open), failed, unresponsive (busy, but not heard of for\n"
              "team.unresponsive_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
              "change. Ctrl-C ends it with 0.\n"
              "--short is for a prompt or a status bar: one line with what waits, such as \"2 requests 3m, 5 chat 40s,\n"
-             "1 silent, beta: paused\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
+             "1 unresponsive, beta: paused\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
      .examples = "inbox-poller status\n"
                  "inbox-poller status --team demo --long\n"
                  "inbox-poller status --watch=10s >> team.log\n"
                  "set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
-                 "inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").member'",
+                 "inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"unresponsive\").member'",
      .arguments = status_takes, .work = runs<status>, .prints = operations::shapes<operations::Status, operations::ShortStatus>},
-    {.name = arguments::Lead::verb, .group = Group::deliver, .summary = "Say whether the lead is busy, idle or gone; without a state, show it",
+    {.name = arguments::Lead::verb, .group = Group::deliver, .summary = "Say that the lead is busy, idle or offline; or show its state",
      .help = "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
              "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
              "Call this from the lead's own hooks.",

@@ -10,7 +10,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "silent"};
+constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "unresponsive"};
 constexpr long long late_for_ms = 60'000;  // how long a late poll is reported
 constexpr std::size_t named_teams = 3;  // with trouble, in the line for a shell prompt
 
@@ -24,7 +24,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
 
 /// Explains why queued messages cannot be delivered to the lead.
 std::string no_way(const operations::Team& team) {
-  if (team.lead.state == "gone") return "the lead is gone";
+  if (team.lead.state == "offline") return "the lead is offline";
   const auto& ways = team.delivery.methods;
   const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
   if (ways.empty() || chosen) return {};
@@ -64,7 +64,7 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
   if (const auto unreachable = team.unreachable.size(); unreachable > 0)
     trouble.push_back(std::to_string(unreachable) + " cannot be answered");
   if (!team.orphaned_inboxes.empty()) trouble.emplace_back("orphaned inbox");
-  if (!team.not_adopted.empty()) trouble.emplace_back("mode not adopted");
+  if (!team.not_applied.empty()) trouble.emplace_back("mode not applied");
   if (const long long refused = team.quarantined; refused > 0) trouble.push_back(std::to_string(refused) + " refused");
   return trouble;
 }
@@ -82,7 +82,7 @@ std::string workers_text(const Console& console, const TeamLine& line, bool is_l
     const std::string part = std::to_string(line.doing(what)) + ' ' + what;
     text += (text.empty() ? "" : ", ") + (loud ? console.loud(part) : part);
   };
-  for (const char* what : in_view) add(what, is_one_of(what, {"failed", "silent"}));
+  for (const char* what : in_view) add(what, is_one_of(what, {"failed", "unresponsive"}));
   if (is_long) add("gone", false);
   return or_dash(text);
 }
@@ -103,7 +103,7 @@ std::string waiting_text(const std::vector<TeamLine>& lines) {
     requests += line.requests;
     chat += line.chat;
     failed += line.doing("failed");
-    silent += line.doing("silent");
+    silent += line.doing("unresponsive");
     older(oldest_request, line.oldest_request_ms);
     older(oldest_chat, line.oldest_chat_ms);
   }

@@ -131,8 +131,8 @@ void add_oddities(const Console& console, const operations::Team& team, std::vec
   if (team.seen) rows.push_back({"seen", seen_text(*team.seen)});
   for (const auto& shutdown : team.shutdowns)
     rows.push_back({"shutdown", printable(shutdown.member) + ' ' + shutdown_sentence(shutdown)});
-  for (const auto& order : team.not_adopted)
-    rows.push_back({"mode", console.loud(printable(order.member) + " has not adopted " + printable(order.mode)) +
+  for (const auto& order : team.not_applied)
+    rows.push_back({"mode", console.loud(printable(order.member) + " has not applied " + printable(order.mode)) +
                                 ", sent " + ago(order.sent_ms) +
                                 "; newest clients ignore it: set it in the worker's session"});
   for (const auto& member : team.members)
@@ -183,9 +183,9 @@ std::string team_text(const Console& console, const operations::Team& team, bool
   if (is_long || team.replies_owed != 0)
     rows.push_back({"replies", std::to_string(team.replies_owed) + " still to be written"});
   if (team.quarantined != 0)
-    rows.push_back({"refused", console.loud(std::to_string(team.quarantined)) + ": inbox-poller quarantine"});
+    rows.push_back({"rejected", console.loud(std::to_string(team.quarantined)) + ": inbox-poller quarantine"});
   else if (is_long)
-    rows.push_back({"refused", "0"});
+    rows.push_back({"rejected", "0"});
   const auto& locks = team.locks;
   if (is_long || locks.refused != 0 || locks.stale_taken != 0) rows.push_back({"locks", locks_text(locks)});
   add_oddities(console, team, rows);

@@ -19,7 +19,7 @@ struct TeamLine {
   long long oldest_request_ms = 0;  // Unix epoch, when it arrived; 0: none is open
   long long chat = 0;           // queued for the lead
   long long oldest_chat_ms = 0;
-  std::map<std::string, long long, std::less<>> workers;  // count by state: idle, busy, waiting, failed, silent, gone
+  std::map<std::string, long long, std::less<>> workers;  // count by state: idle, busy, waiting, failed, unresponsive, gone
   std::vector<std::string> trouble;                       // problems, a few words each
 
   [[nodiscard]] long long doing(std::string_view what) const;

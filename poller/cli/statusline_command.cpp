@@ -85,7 +85,7 @@ ExitCode statusline(Context& context) {
 // clang-format off
 constexpr Command statusline_rows[] = {
     {.name = "statusline", .group = Group::look, .summary = "Print one line for the status line of a client",
-     .help = "The line says how many requests wait for a person, whether the lead is idle, busy or gone, how many messages\n"
+     .help = "The line says how many requests wait for a person, whether the lead is idle, busy or offline, how many messages\n"
              "wait for the lead, and whether there is trouble, which `inbox-poller status` explains. Nothing is printed,\n"
              "and the exit code is 0, when no daemon answers at once. A client gives JSON on standard input: its\n"
              "session_id chooses the team that this session leads. Otherwise the line is about all teams. The line is\n"

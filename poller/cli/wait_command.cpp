@@ -130,7 +130,7 @@ constexpr Command wait_rows[] = {
              "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
              "waited for, but not for --exited.\n"
              "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
-             "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
+             "              sent a text (send, broadcast) works until it is heard of. An unresponsive one still works\n"
              "  --exited    no worker is left, and no shutdown is under way\n"
              "  --mail      a message waits for the lead\n"
              "  --answered  no request is open",

@@ -165,7 +165,7 @@ ReadStatus ClusterMailbox::read_status(const std::string& inbox, const schema::M
   const auto row = state_.context.ledger.node_mail().sent(state_.context.name, state_.context.owner_of(inbox), key);
   if (!row || !*row) return ReadStatus::waiting;
   // The other node rejected the message, so its member never reads it. The rejection was logged when it arrived.
-  return (*row)->state == NodeMailState::read || (*row)->state == NodeMailState::refused ? ReadStatus::consumed : ReadStatus::waiting;
+  return (*row)->state == NodeMailState::read || (*row)->state == NodeMailState::rejected ? ReadStatus::consumed : ReadStatus::waiting;
 }
 
 void ClusterMailbox::untrack(const std::string& inbox, const schema::MessageKey& key) {
@@ -179,7 +179,7 @@ WriteReceipt ClusterMailbox::recall(const std::string& inbox, std::span<const sc
     for (const auto& key : keys) {
       TRY(const auto row, tx.ledger.node_mail().sent(context.name, context.owner_of(inbox), key));
       if (!row || row->state != NodeMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
-      TRY(tx.ledger.node_mail().set(context.name, {row->id}, NodeMailState::refused,
+      TRY(tx.ledger.node_mail().set(context.name, {row->id}, NodeMailState::rejected,
                                                     context.clock.wall_ms(), "taken back before it was sent"));
     }
     return Done{};

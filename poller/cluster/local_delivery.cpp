@@ -125,8 +125,8 @@ Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx&
     decoded = Error{"limit.letter", "it is larger than what goes between nodes, " +
                                         std::to_string(longest_letter >> 20) + " MiB"};
   if (!decoded) {  // rejected; the row keeps its bytes
-    row.state = NodeMailState::refused;
-    row.type = "bad";
+    row.state = NodeMailState::rejected;
+    row.type = "malformed";
     row.problem = decoded.error().message;
   } else {
     const auto payload = schema::decode_payload(decoded->message.text);
@@ -193,7 +193,7 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
   const auto now = context.clock.wall_ms();
   const auto put_there = [&](Tx& tx) {
     tx.keep(tx.ledger.node_mail().set(context.name, done, NodeMailState::there, now));
-    for (const auto& [id, why] : bad) tx.keep(tx.ledger.node_mail().set(context.name, {id}, NodeMailState::refused, now, why));
+    for (const auto& [id, why] : bad) tx.keep(tx.ledger.node_mail().set(context.name, {id}, NodeMailState::rejected, now, why));
     tx.then([&] {
       for (auto& [inbox, one] : filed) filed_[inbox].push_back(std::move(one));
       if (!done.empty() || !bad.empty()) state_.work.raise();

@@ -42,7 +42,7 @@ Status settle_request(const NodeState& state, NodeMailRow& row) {
   TRY(const auto rows, table.of_request(row.request_id, 20));
   std::vector<long long> asked;
   for (const auto& one : rows) {
-    const bool moves = one.state != NodeMailState::read && one.state != NodeMailState::refused;
+    const bool moves = one.state != NodeMailState::read && one.state != NodeMailState::rejected;
     if (one.team == team && one.way == MailDirection::out && one.node == lead_address && one.sender == row.inbox && moves)
       asked.push_back(one.id);
   }
@@ -225,7 +225,7 @@ asio::awaitable<bool> Relay::answer(std::vector<NodeMailRow> rows) {
       const auto& other = outcome.other;
       const auto why = "node " + other.node + " had answered before, as leader " + std::to_string(other.epoch) +
                        "; that answer is put again";
-      TRY(table.set(team, {row.id}, NodeMailState::refused, now, why));
+      TRY(table.set(team, {row.id}, NodeMailState::rejected, now, why));
       tx.log(Event::replication_rejected, {{"team", team},
                                      {"inbox", row.inbox},
                                      {"type", row.type},
@@ -324,7 +324,7 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& let
   using Refusal = std::optional<handlers::Refused>;
   const auto& context = state_.context;
   row.sender = letter.from.substr(0, 200);
-  row.type = "bad";
+  row.type = "malformed";
   row.entry = letter.entry;
   if (letter.entry.size() > context.config.limits.inbox_file.count) {
     row.entry.resize(shortened);
@@ -358,7 +358,7 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& let
 
 Status Relay::take_up(const NodeMailRow& letter) {
   auto& ledger = state_.context.ledger;
-  if (!letter.lead || letter.state == NodeMailState::refused) return Done{};
+  if (!letter.lead || letter.state == NodeMailState::rejected) return Done{};
   const auto key = journal_key(letter);
   TRY(ledger.deliveries().take_up(key, letter.sender));
   if (letter.attempts == 0) return Done{};
@@ -398,7 +398,7 @@ Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
   if (letter.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
   TRY(auto refused, examine(letter, row));
   if (refused) {
-    row.state = NodeMailState::refused;
+    row.state = NodeMailState::rejected;
     row.problem = refused->code + ": " + refused->reason;
     if (refused_now_[row.node] >= most_refused_bytes)
       row.entry.resize(std::min(row.entry.size(), shortened));

@@ -35,7 +35,7 @@ asio::awaitable<bool> Relay::tell(std::string node) {
       const json::string key(row.key.value);
       if (row.state == NodeMailState::read)
         read.push_back(key);
-      else if (row.state == NodeMailState::refused)
+      else if (row.state == NodeMailState::rejected)
         refused.push_back(json::array{key, json::string(row.problem.substr(0, longest_reason))});
       else
         there.push_back(key);
@@ -53,7 +53,7 @@ asio::awaitable<bool> Relay::tell(std::string node) {
     if (!outcomes) co_return failed(outcomes.error());
     // Mark the state that was sent; a row may have moved on meanwhile.
     for (const auto& row : *rows)
-      (row.state == NodeMailState::read || row.state == NodeMailState::refused ? state_.late.ended : state_.late.told)
+      (row.state == NodeMailState::read || row.state == NodeMailState::rejected ? state_.late.ended : state_.late.told)
           .push_back(row.id);
     if (rows->size() < told_at_once) co_return true;
     if (auto written = state_.write_late_marks(); !written) co_return ledger_failed(written.error());
@@ -88,11 +88,11 @@ Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     const auto* pair = one.if_array();
     if (pair == nullptr || pair->size() != 2) continue;
     const auto key = text_in((*pair)[0]);
-    word.state = NodeMailState::refused;
+    word.state = NodeMailState::rejected;
     word.problem = "node " + letter.node + " refused it: " + text_in((*pair)[1]);
     TRY(const auto ours, table.like(key, 8));
     const bool is_news = std::ranges::any_of(ours, [&](const NodeMailRow& row) {
-      return row.team == team && row.way == MailDirection::out && row.key.value == key && row.state != NodeMailState::refused &&
+      return row.team == team && row.way == MailDirection::out && row.key.value == key && row.state != NodeMailState::rejected &&
              row.state != NodeMailState::read && (row.node == word.stream || (word.leads && row.node == lead_address));
     });
     TRY(table.heard(team, word, {key}, now));

@@ -109,7 +109,7 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
 
 std::vector<HistoryRow> life_of(const NodeMailRow& row, std::vector<HistoryRow> kept) {
   // A message that was rejected on arrival has a history line.
-  const bool was_refused = row.way == MailDirection::out ? row.type == "bad" : row.state == NodeMailState::refused;
+  const bool was_refused = row.way == MailDirection::out ? row.type == "malformed" : row.state == NodeMailState::rejected;
   if (row.request_id.empty() && !was_refused && lines_of(kept, letter_event(row)) == 0)
     kept.insert(kept.begin(), history_line(letter_event(row), letter_fields(row), row.created_ms));
   return kept;

@@ -20,7 +20,7 @@ constexpr std::size_t most_bytes = 400;  // of a text, unless the full text is r
 
 /// Converts a row with the text in place of the entry's bytes.
 operations::SaidMessage history_view(const MessageRow& row, bool full) {
-  const std::string text = schema::make_parsable(row.disposition == Disposition::bad ? row.raw : row.message.text);
+  const std::string text = schema::make_parsable(row.disposition == Disposition::malformed ? row.raw : row.message.text);
   operations::SaidMessage view{message_view(row), row.message.timestamp, text, !full && text.size() > most_bytes, {}, {}};
   if (full) return view;
   view.text = handlers::beginning(text, most_bytes);
@@ -40,7 +40,7 @@ operations::SaidMessage history_view(const NodeMailRow& letter, Team* team, bool
   row.received_ms = letter.created_ms;
   row.reason = letter.problem;
   row.raw = letter.entry;
-  row.disposition = Disposition::bad;
+  row.disposition = Disposition::malformed;
   if (team != nullptr && team->cluster() != nullptr)
     if (auto decoded = team->cluster()->mailbox().decode(letter.entry)) {
       row.message = std::move(decoded->message);

@@ -99,7 +99,7 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, argume
   session->on_close.push_back([team, way = *way, talk = session->hook] {
     if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
     // Its end would have been reported; the lead's standard input closes with its program.
-    if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::gone)
+    if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::offline)
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->wake();
@@ -187,7 +187,7 @@ Result<operations::LeadOfTeam> Verbs::lead(Team& team, const arguments::Lead& re
   if (const auto& state = request.state.bytes; !state.empty()) {
     event = schema::parse<LeadEvent>("reports_" + state);
     if (!event)
-      return Error{"request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone"};
+      return Error{"request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, offline"};
   } else if (const auto& name = request.event; !name.empty()) {
     event = schema::parse<LeadEvent>(name);
     if (!event) return Error{"request.invalid", "\"" + name + "\" is no event; events are " + names_of_events()};

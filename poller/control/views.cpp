@@ -116,7 +116,7 @@ void add_oddities(operations::Team& view, Team& team) {
   view.role_reason = standing.reason;
   for (const auto& shutdown : team.shutdowns().open())
     view.shutdowns.push_back(shutdown_view(team.context().name, shutdown));
-  for (const auto& row : team.orders().not_adopted()) view.not_adopted.push_back({row.member, row.subject, row.sent_ms});
+  for (const auto& row : team.orders().not_applied()) view.not_applied.push_back({row.member, row.subject, row.sent_ms});
   for (const auto& [inbox, orphan] : team.worker_boxes().orphaned_inboxes())
     view.orphaned_inboxes.push_back({inbox, number_of(orphan.entries), number_of(orphan.unread)});
   for (const auto& [name, reason] : team.context().roster.unreachable) view.unreachable.push_back({name, reason});

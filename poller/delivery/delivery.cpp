@@ -62,7 +62,7 @@ std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) c
   const auto now = context_.clock.wall_ms();
   const auto moment = [&](const std::optional<config::Duration>& wait) { return wait ? now - wait->count() : never; };
   const auto& delivery = context_.config.delivery;
-  if (lead_.state() == LeadState::gone) return DeliveryTable::Overdue{never, never};
+  if (lead_.state() == LeadState::offline) return DeliveryTable::Overdue{never, never};
   const auto urgent = delivery.urgent_max_delay ? delivery.urgent_max_delay : delivery.max_delay;
   return DeliveryTable::Overdue{moment(delivery.max_delay), moment(urgent)};
 }

@@ -57,10 +57,10 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
     if (!session->id.empty()) row_.session = session->id;
     if (!session->pane.empty()) row_.pane = session->pane;
   }
-  if (state == LeadState::gone) row_.session.clear();
+  if (state == LeadState::offline) row_.session.clear();
   unrecorded_ = true;
   const bool in_words =
-      event == LeadEvent::reports_busy || event == LeadEvent::reports_idle || event == LeadEvent::reports_gone;
+      event == LeadEvent::reports_busy || event == LeadEvent::reports_idle || event == LeadEvent::reports_offline;
   return in_words ? record() : Status(Done{});
 }
 

@@ -5,7 +5,7 @@
 
 namespace inbox_poller::poller {
 
-/// State of each team's lead: idle, busy or gone. Errors: "ledger.*".
+/// State of each team's lead: idle, busy or offline. Errors: "ledger.*".
 class LeadTable {
  public:
   explicit LeadTable(Database& database) : database_(database) {}

@@ -83,18 +83,18 @@ std::vector<TableText> described_tables() {
           leads_table().text(),
           rosters_table().text(),
           history_table().text(),
-          view_of("mail",
+          view_of("messages_view",
                   "id, " + key_column("key") +
                       " AS key, m.team, inbox, sender, type, disposition, code, reason,\n  request_id, received_ms, "
                       "batch, from_id, timestamp, summary, text, raw, coalesce(state, 'none') AS delivery, priority,\n  "
                       "confirmed, method, offered_ms, delivered_ms, coalesce(attempts, 0) AS attempts",
                   "messages AS m LEFT JOIN deliveries ON message = id"),
-          view_of("sent",
+          view_of("outbox_view",
                   "id, " + key_column("key") +
                       " AS key, team, batch, inbox, request_id, state, attempts, created_ms,\n  next_ms, last_problem, "
                       "from_id, timestamp, summary, text",
                   "outbox"),
-          view_of("told",
+          view_of("history_view",
                   "id, at_ms, team, " + key_column("message_key") + " AS message_key, request_id,\n  event, detail",
                   "history")};
 }

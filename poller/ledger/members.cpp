@@ -22,7 +22,7 @@ const Table<SessionRule>& rules_table() {
       "rules",
       {number<&R::id>("id"), fixed<&R::team>("team"), fixed<&R::session>("session"),
        one_of(fixed<&R::kind>("kind"), {"'permission'", "'host'", "'team'"}),
-       one_of(fixed<&R::action>("action"), {"'allow'", "'deny'"}), fixed<&R::rule>("rule"), fixed<&R::by>("by"),
+       one_of(fixed<&R::action>("action"), {"'allow'", "'deny'"}), fixed<&R::rule>("rule"), fixed<&R::by>("given_by"),
        fixed<&R::at_ms>("at_ms")},
       "team, session, kind, action, rule", {},
       [](const R& row) { return "session rule " + std::to_string(row.id); });
@@ -34,9 +34,9 @@ const Table<TeamLeadRow>& leads_table() {
   constexpr auto lead = &T::lead;
   static const Table<T> table(
       "leads",
-      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), {"'idle'", "'busy'", "'gone'"}),
+      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), {"'idle'", "'busy'", "'offline'"}),
        changing<lead, &LeadRow::since_ms>("since_ms"), changing<lead, &LeadRow::until_ms>("until_ms"),
-       changing<lead, &LeadRow::by>("by"), changing<lead, &LeadRow::session>("session"),
+       changing<lead, &LeadRow::by>("reported_by"), changing<lead, &LeadRow::session>("session"),
        changing<lead, &LeadRow::pane>("pane")},
       "team", {}, [](const T& row) { return "the lead's state in team " + row.team; });
   return table;
@@ -47,8 +47,8 @@ const Table<TeamRosterRow>& rosters_table() {
   constexpr auto roster = &T::roster;
   static const Table<T> table(
       "rosters",
-      {fixed<&T::team>("team"), column_as<BytesCell, roster, &RosterRow::bytes>(Part::changing, "bytes"),
-       changing<roster, &RosterRow::file>("file"), changing<roster, &RosterRow::seen_ms>("seen_ms")},
+      {fixed<&T::team>("team"), column_as<BytesCell, roster, &RosterRow::bytes>(Part::changing, "content"),
+       changing<roster, &RosterRow::file>("inode"), changing<roster, &RosterRow::seen_ms>("seen_ms")},
       "team", {}, [](const T& row) { return "the roster of team " + row.team; });
   return table;
 }

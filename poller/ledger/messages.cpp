@@ -21,7 +21,7 @@ const Table<MessageRow>& messages_table() {
        fixed<&M::message, &Message::text>("text"), column_as<BytesCell, &M::raw>(Part::fixed, "raw")},
       "key",
       {"messages_received ON messages (team, received_ms)",
-       "messages_quarantine ON messages (team) WHERE disposition IN ('refused', 'bad')",
+       "messages_quarantine ON messages (team) WHERE disposition IN ('rejected', 'malformed')",
        "messages_request ON messages (request_id, team) WHERE request_id <> ''"},
       [](const M& row) { return "message " + std::to_string(row.id); });
   return table;
@@ -96,13 +96,13 @@ Result<std::optional<MessageRow>> MessageTable::about(std::string_view team, std
 
 Result<std::vector<MessageRow>> MessageTable::quarantined(std::string_view team, int limit) {
   const std::string sql = mail_where(std::string(team.empty() ? "?1 = ''" : "m.team = ?1") +
-                                     " AND m.disposition IN ('refused', 'bad') ORDER BY m.id DESC LIMIT ?2");
+                                     " AND m.disposition IN ('rejected', 'malformed') ORDER BY m.id DESC LIMIT ?2");
   return all_rows<MessageRow>(database_.query(sql, team, limit), read_mail, database_);
 }
 
 Result<long long> MessageTable::quarantined_count(std::string_view team) {
   return database_.value<long long>(
-      "SELECT count(*) FROM messages WHERE team = ?1 AND disposition IN ('refused', 'bad')", team);
+      "SELECT count(*) FROM messages WHERE team = ?1 AND disposition IN ('rejected', 'malformed')", team);
 }
 
 }  // namespace inbox_poller::poller

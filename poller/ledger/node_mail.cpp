@@ -29,7 +29,7 @@ const Table<NodeMailRow>& mail_table() {
         "'put', 'there')"),
        "node_mail_number ON node_mail (team, way, node, lead, number)",
        ("node_mail_untold ON node_mail (team, node) WHERE way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
-        "'refused'))"),
+        "'rejected'))"),
        "node_mail_answer ON node_mail (team, inbox, request_id) WHERE final = 1"},
       [](const H& row) { return "letter " + std::to_string(row.id) + " between nodes"; });
   return table;
@@ -290,7 +290,7 @@ Result<std::vector<std::string>> NodeMailTable::nodes_with_mail_for_lead(std::st
 Result<std::optional<NodeMailRow>> NodeMailTable::answer_to(std::string_view team, std::string_view inbox,
                                                             std::string_view request_id) {
   static const std::string sql = where(
-      "team = ?1 AND inbox = ?2 AND request_id = ?3 AND final = 1 AND way = 'in' AND state <> 'refused' ORDER BY id LIMIT 1");
+      "team = ?1 AND inbox = ?2 AND request_id = ?3 AND final = 1 AND way = 'in' AND state <> 'rejected' ORDER BY id LIMIT 1");
   if (!prepared_) return std::optional<NodeMailRow>();
   return first_row<NodeMailRow>(database_.query(sql, team, inbox, request_id), read_whole, database_);
 }
@@ -329,14 +329,14 @@ Status NodeMailTable::take_up(long long id, NodeMailState state, EpochMs now) {
 
 Result<std::vector<NodeMailRow>> NodeMailTable::untold(std::string_view team, std::string_view node, int limit) {
   static const std::string sql = narrow_where(
-      "team = ?1 AND node = ?2 AND way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'refused')) ORDER BY id LIMIT ?3");
+      "team = ?1 AND node = ?2 AND way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'rejected')) ORDER BY id LIMIT ?3");
   return mail_table().all(database_, database_.query(sql, team, node, limit));
 }
 
 Result<std::vector<std::string>> NodeMailTable::nodes_to_tell(std::string_view team) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail INDEXED BY node_mail_untold WHERE team = ?1 AND way = 'in' AND told < 2 AND (told < 1 OR state IN "
-               "('read', 'refused'))",
+               "('read', 'rejected'))",
                team);
 }
 
@@ -395,7 +395,7 @@ Status NodeMailTable::set_removed(const NodeRemovedRow& row) { return removed_ta
 
 Status NodeMailTable::prune(std::string_view team, EpochMs before) {
   const auto gone = database_.run(
-      "DELETE FROM node_mail AS h WHERE team = ?1 AND state IN ('read', 'refused') AND state_ms < ?2 AND number < (SELECT "
+      "DELETE FROM node_mail AS h WHERE team = ?1 AND state IN ('read', 'rejected') AND state_ms < ?2 AND number < (SELECT "
       "max(number) FROM node_mail WHERE team = h.team AND way = h.way AND node = h.node AND lead = h.lead)",
       team, before);
   if (!gone || database_.changes() == 0) return gone;

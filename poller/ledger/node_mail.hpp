@@ -14,7 +14,7 @@ inline std::string_view to_string(MailDirection way) { return schema::name_of(wa
 
 /// Outgoing: `waiting` here, `put` into the engine, `there` in the other node's ledger, `read` or `refused` there.
 /// Incoming: `waiting` here, `there` in the inbox (the lead's: in the journal), `read` by its owner, `refused` here.
-BOOST_DEFINE_ENUM_CLASS(NodeMailState, waiting, put, there, read, refused)
+BOOST_DEFINE_ENUM_CLASS(NodeMailState, waiting, put, there, read, rejected)
 inline std::string_view to_string(NodeMailState state) { return schema::name_of(state); }
 
 /// Row of one message between nodes. find(), sent(), untold() and unrecorded_ends() leave `entry` empty.

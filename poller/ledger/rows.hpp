@@ -17,7 +17,7 @@ namespace inbox_poller::poller {
 class Database;  // sqlite.hpp
 
 /// Kind of an inbox entry, as the intake classified it.
-BOOST_DEFINE_ENUM_CLASS(Disposition, chat, control, status, refused, duplicate, bad)
+BOOST_DEFINE_ENUM_CLASS(Disposition, chat, control, status, rejected, duplicate, malformed)
 inline std::string_view to_string(Disposition disposition) { return schema::name_of(disposition); }
 
 /// Delivery state of one message for the lead. `offered`: leased, not yet acknowledged. `expired`: given up after
@@ -113,13 +113,13 @@ struct OrderRow {
   std::string by;
   schema::MessageKey key;  // of the message that carries it
   EpochMs sent_ms = 0;
-  std::string state = "sent";  // sent, adopted, not_adopted, superseded
+  std::string state = "sent";  // sent, applied, not_applied, superseded
   EpochMs state_ms = 0;
 };
 
 /// State of a team's lead, from its last report.
 struct LeadRow {
-  std::string state;  // "idle", "busy", "gone"
+  std::string state;  // "idle", "busy", "offline"
   EpochMs since_ms = 0;
   EpochMs until_ms = 0;      // busy: end of the report's validity; otherwise 0
   std::string by = {};       // name of the reported event; empty: none yet

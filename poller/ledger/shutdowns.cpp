@@ -81,7 +81,7 @@ const Table<ShutdownRow>& shutdowns_table() {
   static const Table<R> table(
       "shutdowns",
       {number<&R::id>("id"), fixed<&R::team>("team"), fixed<it, &S::request_id>("request_id"),
-       fixed<it, &S::member>("member"), fixed<it, &S::agent_id>("agent_id"), fixed<it, &S::by>("by"),
+       fixed<it, &S::member>("member"), fixed<it, &S::agent_id>("agent_id"), fixed<it, &S::by>("requested_by"),
        fixed<it, &S::reason>("reason"), changing<it, &S::state>("state"), fixed<it, &S::requested_ms>("requested_ms"),
        changing<it, &S::remind_ms>("remind_ms"), changing<it, &S::reminded_ms>("reminded_ms"),
        changing<it, &S::force_ms>("force_ms"), changing<it, &S::timeout_ms>("timeout_ms"),
@@ -106,8 +106,8 @@ const Table<OrderRow>& orders_table() {
       "orders",
       {number<&O::id>("id"), fixed<&O::team>("team"), fixed<&O::member>("member"), fixed<&O::joined_ms>("joined_ms"),
        one_of(fixed<&O::kind>("kind"), {"'mode'", "'rule'"}), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
-       fixed<&O::by>("by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
-       one_of(changing<&O::state>("state"), {"'sent'", "'adopted'", "'not_adopted'", "'superseded'"}),
+       fixed<&O::by>("requested_by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
+       one_of(changing<&O::state>("state"), {"'sent'", "'applied'", "'not_applied'", "'superseded'"}),
        changing<&O::state_ms>("state_ms")},
       "team, member, joined_ms, kind, origin", {}, [](const O& row) { return "order " + std::to_string(row.id); });
   return table;

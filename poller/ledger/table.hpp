@@ -232,10 +232,10 @@ class Table {
     }
     if (has_sum_) {
       const auto next = std::to_string(++values_);
-      names_ += ", sum";
+      names_ += ", checksum";
       marks += ", ?" + next;
-      lines += "  sum INTEGER NOT NULL,\n";
-      moves += "sum = ?" + next;
+      lines += "  checksum INTEGER NOT NULL,\n";
+      moves += "checksum = ?" + next;
     }
     if (key.empty())
       lines.resize(lines.size() - 2);
@@ -244,7 +244,7 @@ class Table {
     create_ = "CREATE TABLE " + name_ + " (\n" + lines + "\n) STRICT;\n";
     for (const auto& index : indexes) create_ += "CREATE INDEX " + std::string(index) + ";\n";
     insert_ = "INSERT INTO " + name_ + " (" + names_ + ") VALUES (" + marks + ")";
-    put_ = insert_ + " ON CONFLICT (" + std::string(key) + ") DO UPDATE SET " + updates + "sum = excluded.sum";
+    put_ = insert_ + " ON CONFLICT (" + std::string(key) + ") DO UPDATE SET " + updates + "checksum = excluded.checksum";
     insert_new_ = insert_ + " ON CONFLICT (" + std::string(key) + ") DO NOTHING";
     move_ = "UPDATE " + name_ + " SET " + moves + " WHERE id = ?1";
     select_ = "SELECT " + names_ + " FROM " + name_ + " ";
@@ -257,7 +257,7 @@ class Table {
   [[nodiscard]] std::string list(std::string_view alias) const {
     std::string text;
     for (const auto& one : columns_) text += (text.empty() ? "" : ", ") + std::string(alias) + "." + one.name;
-    return has_sum_ ? text + ", " + std::string(alias) + ".sum" : text;
+    return has_sum_ ? text + ", " + std::string(alias) + ".checksum" : text;
   }
   /// Returns the number of columns in list().
   [[nodiscard]] int width() const { return values_; }

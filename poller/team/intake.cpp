@@ -110,8 +110,8 @@ Status Intake::accept(const Taken& taken, Tx& tx, Piece& piece) {
   piece.bytes = taken.bytes;
   auto decoded = mailbox_.decode(taken.bytes);
   if (!decoded) {
-    row.disposition = Disposition::bad;
-    row.type = "bad";
+    row.disposition = Disposition::malformed;
+    row.type = "malformed";
     row.code = decoded.error().code;
     row.reason = decoded.error().message;
     return record(row, Event::message_malformed, tx, piece);
@@ -227,7 +227,7 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
                      Piece& piece) {
   const auto reception = handlers::receive(refused, context_.standing);
   if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
-  row.disposition = Disposition::refused;
+  row.disposition = Disposition::rejected;
   row.code = refused.code;
   row.reason = reception.reason;
   // Without an id, so that the earlier record remains the only answer to the reused id.
@@ -349,7 +349,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
 
 Status Intake::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {
   // Keep all bytes of what the operator is shown; of other messages only what the fields do not say.
-  const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
+  const bool is_exact = row.disposition == Disposition::rejected || row.disposition == Disposition::malformed;
   if (is_exact || !piece.says_all) row.raw = piece.bytes;
   TRY(tx.ledger.messages().insert(row));
   // Chat and status that were accepted unchanged are by far the most, and their row records everything. A request has

@@ -9,7 +9,7 @@ namespace {
 std::string origin_of(const SessionRule& rule) { return "rule " + std::to_string(rule.id); }
 
 bool waits_for_adoption(const OrderRow& row) {
-  return row.kind == "mode" && (row.state == "sent" || row.state == "not_adopted");
+  return row.kind == "mode" && (row.state == "sent" || row.state == "not_applied");
 }
 
 }  // namespace
@@ -118,11 +118,11 @@ std::vector<std::string> Orders::told(long long rule_id) const {
   return names;
 }
 
-std::vector<OrderRow> Orders::not_adopted() const {
+std::vector<OrderRow> Orders::not_applied() const {
   std::vector<OrderRow> rows;
   for (const auto& row : rows_) {
     const auto* member = context_.roster.find(row.member);
-    if (row.state == "not_adopted" && member != nullptr && is_about(row, *member)) rows.push_back(row);
+    if (row.state == "not_applied" && member != nullptr && is_about(row, *member)) rows.push_back(row);
   }
   return rows;
 }
@@ -199,8 +199,8 @@ std::vector<Orders::Change> Orders::seen() const {
     const auto* member = context_.roster.find(row.member);
     if (!waits_for_adoption(row) || member == nullptr || !is_about(row, *member)) continue;
     const auto adoption = handlers::adoption_of(row.subject, row.sent_ms, *member, context_.config.modes, now);
-    if (adoption == handlers::Adoption::adopted) changes.push_back({row, "adopted"});
-    if (adoption == handlers::Adoption::not_adopted && row.state == "sent") changes.push_back({row, "not_adopted"});
+    if (adoption == handlers::Adoption::applied) changes.push_back({row, "applied"});
+    if (adoption == handlers::Adoption::not_applied && row.state == "sent") changes.push_back({row, "not_applied"});
   }
   return changes;
 }
@@ -208,9 +208,9 @@ std::vector<Orders::Change> Orders::seen() const {
 Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   for (const auto& [row, state] : changes) {
     TRY(tx.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
-    if (state == "adopted")
+    if (state == "applied")
       tx.log(Event::setting_applied, {{"team", context_.name}, {"member", row.member}, {"value", row.subject}});
-    if (state == "not_adopted")
+    if (state == "not_applied")
       tx.log(Event::setting_not_applied,
              {{"team", context_.name},
               {"member", row.member},

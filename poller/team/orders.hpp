@@ -45,7 +45,7 @@ class Orders {
   /// Present workers that this rule was sent to.
   [[nodiscard]] std::vector<std::string> told(long long rule_id) const;
   /// Modes that were sent to present workers and that the roster does not show.
-  [[nodiscard]] std::vector<OrderRow> not_adopted() const;
+  [[nodiscard]] std::vector<OrderRow> not_applied() const;
 
  private:
   struct Letter {

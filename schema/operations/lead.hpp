@@ -16,7 +16,7 @@ BOOST_DESCRIBE_STRUCT(SessionFile, (), (pid, client, status, reads_inbox))
 
 struct Lead {
   Text member;
-  Text state;  // busy, idle, gone
+  Text state;  // busy, idle, offline
   long long since_ms = 0;
   long long until_ms = 0;  // when the report runs out
   Text by;                 // the event that told it

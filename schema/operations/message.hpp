@@ -11,7 +11,7 @@ struct Letter {
   OneOf<"out", "in"> way;
   Text node;  // "@h2" is the stream of node h2, "lead" that of whoever leads
   Text inbox, sender, type, request_id;
-  OneOf<"waiting", "put", "there", "read", "refused"> state;
+  OneOf<"waiting", "put", "there", "read", "rejected"> state;
   long long state_ms = 0, created_ms = 0;
   long long attempts = 0;
   Text problem;

@@ -17,7 +17,7 @@ namespace inbox_poller::operations {
                   X(Changed) X(Rule) X(GivenRule) X(ToldRule) X(Rules) X(TriedPart) X(Trial) X(Suggestion)             \
                       X(Suggestions) X(Allowed) X(Revoked) X(Judgment) X(Shutdown) X(Shutdowns) X(RefusedMember)       \
                           X(ShutdownsBegun) X(Inbox) X(Roster) X(Member) X(RequestCounts) X(ChatCounts) X(Way) X(Delivery) \
-                              X(Locks) X(DecisionCount) X(SpreadStep) X(Spread) X(Counted) X(Polls) X(NotAdopted)      \
+                              X(Locks) X(DecisionCount) X(SpreadStep) X(Spread) X(Counted) X(Polls) X(NotApplied)      \
                                   X(OrphanedInbox) X(Unreachable) X(TaskCounts) X(Seen) X(Team) X(Configuration)       \
                                       X(Status) X(Order) X(Effect) X(Happened) X(TracedRequest) X(TracedShutdown) X(Trace) \
                                           X(ShortStatus) X(Metrics) X(Finding) X(DoctorSection) X(Doctor)              \

@@ -24,7 +24,7 @@ BOOST_DESCRIBE_STRUCT(Roster, (), (state, detail))
 struct Member {
   Text member;
   bool present = false;
-  Text doing;  // idle, busy, waiting, failed, silent, gone
+  Text doing;  // idle, busy, waiting, failed, unresponsive, gone
   Text state;  // its last report
   Text detail, task, mode;
   long long last_seen_ms = 0;
@@ -108,11 +108,11 @@ struct Polls {
 };
 BOOST_DESCRIBE_STRUCT(Polls, (), (last_ms, late, late_ms, latest_ms))
 
-struct NotAdopted {
+struct NotApplied {
   Text member, mode;
   long long sent_ms = 0;
 };
-BOOST_DESCRIBE_STRUCT(NotAdopted, (), (member, mode, sent_ms))
+BOOST_DESCRIBE_STRUCT(NotApplied, (), (member, mode, sent_ms))
 
 /// An inbox of nobody.
 struct OrphanedInbox {
@@ -160,7 +160,7 @@ struct Team {
   Role role;
   Text role_reason;
   std::vector<Shutdown> shutdowns;  // the open ones
-  std::vector<NotAdopted> not_adopted;
+  std::vector<NotApplied> not_applied;
   std::vector<OrphanedInbox> orphaned_inboxes;
   std::vector<Unreachable> unreachable;
   std::optional<TaskCounts> tasks;  // where its mailbox system has a queue
@@ -168,7 +168,7 @@ struct Team {
   std::optional<Seen> seen;         // where another lead consumes the inbox
 };
 BOOST_DESCRIBE_STRUCT(Team, (), (team, source, lead, inbox, roster, members, requests, chat, delivery, replies_owed, quarantined, locks, rules, counted,
-                                 polls, ledger_fault, role, role_reason, shutdowns, not_adopted, orphaned_inboxes, unreachable, tasks, cluster, seen))
+                                 polls, ledger_fault, role, role_reason, shutdowns, not_applied, orphaned_inboxes, unreachable, tasks, cluster, seen))
 
 /// What the daemon reads.
 struct Configuration {

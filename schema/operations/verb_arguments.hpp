@@ -104,7 +104,7 @@ struct Rules {
 BOOST_DESCRIBE_STRUCT(Rules, (), (team))
 
 struct Try {
-  static constexpr std::string_view verb = "try";
+  static constexpr std::string_view verb = "dry_run";
   static constexpr std::string_view about = "What the rules would say of a call. Decides nothing, and records nothing";
   using Answer = operations::Trial;
   std::string tool;
@@ -115,7 +115,7 @@ struct Try {
 BOOST_DESCRIBE_STRUCT(Try, (), (tool, input, host, member, team))
 
 struct Suggest {
-  static constexpr std::string_view verb = "suggest";
+  static constexpr std::string_view verb = "suggest_rules";
   static constexpr std::string_view about = "Rules that would have spared a person approvals";
   using Answer = operations::Suggestions;
   long long since_ms = 0, limit = 2000;  // decisions
@@ -180,7 +180,7 @@ struct Deny : Verdict {
 BOOST_DESCRIBE_STRUCT(Deny, (Verdict), (reason))
 
 struct Which {
-  static constexpr std::string_view verb = "which";
+  static constexpr std::string_view verb = "resolve";
   static constexpr std::string_view about = "The open requests that `ids` mean, or those that the rule covers which `always` would make of the one `like` names";
   using Answer = operations::Meant;
   Strings ids;
@@ -280,7 +280,7 @@ struct Lead {
   static constexpr std::string_view verb = "lead";
   static constexpr std::string_view about = "How the lead is, or what has become of it";
   using Answer = operations::LeadOfTeam;
-  OneOf<"busy", "idle", "gone"> state;
+  OneOf<"busy", "idle", "offline"> state;
   std::string event;      // or one of the events of the lead, as architecture.md lists them
   long long for_ms = 0;   // until when the report holds; 0: as configured
   std::string session, team;
@@ -330,7 +330,7 @@ struct Ack {
 BOOST_DESCRIBE_STRUCT(Ack, (), (keys, assumed, team))
 
 struct Judge {
-  static constexpr std::string_view verb = "judge";
+  static constexpr std::string_view verb = "evaluate";
   static constexpr std::string_view about = "What the rules, or with `wait` a person, say about a call of the lead's own";
   using Answer = operations::Judgment;
   std::string id, tool;

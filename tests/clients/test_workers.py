@@ -143,7 +143,7 @@ class Led(FlowTest):
     def test_a_mode_that_a_newer_worker_does_not_adopt_is_reported(self):
         self.told_a_mode()
         wait_for("it is reported", lambda: self.daemon.log("setting.not_applied", member="ada", value="acceptEdits"), SECONDS)
-        self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
+        self.assertEqual([n["member"] for n in self.status()["not_applied"]], ["ada"])
         made = self.writes()
         request = wait_for("it asks as before", lambda: self.requests("permission") or self.could_not_ask(), SECONDS)[0]
         self.assertFalse(made.exists())

@@ -162,8 +162,8 @@ class LeadKills(ProcessTest):
             "utf-8").splitlines() if '"delivery.delivered"' in line and line.endswith("}"))
         with sqlite3.connect(self.folder / "state" / "ledger.sqlite3") as ledger:
             # The row tells of its last offer itself, unless it was taken back before the word that it had arrived came.
-            taken_back = dict(ledger.execute("SELECT message_key, count(*) FROM told WHERE event = 'delivery.offered' GROUP BY message_key"))
-            rows = ledger.execute("SELECT key, delivery, confirmed, method, attempts, text FROM mail").fetchall()
+            taken_back = dict(ledger.execute("SELECT message_key, count(*) FROM history_view WHERE event = 'delivery.offered' GROUP BY message_key"))
+            rows = ledger.execute("SELECT key, delivery, confirmed, method, attempts, text FROM messages_view").fetchall()
         self.assertEqual(len(rows), len(self.takings))
         self.assertLessEqual(set(logged.values()), {1}, "delivered twice in the log")
         for key, *state, attempts, text in rows:

@@ -84,7 +84,7 @@ Status tick(Ledger& ledger, int i) {
   message.sender = "ann";
   message.type = "text";
   message.message = {"ann", "hello", "", "t", "", ""};
-  message.disposition = i % 2 == 0 ? Disposition::control : Disposition::refused;
+  message.disposition = i % 2 == 0 ? Disposition::control : Disposition::rejected;
   message.request_id = id("request", i);
   OutboxRow reply;
   reply.team = "red";

@@ -15,12 +15,12 @@ import team as wire
 from daemon import LIMIT_S, Daemon, team_toml
 from workload import received
 
-CHAT, STATUS, BAD = ("chat", ""), ("status", ""), ("bad", "entry.field")
+CHAT, STATUS, BAD = ("chat", ""), ("status", ""), ("malformed", "entry.field")
 LONE = re.compile("[\ud800-\udfff]")
 
 
 def refused(code):
-    return ("refused", code)
+    return ("rejected", code)
 
 
 @dataclasses.dataclass
@@ -68,7 +68,7 @@ class Attack:
     def world(self, state):
         world = oracle.World(self.team, state)
         world.sent = [case.entry for case in self.cases if case.entry]
-        world.expects_refusal = {case.entry["text"] for case in self.cases if case.entry and case.ends[0] == "refused"}
+        world.expects_refusal = {case.entry["text"] for case in self.cases if case.entry and case.ends[0] == "rejected"}
         world.may_allow = self.may_allow
         world.received = received(self.sink)
         return world
@@ -110,11 +110,11 @@ def compare(test, attack, world):
             if ends[0] == "control":
                 ends = ("control", next((s for (_, i), s in states.items() if i == row["request_id"]), None))
             test.assertEqual(ends, case.ends, row["reason"])
-            if ends[0] in ("refused", "bad"):
+            if ends[0] in ("rejected", "malformed"):
                 test.assertEqual(bytes(row["raw"]), case.raw)
             else:
                 test.assertTrue(ledger.says_all_of(row, case.raw), case.raw)
-            if ends[0] in ("refused", "bad"):
+            if ends[0] in ("rejected", "malformed"):
                 test.assertTrue(row["reason"])
                 test.assertLess(len(row["reason"]), 1500)
             if case.text is not None:

@@ -81,7 +81,7 @@ def twice(a):
 def odd_entries(a):
     """Entries that are none, and fields of other kinds."""
     for raw in ("null", "17", "-1.5e3", "true", '"text"', "[]", "[[[]]]", '[{"from":"ada","text":"x"}]'):
-        a.raw("an entry that is %s" % raw, raw, ("bad", "entry.not_object"))
+        a.raw("an entry that is %s" % raw, raw, ("malformed", "entry.not_object"))
     a.raw("an empty object", "{}", BAD)
     fields = {"from": '"ada"', "text": '"x"', "timestamp": '"@"', "read": "false"}
     for field in fields:
@@ -177,7 +177,7 @@ class Files(ProcessTest):
         self.assertEqual(teams["none"].lead_inbox.read_bytes(), b"")
         ends = {name: [row[1:] for row in found if row[0] == name][1:] for name in FILES}
         self.assertEqual((ends["deep"], ends["deepfield"], ends["deepinput"]), (
-            [("bad", "entry.not_object")], [("chat", "")], [("refused", "payload.malformed")]))
+            [("malformed", "entry.not_object")], [("chat", "")], [("rejected", "payload.malformed")]))
         self.assertLess(max(len(line) for line in self.daemon.log_path.read_bytes().splitlines()), 8000)
 
 
@@ -251,7 +251,7 @@ class Sizes(ProcessTest):
         self.daemon.stop()
         world = oracle.World(self.team, self.daemon.state).read_ledger()
         self.assertEqual(len(world.rows["messages"]), MANY + 1)
-        self.assertEqual(sum(r["disposition"] == "bad" for r in world.rows["messages"]), MANY - MANY // 2)
+        self.assertEqual(sum(r["disposition"] == "malformed" for r in world.rows["messages"]), MANY - MANY // 2)
 
 
 if __name__ == "__main__":

@@ -198,7 +198,7 @@ class Typed(ProcessTest):
         world.runs = [(0, self.daemon.log_path.read_bytes())]
         self.assertEqual(oracle.violations(world), [])
         attack.compare(self, hostile, world)
-        self.assertEqual(len(self.daemon.log("message.rejected")), sum(c.ends[0] == "refused" for c in hostile.cases), "each is told once")
+        self.assertEqual(len(self.daemon.log("message.rejected")), sum(c.ends[0] == "rejected" for c in hostile.cases), "each is told once")
 
     def test_what_only_a_lead_may_say_is_reported_where_others_wrote_it(self):
         team = self.make_team()

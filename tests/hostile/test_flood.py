@@ -70,7 +70,7 @@ class Flood(ProcessTest):
             self.assertEqual(judge(world), [])
         ends = collections.Counter((r["state"], r["decided_by"]) for r in world.rows["requests"] if r["asker"] == "ada")
         self.assertEqual(ends, {("approved", "rule"): len(range(0, FLOOD, 3)), ("pending", ""): LIMIT, ("denied", "limit"): len(range(1, FLOOD, 3)) - LIMIT})
-        self.assertEqual(sum(r["disposition"] == "refused" for r in world.rows["messages"]), len(range(2, FLOOD, 3)))
+        self.assertEqual(sum(r["disposition"] == "rejected" for r in world.rows["messages"]), len(range(2, FLOOD, 3)))
 
     def judge_waiting(self):
         """Nobody waits behind the flood: from ask to answer the others take less than half of what its last ones take. Where all of it

@@ -40,7 +40,7 @@ class Delivery(ProcessTest):
     def test_chat_waits_while_the_lead_is_busy_or_gone_and_comes_in_order_when_it_is_idle(self):
         team = self.make_team()
         self.start_daemon(team)
-        for state in ("busy", "gone"):
+        for state in ("busy", "offline"):
             self.daemon.cli("lead", state)
             texts = ["%s %d" % (state, n) for n in range(5)]
             self.say_all(team, texts)

@@ -160,7 +160,7 @@ PROMISED = {
     # upgrade-back-up-remove.md
     "inbox-poller --version": Said("Check", r"^inbox-poller \d+\.\d+\.\d+"),
     'sqlite3 ~/.local/state/inbox-poller/ledger.sqlite3 ".backup backup.sqlite3"':
-        Said("Back up the ledger while the daemon runs", "ada.hello", then='sqlite3 backup.sqlite3 "SELECT sender, text FROM mail"'),
+        Said("Back up the ledger while the daemon runs", "ada.hello", then='sqlite3 backup.sqlite3 "SELECT sender, text FROM messages_view"'),
     "inbox-poller mcp uninstall": Said("with the `--scope` that you used", r"-.*mcp(.*\n)*.*: removed", keys=ASKED_BACK),
     # write-rules.md
     "inbox-poller rules --try 'npm test && git push'":

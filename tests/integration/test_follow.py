@@ -53,7 +53,7 @@ class Follow(ProcessTest):
         follower.wait_texts(["later"])
 
     def test_of_a_lead_that_has_gone_it_says_why_nothing_comes(self):
-        self.daemon.cli("lead", "gone")
+        self.daemon.cli("lead", "offline")
         self.say("for whoever comes")
         follower = self.follow()
         wait_for("it is said", lambda: "the lead has gone, so messages wait" in follower.said())

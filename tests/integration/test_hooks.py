@@ -17,7 +17,7 @@ class Events(HookTest):
                             (tool("PreToolUse", self.session), "busy"),
                             (event("StopFailure", self.session, error="overloaded"), "idle"),
                             (tool("PostToolUse", self.session), "busy"), (stop(self.session, active=True), "idle"),
-                            (event("SessionEnd", self.session, reason="other"), "gone"), (start(self.session, "resume"), "idle")):
+                            (event("SessionEnd", self.session, reason="other"), "offline"), (start(self.session, "resume"), "idle")):
             self.assertIsNone(self.hook(what))
             self.assertEqual(self.lead()["state"], state, what["hook_event_name"])
         self.assertEqual(self.lead()["session"], self.session)
@@ -176,7 +176,7 @@ class Sessions(HookTest):
         self.assertIn("not the lead's", self.why(dict(start("second", "clear"), cwd="/elsewhere")))
         self.assertIn("not the lead's", self.why(start("second", "startup")))
         self.assertIn("not the lead's", self.why(start("second", "compact"), pane="%0"))  # ada's pane
-        self.assertEqual(self.lead()["state"], "gone")
+        self.assertEqual(self.lead()["state"], "offline")
         self.hook(start("second", "clear"))
         self.assertEqual((self.lead()["state"], self.lead()["session"]), ("idle", "second"))
 
@@ -186,7 +186,7 @@ class Sessions(HookTest):
         wait_for("the roster was read", lambda: "not make it so" in self.why(stop("first")))
         self.hook(prompt("first"))
         self.assertEqual(self.lead()["session"], "first")
-        self.assertIn("inbox-poller lead gone", self.why(start("second")))
+        self.assertIn("inbox-poller lead offline", self.why(start("second")))
         self.hook(event("SessionEnd", "first", reason="logout"))
         self.hook(start("second"))
         self.assertEqual(self.lead()["session"], "second")

@@ -484,7 +484,7 @@ class Waiting(LadderTest):
 
     def test_a_lead_that_has_gone_gets_nothing_however_urgent_and_however_long(self):
         self.serve("exec", "file", toml='max_delay = "1s"\nurgent_max_delay = "0s"\nurgent = ["bob"]')
-        self.daemon.cli("lead", "gone")
+        self.daemon.cli("lead", "offline")
         self.say("chat")
         self.say("urgent", sender="bob")
         self.chat(queued=2)

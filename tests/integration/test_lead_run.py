@@ -92,7 +92,7 @@ class Messages(WithLead):
         wait_for("its session is known", lambda: self.daemon.ask("lead")["session"] == session)
         self.lead.process.terminate()
         self.lead.wait()
-        self.assertEqual(self.lead_state(), "gone")
+        self.assertEqual(self.lead_state(), "offline")
 
     def confirmed(self):
         return [r["confirmed"] for r in self.daemon.log("delivery.delivered")]
@@ -690,15 +690,15 @@ class Judge(ProcessTest):
     """The verb itself, as any program may use it."""
 
     def judge(self, control, **more):
-        return control.ask("judge", **dict({"tool": "Bash", "input": '{"command": "make"}', "id": "a", "wait": True}, **more))
+        return control.ask("evaluate", **dict({"tool": "Bash", "input": '{"command": "make"}', "id": "a", "wait": True}, **more))
 
     def test_the_same_id_gets_the_same_decision_and_another_call_under_it_none(self):
         team = self.make_team()
         self.start_daemon(team, PERMISSIONS)
         waiting = self.daemon.connect()
-        waiting.socket.sendall(b'{"verb":"judge","tool":"Bash","input":"{\\"command\\": \\"make\\"}","id":"a","wait":true}\n')
+        waiting.socket.sendall(b'{"verb":"evaluate","tool":"Bash","input":"{\\"command\\": \\"make\\"}","id":"a","wait":true}\n')
         self.pending_id("lead-a")
-        self.assertEqual(self.daemon.ask("judge", tool="Bash", input='{"command": "rm x"}', id="a", wait=True)["code"],
+        self.assertEqual(self.daemon.ask("evaluate", tool="Bash", input='{"command": "rm x"}', id="a", wait=True)["code"],
                          "request.id_reused")
         self.daemon.cli("approve", "lead-a")
         self.assertEqual(json.loads(waiting.file.readline())["decision"], "allow")

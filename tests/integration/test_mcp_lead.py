@@ -159,7 +159,7 @@ class McpLead(LeadTest):
         self.start("[lead]\nmcp_tools = true\npermissions = true\n")
         control = self.daemon.connect()
         self.addCleanup(control.close)
-        control.socket.sendall((json.dumps({"verb": "judge", "tool": "Bash", "input": '{"command":"make deploy"}', "id": "c-1",
+        control.socket.sendall((json.dumps({"verb": "evaluate", "tool": "Bash", "input": '{"command":"make deploy"}', "id": "c-1",
                                             "wait": True}) + "\n").encode())
         request = wait_for("it is open", lambda: self.daemon.ask("pending")["requests"])[0]
         self.assertEqual(request["member"], "team-lead")

@@ -82,7 +82,7 @@ class Oracle(unittest.TestCase):
         self.assertEqual(oracle.violations(self.spoilt), [], "the copy is spoilt before anything was")
         kinds = {r["kind"] for r in self.world.rows["requests"]}
         ends = {r["disposition"] for r in self.world.rows["messages"]}
-        self.assertEqual((kinds, ends), ({"permission", "sandbox", "plan"}, {"chat", "control", "status", "refused", "duplicate", "bad"}))
+        self.assertEqual((kinds, ends), ({"permission", "sandbox", "plan"}, {"chat", "control", "status", "rejected", "duplicate", "malformed"}))
 
     def test_i1_a_message_that_nobody_received(self):
         del self.spoilt.received[0]
@@ -102,8 +102,8 @@ class Oracle(unittest.TestCase):
         self.notices("I1")
 
     def test_i2_two_decisions(self):
-        self.sql("INSERT INTO history (at_ms, team, message_key, request_id, event, detail, sum) "
-                 "SELECT at_ms, team, message_key, request_id, event, detail, sum FROM history WHERE event = 'request.decided' LIMIT 1")
+        self.sql("INSERT INTO history (at_ms, team, message_key, request_id, event, detail, checksum) "
+                 "SELECT at_ms, team, message_key, request_id, event, detail, checksum FROM history WHERE event = 'request.decided' LIMIT 1")
         self.notices("I2")
 
     def test_i2_two_different_answers(self):
@@ -176,7 +176,7 @@ class Oracle(unittest.TestCase):
         self.notices("I9")
 
     def test_i9_an_order_of_a_worker_that_was_obeyed(self):
-        self.sql("UPDATE messages SET disposition = 'control' WHERE disposition = 'refused'")
+        self.sql("UPDATE messages SET disposition = 'control' WHERE disposition = 'rejected'")
         self.notices("I9")
 
     def test_i10_memory_and_descriptors_that_grow(self):

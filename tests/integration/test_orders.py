@@ -48,8 +48,8 @@ class Modes(OrdersTest):
         wait_for("both have it", lambda: self.orders(self.old, "mode_set_request") and self.orders(self.new, "mode_set_request"))
         wait_for("the older one adopts it", lambda: self.daemon.log("setting.applied"))
         self.assertEqual([(e["member"], e["value"]) for e in self.daemon.log("setting.applied")], [("old", "acceptEdits")])
-        wait_for("the newer one does not, and that is said", lambda: self.status()["not_adopted"])
-        self.assertEqual([(n["member"], n["mode"]) for n in self.status()["not_adopted"]], [("new", "acceptEdits")])
+        wait_for("the newer one does not, and that is said", lambda: self.status()["not_applied"])
+        self.assertEqual([(n["member"], n["mode"]) for n in self.status()["not_applied"]], [("new", "acceptEdits")])
         self.assertEqual([(e["level"], e["member"]) for e in self.daemon.log("setting.not_applied")], [("warn", "new")])
         self.assertEqual({m["member"]: m["mode"] for m in self.status()["members"] if m["member"] == "old"}, {"old": "acceptEdits"})
         for kill in (False, True):
@@ -57,7 +57,7 @@ class Modes(OrdersTest):
         self.settled(self.old, self.new)
         for worker in (self.old, self.new):
             self.assertEqual(self.orders(worker, "mode_set_request"), [wire.mode_set_request("acceptEdits")])
-        self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["new"])
+        self.assertEqual([n["member"] for n in self.status()["not_applied"]], ["new"])
 
     def test_one_worker_from_the_command_line_and_a_later_order_replaces_the_first(self):
         self.start()
@@ -68,7 +68,7 @@ class Modes(OrdersTest):
         self.settled(self.old)
         self.assertEqual([o["mode"] for o in self.orders(self.old, "mode_set_request")], ["plan", "acceptEdits"])
         self.assertEqual(self.orders(self.new, "mode_set_request"), [])
-        wait_for("nothing is left to adopt", lambda: self.status()["not_adopted"] == [])
+        wait_for("nothing is left to adopt", lambda: self.status()["not_applied"] == [])
 
     def test_the_ceiling_holds_and_strangers_get_nothing(self):
         self.start()
@@ -241,7 +241,7 @@ class Forged(OrdersTest):
         self.assertEqual(sorted((e["inbox"], e["from"], e["type"], e["level"]) for e in forged),
                          [("old", "new", kind, "warn") for kind in sorted(forgeries)])
         self.assertEqual(self.daemon.ask("rules")["session"], [])
-        self.assertEqual(self.status()["not_adopted"], [])
+        self.assertEqual(self.status()["not_applied"], [])
 
 
 if __name__ == "__main__":

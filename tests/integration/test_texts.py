@@ -19,7 +19,7 @@ WRONG = [  # (words, exit code, the place and the fault, what to do): asked with
     ("inbox", 2, "inbox: missing command", "--help"),
     ("status --lnog", 2, "unknown option --lnog", 'did you mean "--long"?'),
     ("run extra", 2, 'unexpected word "extra"', "--help"),
-    ("lead bsy", 2, 'STATE: unknown value "bsy"', 'did you mean "busy"? (busy, gone, idle)'),
+    ("lead bsy", 2, 'STATE: unknown value "bsy"', 'did you mean "busy"? (busy, idle, offline)'),
     ("recv --format xml", 2, '--format: unknown value "xml"', "(json, text)"),
     ("history --limit abc", 2, '--limit: "abc" is not a number', "from 1 to 10000"),
     ("mode ada Plan", 2, 'MODE: unknown permission mode "Plan"', 'did you mean "plan"?'),

@@ -2,7 +2,7 @@
 import json
 import sqlite3
 
-VIEWS = {"messages": "mail", "requests": "requests", "outbox": "sent", "history": "told"}
+VIEWS = {"messages": "messages_view", "requests": "requests", "outbox": "outbox_view", "history": "history_view"}
 CARRIED = {"from": "from_id", "text": "text", "summary": "summary", "timestamp": "timestamp"}
 
 

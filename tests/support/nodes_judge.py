@@ -34,7 +34,7 @@ class NodeWorld(oracle.World):
     def never_decided(self):
         """Requests whose answer by this node was refused, or never came to its node (that may have stopped before), and is refused if it does."""
         return {row["request_id"] for row in self.letters
-                if row["final"] and (row["state"] == "refused" or (row["way"] == "out" and row["state"] in ("waiting", "put")))}
+                if row["final"] and (row["state"] == "rejected" or (row["way"] == "out" and row["state"] in ("waiting", "put")))}
 
 
 def together(worlds, sent, received):

@@ -272,7 +272,7 @@ def i5_read_means_recorded(world):
             continue
         bare = {k: v for k, v in entry.items() if k != "read"}
         if not world.recorded(entry) and not any(bare == {k: v for k, v in decoded(r["entry"]).items() if k != "read"}
-                                                 for r in world.rows["messages"] if r["disposition"] == "bad"):
+                                                 for r in world.rows["messages"] if r["disposition"] == "malformed"):
             problems.append("marked as read, and not recorded: %s" % entry)
     return problems
 
@@ -316,13 +316,13 @@ def i9_refusals(world):
     problems = []
     told = collections.Counter(h["message_key"] for h in world.rows["history"] if h["event"] in ("message.rejected", "message.malformed"))
     for row in world.rows["messages"]:
-        refused = row["disposition"] in ("refused", "bad")
+        refused = row["disposition"] in ("rejected", "malformed")
         if refused and (not row["code"] or not row["reason"]):
             problems.append("refused without a code or a reason: %s" % row["key"])
         if told[row["key"]] != (1 if refused else 0):
             problems.append("%s is %s, and %d events tell a refusal" % (row["key"], row["disposition"], told[row["key"]]))
     for entry in world.sent:
-        if entry["text"] in world.expects_refusal and any(r["disposition"] not in ("refused", "duplicate") for r in world.recorded(entry)):
+        if entry["text"] in world.expects_refusal and any(r["disposition"] not in ("rejected", "duplicate") for r in world.recorded(entry)):
             problems.append("obeyed, or handed on: %s" % entry)
     return problems
 

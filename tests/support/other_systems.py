@@ -184,11 +184,11 @@ class LinesWorkload:
 
     def broken(self):
         self.put(self.choose.choice((b"17", b'{"type": "message", "from": "al', b"[]", b"\xff\xfe no text")) + b"%d\n" % len(self.lines),
-                 "raw", "", "bad")
+                 "raw", "", "malformed")
 
     def order(self):
         """What only a lead may say."""
-        self.put(self.say(self.next("order"), "shutdown_request", request_id="%08x" % len(self.lines)), "raw", "", "bad")
+        self.put(self.say(self.next("order"), "shutdown_request", request_id="%08x" % len(self.lines)), "raw", "", "malformed")
 
     def unknown(self):
         self.put(self.say(self.next("future"), "from_the_future"), "raw", "", "chat")
@@ -306,7 +306,7 @@ class LettersWorkload:
             self.put("other-%d" % len(self.letters), id="%032x" % 1)
 
     def nobody(self):
-        self.put("from nobody %d" % len(self.letters), column="raw", disposition="bad", **{"from": None})
+        self.put("from nobody %d" % len(self.letters), column="raw", disposition="malformed", **{"from": None})
 
     def stranger(self):
         """Whoever writes is a member."""

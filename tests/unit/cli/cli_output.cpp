@@ -204,11 +204,11 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   CHECK(has(
       trace(),
       "it was handed out through recv 5h ago and is not acknowledged yet; it comes again if that does not happen\n"));
-  message["disposition"] = "refused";
+  message["disposition"] = "rejected";
   message["code"] = "sender.stranger";
   message["reason"] = "mallory is no member";
   CHECK(has(trace(), "it was not obeyed: mallory is no member (sender.stranger); only members of the team are obeyed"));
-  message["disposition"] = "bad";
+  message["disposition"] = "malformed";
   message["code"] = "entry.field";
   message["reason"] = "from: expected a string";
   CHECK(has(trace(), "it could not be read: from: expected a string (entry.field); the entry stays in the file"));
@@ -347,10 +347,10 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
   CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));
   const std::string lead = shown({"lead"}, {{"team", "demo"},
                                             {"member", "team-lead"},
-                                            {"state", "gone"},
+                                            {"state", "offline"},
                                             {"since_ms", cli::now_ms() - 5'500},
                                             {"by", "of_tomorrow"}});
-  CHECK(lead == "team demo: team-lead is gone for 5s (of_tomorrow)\n");
+  CHECK(lead == "team demo: team-lead is offline for 5s (of_tomorrow)\n");
 }
 
 TEST_CASE("status names the role and everything that is not as usual") {
@@ -366,14 +366,14 @@ TEST_CASE("status names the role and everything that is not as usual") {
       {"role_reason", "somebody else consumes it"},
       {"ledger_fault", "no room to write"},
       {"shutdowns", json::array{shutdown}},
-      {"not_adopted", json::array{json::object{{"member", "bob"}, {"mode", "plan"}, {"sent_ms", now - 90'500}}}},
+      {"not_applied", json::array{json::object{{"member", "bob"}, {"mode", "plan"}, {"sent_ms", now - 90'500}}}},
       {"orphaned_inboxes", json::array{json::object{{"inbox", "team_lead"}, {"entries", 3}, {"unread", 2}}}},
       {"seen", {{"consumed", 7}, {"waiting", 1}, {"oldest_waiting_ms", now - 3'500}, {"longest_ms", 61'000}}}};
   const std::string text = shown({"status"}, {{"teams", json::array{team}}});
   CHECK(has(text, "role      paused: somebody else consumes it\n"));
   CHECK(has(text, "ledger    its last commit failed, nothing is accepted until one works: no room to write\n"));
   CHECK(has(text, "shutdown  ann is requested: waits for the worker's answer; reminded 5s ago\n"));
-  CHECK(has(text, "bob has not adopted plan, sent 1m 30s ago; newest clients ignore it"));
+  CHECK(has(text, "bob has not applied plan, sent 1m 30s ago; newest clients ignore it"));
   CHECK(has(text, "team_lead is an orphaned inbox with 3 entries, 2 unread; if it means the lead"));
   CHECK(has(text, "7 taken by the lead (the slowest after 1m 1s), 1 waiting (the oldest for 3s)\n"));
 }
@@ -395,8 +395,8 @@ TEST_CASE("what a trace says of our own writing tells whether it waits, was take
   effect["state"] = "done";
   effect["order"] = json::object{{"kind", "mode"}, {"subject", "plan"}, {"state", "superseded"}};
   CHECK(has(trace(), "; mode plan was superseded by a newer order for the same worker\n"));
-  effect["order"] = json::object{{"kind", "mode"}, {"subject", "plan"}, {"state", "not_adopted"}};
-  CHECK(has(trace(), "; mode plan was not adopted: the roster does not show it"));
+  effect["order"] = json::object{{"kind", "mode"}, {"subject", "plan"}, {"state", "not_applied"}};
+  CHECK(has(trace(), "; mode plan was not applied: the roster does not show it"));
   effect["order"] = json::object{{"kind", "rule"}, {"subject", "Bash(make)"}, {"state", "sent"}};
   CHECK(has(trace(), "; rule Bash(make) was sent\n"));
 }

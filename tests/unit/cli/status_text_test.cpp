@@ -66,14 +66,14 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
   CHECK(first_trouble("quarantined", 3) == "3 refused");
   CHECK(first_trouble("unreachable", json::array{json::object{}, json::object{}}) == "2 cannot be answered");
   CHECK(first_trouble("orphaned_inboxes", json::array{json::object{}}) == "orphaned inbox");
-  CHECK(first_trouble("not_adopted", json::array{json::object{}}) == "mode not adopted");
+  CHECK(first_trouble("not_applied", json::array{json::object{}}) == "mode not applied");
 
   json::object team = quiet("demo");
   team["delivery"] = json::object{{"methods", json::array{json::object{{"method", "hook"}, {"chosen", false}}}}};
   CHECK(line_of(team).trouble.empty());  // no way, and nothing that would go
   team["chat"] = json::object{{"queued", 2}};
   CHECK(line_of(team).trouble == std::vector<std::string>{"no way to the lead"});
-  team["lead"] = json::object{{"state", "gone"}};
+  team["lead"] = json::object{{"state", "offline"}};
   CHECK(line_of(team).trouble == std::vector<std::string>{"the lead is gone"});
 }
 
@@ -82,14 +82,14 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
   busy["role"] = "paused";
   busy["requests"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
   busy["chat"] = json::object{{"queued", 5}, {"oldest_queued_ms", now_ms() - 40'500}};
-  busy["members"] = json::array{json::object{{"member", "ada"}, {"doing", "silent"}},
+  busy["members"] = json::array{json::object{{"member", "ada"}, {"doing", "unresponsive"}},
                                 json::object{{"member", "bob"}, {"doing", "busy"}},
                                 json::object{{"member", "cyd"}, {"doing", "busy"}}};
   const Outcome list = run_status({quiet("alpha"), busy});
   CHECK(has(list.out, "TEAM      ROLE    OPEN       CHAT     WORKERS           TROUBLE\n"
                       "alpha     leader  -          -        1 idle            -\n"
-                      "beta\\x1b  paused  2 (3m 5s)  5 (40s)  2 busy, 1 silent  paused\n"));
-  CHECK(has(list.out, "\n2 teams: 2 requests 3m 5s, 5 chat 40s, 1 silent, trouble in 1; more of one: "));
+                      "beta\\x1b  paused  2 (3m 5s)  5 (40s)  2 busy, 1 unresponsive  paused\n"));
+  CHECK(has(list.out, "\n2 teams: 2 requests 3m 5s, 5 chat 40s, 1 unresponsive, trouble in 1; more of one: "));
   CHECK_FALSE(has(list.out, "settings"));
   CHECK_FALSE(has(run_status({quiet("a"), quiet("b")}).out, "ROLE"));
   CHECK(has(run_status({quiet("a"), quiet("b")}).out, "2 teams: nothing waits; "));

@@ -292,7 +292,7 @@ TEST_CASE("all requests alike are marked by one key, and nothing is answered by 
   seat.type("=");
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(wire(sent[0]).at("verb") == "which");
+  CHECK(wire(sent[0]).at("verb") == "resolve");
   seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"requests", json::array{open_request("perm-1", 1), open_request("perm-3", 3)}}});
   CHECK(shows(seat.screen(), "2 open requests here are covered by Bash(make) and marked"));
   const auto shown = seat.type("a");
@@ -316,7 +316,7 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   seat.type("A");
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
-  CHECK(wire(sent[0]).at("verb") == "which");
+  CHECK(wire(sent[0]).at("verb") == "resolve");
   seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"requests", json::array{open_request("perm-1", 1), open_request("perm-9", 9)}}});
   const auto question = seat.screen();
   CHECK(shows(question, "from now on in this session: Bash(make), which covers 2 open requests"));

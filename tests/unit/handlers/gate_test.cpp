@@ -16,32 +16,32 @@ namespace schema = inbox_poller::schema;
 
 namespace {
 
-constexpr LeadState states[] = {LeadState::idle, LeadState::busy, LeadState::gone};
+constexpr LeadState states[] = {LeadState::idle, LeadState::busy, LeadState::offline};
 
 /// The state before is the column, the state after the cell.
 constexpr const char* drawn = R"(
-event              idle  busy  gone
+event              idle  busy  offline
 reports_busy       busy  busy  busy
 reports_idle       idle  idle  idle
-reports_gone       gone  gone  gone
+reports_offline       offline  offline  offline
 session_starts     idle  idle  idle
 prompt_submitted   busy  busy  busy
 tool_used          busy  busy  busy
 turn_stops         idle  idle  idle
 turn_continues     busy  busy  busy
 turn_fails         idle  idle  idle
-turn_interrupted   idle  idle  gone
+turn_interrupted   idle  idle  offline
 prompt_waits       idle  idle  idle
-session_ends       gone  gone  gone
+session_ends       offline  offline  offline
 stream_opens       idle  idle  idle
 stream_works       busy  busy  busy
 stream_result      idle  idle  idle
-stream_closes      gone  gone  gone
+stream_closes      offline  offline  offline
 session_works      busy  busy  busy
 session_rests      idle  idle  idle
-batch_pushed       busy  busy  gone
-busy_limit_passes  idle  idle  gone
-disconnects        gone  gone  gone
+batch_pushed       busy  busy  offline
+busy_limit_passes  idle  idle  offline
+disconnects        offline  offline  offline
 )";
 
 }  // namespace
@@ -96,17 +96,17 @@ TEST_CASE("docs/dev/architecture.md shows the gate's table, every event once") {
 
 TEST_CASE("nothing but a sign of life brings a lead back that has gone") {
   for (const auto event : {LeadEvent::batch_pushed, LeadEvent::busy_limit_passes, LeadEvent::disconnects})
-    CHECK(next(LeadState::gone, event) == LeadState::gone);
+    CHECK(next(LeadState::offline, event) == LeadState::offline);
 }
 
 TEST_CASE("chat passes only to an idle lead") {
   CHECK(is_open(LeadState::idle));
   CHECK_FALSE(is_open(LeadState::busy));
-  CHECK_FALSE(is_open(LeadState::gone));
+  CHECK_FALSE(is_open(LeadState::offline));
 }
 
 TEST_CASE("a lead tells its turns by what it says of them, not by what we do or by its going") {
-  const std::set<LeadEvent> tells_nothing{LeadEvent::reports_gone,  LeadEvent::session_ends,
+  const std::set<LeadEvent> tells_nothing{LeadEvent::reports_offline,  LeadEvent::session_ends,
                                           LeadEvent::stream_closes, LeadEvent::batch_pushed,
                                           LeadEvent::disconnects,   LeadEvent::busy_limit_passes,
                                           LeadEvent::session_works, LeadEvent::session_rests};

@@ -105,7 +105,7 @@ TEST_CASE("a turn that somebody else held is let go") {
 }
 
 TEST_CASE("the end of a turn shows that it ran until now, whatever was presumed") {
-  CHECK(plan_of(event("Stop"), facts(LeadState::gone)).told == LeadEvent::tool_used);
+  CHECK(plan_of(event("Stop"), facts(LeadState::offline)).told == LeadEvent::tool_used);
   CHECK_FALSE(plan_of(event("Stop"), facts(LeadState::busy)).told);
 }
 

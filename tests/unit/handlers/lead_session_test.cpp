@@ -87,7 +87,7 @@ TEST_CASE("who is no lead is told whose the team is, and what lets another one t
   };
   CHECK(why({}) == "session s is not the lead's of team falcon, and its event does not make it so");
   CHECK(why({"heard", ""}) ==
-        "session s is not the lead's of team falcon, which is heard; `inbox-poller lead gone` lets another one take "
+        "session s is not the lead's of team falcon, which is heard; `inbox-poller lead offline` lets another one take "
         "its place");
 }
 

@@ -193,10 +193,10 @@ TEST_CASE("a mode is adopted when the roster shows it, whenever, and given up wh
   member.mode = "plan";
   const config::ModeSettings settings;
   const auto later = noon + settings.apply_timeout.count();
-  CHECK(adoption_of("plan", noon, member, settings, noon) == Adoption::adopted);
-  CHECK(adoption_of("plan", noon, member, settings, later) == Adoption::adopted);
+  CHECK(adoption_of("plan", noon, member, settings, noon) == Adoption::applied);
+  CHECK(adoption_of("plan", noon, member, settings, later) == Adoption::applied);
   CHECK(adoption_of("default", noon, member, settings, later - 1) == Adoption::waits);
-  CHECK(adoption_of("default", noon, member, settings, later) == Adoption::not_adopted);
+  CHECK(adoption_of("default", noon, member, settings, later) == Adoption::not_applied);
 }
 
 }  // namespace inbox_poller::handlers::orders_test

@@ -20,7 +20,7 @@ TEST_CASE("a team is at a point when nothing stands against it") {
 }
 
 TEST_CASE("who failed works no more, who is silent may") {
-  for (const auto state : {WorkerState::busy, WorkerState::waiting, WorkerState::silent}) CHECK(is_working(state));
+  for (const auto state : {WorkerState::busy, WorkerState::waiting, WorkerState::unresponsive}) CHECK(is_working(state));
   for (const auto state : {WorkerState::idle, WorkerState::failed, WorkerState::gone}) CHECK_FALSE(is_working(state));
 }
 

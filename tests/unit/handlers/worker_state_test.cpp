@@ -39,8 +39,8 @@ TEST_CASE("the roster's word that a turn has ended is as good as a report, but h
 
 TEST_CASE("only who should be working can be silent, and only after the whole time") {
   CHECK(state("assigned", true, ten_minutes.count()) == "busy");
-  CHECK(state("assigned", true, ten_minutes.count() + 1) == "silent");
-  CHECK(state("", true, ten_minutes.count() + 1) == "silent");
+  CHECK(state("assigned", true, ten_minutes.count() + 1) == "unresponsive");
+  CHECK(state("", true, ten_minutes.count() + 1) == "unresponsive");
   CHECK(state("idle", true, ten_minutes.count() + 1) == "idle");
   CHECK(state("failed", true, ten_minutes.count() + 1) == "failed");
   CHECK(state("assigned", true, ten_minutes.count() + 1, 1) == "waiting");
@@ -65,7 +65,7 @@ TEST_CASE("who was sent a text works until he is heard of, whatever he reported 
     signs.last_seen_ms = noon - 2 * ten_minutes.count();
     signs.told_ms = noon - ten_minutes.count();
     CHECK(state_of(signs, ten_minutes, noon) == WorkerState::busy);  // counted from what we sent
-    CHECK(state_of(signs, ten_minutes, noon + 1) == WorkerState::silent);
+    CHECK(state_of(signs, ten_minutes, noon + 1) == WorkerState::unresponsive);
   }
 }
 

@@ -520,7 +520,7 @@ TEST_CASE("of what one node sends to be refused, 16 MiB are kept whole, and of t
   const auto letters = world.h1.ledger->node_mail().latest({}, 10);
   REQUIRE(letters->size() == 6);
   for (std::size_t i = 0; i < 6; ++i) {
-    CHECK((*letters)[i].state == NodeMailState::refused);
+    CHECK((*letters)[i].state == NodeMailState::rejected);
     CHECK((*letters)[i].entry.size() == (i < 4 ? World::entry("w1", much + "1", 1).size() : 1024));
   }
 }
@@ -572,7 +572,7 @@ TEST_CASE("what is being put is not taken back any more") {
   const auto state_of = [&](const schema::MessageKey& key) { return (*table.sent("t", "w3", key))->state; };
   const auto first = post();
   REQUIRE(mailbox.recall("w3", std::vector{first}).put == WriteStatus::done);
-  CHECK(state_of(first) == NodeMailState::refused);
+  CHECK(state_of(first) == NodeMailState::rejected);
 
   message.text = "stop now";
   const auto second = post();

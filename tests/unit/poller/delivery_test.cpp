@@ -152,9 +152,9 @@ TEST_CASE("what was taken is noted with what is offered instead, and stays noted
   REQUIRE(texts(first) == std::vector<std::string>{"first"});
   sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
-  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   const auto unreadable = delivery.offer(one, {first[0].key.value});
-  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
   CHECK_FALSE(unreadable);
   CHECK(state_of(world, first[0]) == DeliveryState::delivered);
@@ -175,7 +175,7 @@ TEST_CASE("a lead that has gone gets nothing, however long it waited and however
     config.delivery.urgent_max_delay = std::chrono::seconds(0);
     config.delivery.urgent = {"w2"};
   });
-  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_gone));
+  REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_offline));
   world.write_lead({World::entry("w1", "chat", 1), World::entry("w2", "urgent", 2)});
   world.poll();
   world.clock.advance(std::chrono::hours(1));
@@ -192,9 +192,9 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
   REQUIRE(lent.size() == 1);
   sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
-  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   world.team->delivery().give_back(lent);
-  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
   CHECK(state_of(world, lent[0]) == DeliveryState::offered);
   world.poll();

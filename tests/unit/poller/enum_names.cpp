@@ -55,16 +55,16 @@ TEST_CASE("the names of states, events and kinds are what they always were") {
   CHECK(all<ShutdownState>() == "requested approved forced process_gone pane_gone cleaned rejected timed_out");
   CHECK(all<ShutdownEvent>() ==
         "worker_approves worker_rejects force_is_due process_ends pane_closes traces_removed time_passes");
-  CHECK(all<LeadState>() == "idle busy gone");
+  CHECK(all<LeadState>() == "idle busy offline");
   CHECK(all<LeadEvent>() ==
-        "reports_busy reports_idle reports_gone session_starts prompt_submitted tool_used turn_stops turn_continues "
+        "reports_busy reports_idle reports_offline session_starts prompt_submitted tool_used turn_stops turn_continues "
         "turn_fails turn_interrupted prompt_waits session_ends stream_opens stream_works stream_result stream_closes "
         "session_works session_rests batch_pushed busy_limit_passes disconnects");
   CHECK(all<HookWay>() == "prompt tool stop wait");
   CHECK(all<HookSign>() == "prompt tool stop held failure idle end");
   CHECK(all<Transcript>() == "has given lacks silent");
   CHECK(all<Proof>() == "open proven back");
-  CHECK(all<WorkerState>() == "idle busy waiting failed silent gone");
+  CHECK(all<WorkerState>() == "idle busy waiting failed unresponsive gone");
   CHECK(all<EffectiveRole>() == "leader paused interceptor observer standby follower");
   CHECK(all<Answers>() == "count verified presumed verified");
 }
@@ -82,7 +82,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<UnknownPolicy>() == "deliver hold");
   CHECK(all<LogLevel>() == "debug info warn error");
   CHECK(all<LogFormat>() == "auto text json");
-  CHECK(all<poller::Disposition>() == "chat control status refused duplicate bad");
+  CHECK(all<poller::Disposition>() == "chat control status rejected duplicate malformed");
   CHECK(all<poller::DeliveryState>() == "none queued offered delivered expired");
   CHECK(all<poller::Confirmation>() == " acknowledged assumed");
   CHECK(all<poller::EffectState>() == "pending written done dead");

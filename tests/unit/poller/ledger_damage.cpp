@@ -21,7 +21,7 @@ std::string sound_ledger(const std::string& path) {
     for (int i = 0; i < requests; ++i) {
       must(ledger->next_batch());
       must(ledger->messages().insert(chat_row(key("chat", i))));
-      MessageRow refused = message_row(key("refused", i), Disposition::refused);
+      MessageRow refused = message_row(key("refused", i), Disposition::rejected);
       refused.code = "sender.stranger";
       must(ledger->messages().insert(refused));
       must(ledger->requests().put("red", request_row(key("request", i), i % 2 == 0 ? handlers::RequestState::denied

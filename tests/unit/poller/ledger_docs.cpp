@@ -41,7 +41,7 @@ TEST_CASE("every query of docs/reference/ledger.md runs, and finds something in 
   MessageRow shown = chat_row("k2");
   shown.key = {"9181534d" + std::string(24, '0') + "-2"};
   must(ledger->messages().insert(shown));
-  MessageRow bad = message_row("k3", Disposition::bad);
+  MessageRow bad = message_row("k3", Disposition::malformed);
   bad.raw = "[7]";
   must(ledger->messages().insert(bad));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
@@ -69,7 +69,7 @@ TEST_CASE("the views show keys as everybody else writes them") {
     MessageRow row = chat_row("k");
     row.key = schema::with_occurrence(key, occurrence);
     must(ledger->messages().insert(row));
-    CHECK(Operator(path).number("SELECT count(*) FROM mail WHERE key = '" + row.key.value + "' AND delivery = 'queued'") ==
+    CHECK(Operator(path).number("SELECT count(*) FROM messages_view WHERE key = '" + row.key.value + "' AND delivery = 'queued'") ==
           1);
   }
 }

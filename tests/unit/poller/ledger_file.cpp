@@ -42,7 +42,7 @@ std::string older_with_log(const TemporaryDirectory& directory) {
     Operator daemon(path);
     REQUIRE(daemon.run("PRAGMA wal_autocheckpoint = 0; INSERT INTO messages SELECT 2, x'02', team, inbox, sender, type, "
                        "disposition, code, reason, request_id, received_ms, batch, from_id, timestamp, summary, color, "
-                       "msg_id, text, raw, sum FROM messages") == SQLITE_OK);
+                       "msg_id, text, raw, checksum FROM messages") == SQLITE_OK);
     for (const char* part : {"", "-wal", "-shm"}) fs::copy_file(path + part, kept + part);
   }
   for (const char* part : {"", "-wal", "-shm"}) {

@@ -50,8 +50,8 @@ TEST_CASE("a message is known from its insertion on, and comes back as it was") 
 
 TEST_CASE("every disposition and delivery state survives the ledger") {
   auto ledger = in_memory();
-  for (const auto disposition : {Disposition::chat, Disposition::control, Disposition::status, Disposition::refused,
-                                 Disposition::duplicate, Disposition::bad}) {
+  for (const auto disposition : {Disposition::chat, Disposition::control, Disposition::status, Disposition::rejected,
+                                 Disposition::duplicate, Disposition::malformed}) {
     for (const auto delivery : {DeliveryState::none, DeliveryState::queued, DeliveryState::offered,
                                 DeliveryState::delivered, DeliveryState::expired}) {
       MessageRow row =
@@ -118,10 +118,10 @@ TEST_CASE("messages are found by the beginning of their key, and a prefix is nev
 
 TEST_CASE("the quarantine shows refused and bad entries of one team, newest first") {
   auto ledger = in_memory();
-  must(ledger->messages().insert(message_row("1", Disposition::refused)));
+  must(ledger->messages().insert(message_row("1", Disposition::rejected)));
   must(ledger->messages().insert(message_row("2", Disposition::control)));
-  must(ledger->messages().insert(message_row("3", Disposition::bad)));
-  MessageRow other = message_row("4", Disposition::bad);
+  must(ledger->messages().insert(message_row("3", Disposition::malformed)));
+  MessageRow other = message_row("4", Disposition::malformed);
   other.team = "blue";
   must(ledger->messages().insert(other));
   CHECK(keys(must(ledger->messages().quarantined("red", 10))) == Keys{"3", "1"});
@@ -267,7 +267,7 @@ TEST_CASE("the last roster of each team is read as it was written, whatever its 
     CHECK((row.bytes == odd_bytes && row.file == file && row.seen_ms == 3));
     CHECK(must(ledger->rosters().find("blue"))->bytes == "other");
   }
-  REQUIRE(Operator(path).run("UPDATE rosters SET file = 8 WHERE team = 'red'") == SQLITE_OK);
+  REQUIRE(Operator(path).run("UPDATE rosters SET inode = 8 WHERE team = 'red'") == SQLITE_OK);
   CHECK(code_of(must(Ledger::open(path))->rosters().find("red")) == "ledger.damaged");
 }
 

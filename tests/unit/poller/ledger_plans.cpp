@@ -93,7 +93,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.shutdowns().latest("red", 10));
     must(ledger.shutdowns().by_id("shutdown-1@ann"));
     must(ledger.orders().add(order_row("ann", "config plan")));
-    must(ledger.orders().set(1, "adopted", 2));
+    must(ledger.orders().set(1, "applied", 2));
     must(ledger.orders().of_team("red"));
     must(ledger.leads().put("red", {"idle", 1, 0}));
     must(ledger.leads().find("red"));

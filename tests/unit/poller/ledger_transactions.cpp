@@ -251,7 +251,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
           "UPDATE messages SET text = '0'; UPDATE outbox SET text = '0'; UPDATE requests SET state = 'approved';"
           "UPDATE rules SET action = 'allow'; UPDATE leads SET state = 'idle'; UPDATE members SET present = 0;"
           "UPDATE history SET event = 'x'; UPDATE shutdowns SET processes = '1:1'; UPDATE orders SET state = "
-          "'adopted'") == SQLITE_OK);
+          "'applied'") == SQLITE_OK);
   CHECK(code_of(ledger->messages().find(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->outbox().due("red", 1000, 1)) == "ledger.damaged");
   CHECK(code_of(ledger->requests().find("red", {handlers::RequestKind::permission, "ann", "r-1"})) == "ledger.damaged");
@@ -263,7 +263,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->shutdowns().find("red", "shutdown-1@ann")) == "ledger.damaged");
   CHECK(code_of(ledger->shutdowns().open("red")) == "ledger.damaged");
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");
-  CHECK(code_of(ledger->orders().set(1, "adopted", 2)) == "ledger.damaged");
+  CHECK(code_of(ledger->orders().set(1, "applied", 2)) == "ledger.damaged");
   // A decision is not made on top of a damaged one either.
   CHECK(code_of(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
 }

@@ -182,20 +182,20 @@ TEST_CASE("a mode counts as adopted when the roster shows it, and as not adopted
   CHECK(world.states() == std::vector<std::string>{"w1 acceptEdits sent", "w2 acceptEdits sent"});
   world.member("w1").mode = "acceptEdits";
   world.tick();
-  CHECK(world.states() == std::vector<std::string>{"w1 acceptEdits adopted", "w2 acceptEdits sent"});
-  CHECK(world.orders->not_adopted().empty());
+  CHECK(world.states() == std::vector<std::string>{"w1 acceptEdits applied", "w2 acceptEdits sent"});
+  CHECK(world.orders->not_applied().empty());
 
   world.clock.advance(world.config.modes.apply_timeout);
   for (int i = 0; i < 3; ++i) world.tick();
-  CHECK(world.states().back() == "w2 acceptEdits not_adopted");
-  REQUIRE(world.orders->not_adopted().size() == 1);
-  CHECK(world.orders->not_adopted()[0].member == "w2");
+  CHECK(world.states().back() == "w2 acceptEdits not_applied");
+  REQUIRE(world.orders->not_applied().size() == 1);
+  CHECK(world.orders->not_applied()[0].member == "w2");
   CHECK(world.logged("setting.not_applied") == 1);
 
   world.member("w2").mode = "acceptEdits";  // late, but true
   world.tick();
-  CHECK(world.states().back() == "w2 acceptEdits adopted");
-  CHECK(world.orders->not_adopted().empty());
+  CHECK(world.states().back() == "w2 acceptEdits applied");
+  CHECK(world.orders->not_applied().empty());
   CHECK(world.logged("setting.applied") == 2);
 }
 
@@ -207,10 +207,10 @@ TEST_CASE("a mode that was not adopted is said once, also when the daemon starts
   world.restart();
   world.tick();
   CHECK(world.logged("setting.not_applied") == 1);
-  CHECK(world.orders->not_adopted().size() == 1);
+  CHECK(world.orders->not_applied().size() == 1);
   world.remove("w1");
   world.tick();
-  CHECK(world.orders->not_adopted().empty());  // nobody is there to adopt it
+  CHECK(world.orders->not_applied().empty());  // nobody is there to adopt it
 }
 
 TEST_CASE("a newer mode supersedes the one that was not adopted yet, and an adopted one stays what it was") {
@@ -220,7 +220,7 @@ TEST_CASE("a newer mode supersedes the one that was not adopted yet, and an adop
   world.tick();
   REQUIRE(world.orders->set_mode({"w1"}, PermissionMode::standard, "mona"));
   REQUIRE(world.orders->set_mode({"w1"}, PermissionMode::accept_edits, "mona"));
-  CHECK(world.states() == std::vector<std::string>{"w1 plan adopted", "w1 default superseded", "w1 acceptEdits sent"});
+  CHECK(world.states() == std::vector<std::string>{"w1 plan applied", "w1 default superseded", "w1 acceptEdits sent"});
   world.member("w1").mode = "default";  // the older one arrives: it is not what was asked for last
   world.tick();
   CHECK(world.states().back() == "w1 acceptEdits sent");

@@ -56,7 +56,7 @@ std::string rows_of(const std::string& path) {
       std::string line;
       for (int i = 0; i < sqlite3_column_count(statement); ++i) {
         const std::string_view column = sqlite3_column_name(statement, i);
-        if (column == "sum" || column == "file") continue;  // of what is made up at random, and of an inode
+        if (column == "checksum" || column == "inode") continue;  // of what is made up at random, and of an inode
         if (column == "id" && query.find("history") != std::string::npos) continue;  // in what order things go that do not wait for each other
         const bool is_bytes = sqlite3_column_type(statement, i) == SQLITE_BLOB;
         const auto* text = is_bytes ? nullptr : reinterpret_cast<const char*>(sqlite3_column_text(statement, i));

@@ -119,10 +119,10 @@ TEST_CASE("a mode goes to one worker or all, and what was not taken over is in t
   REQUIRE(answer.at("sent").as_array().size() == 2);
   CHECK((answer.at("sent").at(1) == json::object{{"member", "w2"}, {"mode", "plan"}}));
   CHECK(serving.until([&] { return serving.world.inbox("w2").size() == 1; }));
-  CHECK(serving.status().at("not_adopted").as_array().empty());
+  CHECK(serving.status().at("not_applied").as_array().empty());
   serving.world.clock.advance(milliseconds(60));
-  REQUIRE(serving.until([&] { return serving.status().at("not_adopted").as_array().size() == 2; }));
-  CHECK(serving.status().at("not_adopted").at(0).at("mode") == "plan");
+  REQUIRE(serving.until([&] { return serving.status().at("not_applied").as_array().size() == 2; }));
+  CHECK(serving.status().at("not_applied").at(0).at("mode") == "plan");
 }
 
 TEST_CASE("an allowed rule is in force, listed with who was told, and can be taken back") {
@@ -214,7 +214,7 @@ TEST_CASE("the status tells of each worker what it is doing, in which mode, and 
   CHECK(doing(0) == "waiting");
   CHECK(doing(1) == "busy");
   serving.world.clock.advance(serving.world.config.team.unresponsive_after + milliseconds(1));
-  CHECK(doing(1) == "silent");
+  CHECK(doing(1) == "unresponsive");
   spill(serving.world.scratch.path("teams/t/config.json"),
         R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[
             {"agentId":"team-lead@t","name":"team-lead"},{"agentId":"w2@t","name":"w2","mode":"plan"}]})");

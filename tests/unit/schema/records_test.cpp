@@ -48,7 +48,7 @@ TEST_CASE("records: what was encoded is decoded to the same") {
   operations::Trace trace;
   trace.messages.emplace_back().priority = 0;
   trace.requests.emplace_back().kind = "plan";
-  trace.requests.back().effects.emplace_back().order = operations::Order{"w1", "mode", "plan", "ann", "adopted", 7};
+  trace.requests.back().effects.emplace_back().order = operations::Order{"w1", "mode", "plan", "ann", "applied", 7};
   trace.shutdowns.emplace_back().processes = {1, 2};
   trace.letters.emplace_back().way = "in";
   trace.history.push_back({3, "team", "key", "", "message.accepted", "x"});
