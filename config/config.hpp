@@ -64,14 +64,14 @@ BOOST_DEFINE_ENUM_CLASS(Answerer, person, lead, both)
 inline std::string_view to_string(Answerer answerer) { return schema::name_of(answerer); }
 
 /// The delivery methods, as spelled in `delivery.methods`.
-enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
-consteval auto words_of(Way) {
+enum class DeliveryMethod { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
+consteval auto words_of(DeliveryMethod) {
   return std::to_array<std::string_view>({"mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"});
 }
-inline std::string_view to_string(Way way) { return schema::name_of(way); }
+inline std::string_view to_string(DeliveryMethod way) { return schema::name_of(way); }
 /// The default methods: all but the channel, which must be named in delivery.methods.
-inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
-                                     Way::exec, Way::file,         Way::tmux};
+inline constexpr DeliveryMethod usual_methods[] = {DeliveryMethod::mcp,    DeliveryMethod::stdin_stream, DeliveryMethod::hook, DeliveryMethod::socket,
+                                     DeliveryMethod::exec, DeliveryMethod::file,         DeliveryMethod::tmux};
 
 struct TeamSettings {
   std::string name;        // a team name, or a glob such as "session-*"
@@ -199,7 +199,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Way> methods{std::begin(usual_ways), std::end(usual_ways)};  // the first available one is used
+  std::vector<DeliveryMethod> methods{std::begin(usual_methods), std::end(usual_methods)};  // the first available one is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: not configured
   TmuxSink tmux;

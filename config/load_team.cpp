@@ -60,7 +60,7 @@ Result<std::string> acknowledgment(const std::string& text) {
                                             quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
-bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
+bool has(const std::vector<DeliveryMethod>& via, DeliveryMethod way) { return std::ranges::find(via, way) != via.end(); }
 
 /// A reader of one file's sections, in the order of docs/reference/configuration.md.
 struct TeamReader {
@@ -335,15 +335,15 @@ struct TeamReader {
     if (methods_are_written) compare_with_via(to, tmux_is_written);
   }
 
-  static void read_methods(Section& delivery, std::vector<Way>& via) {
+  static void read_methods(Section& delivery, std::vector<DeliveryMethod>& via) {
     std::vector<std::string> names;
-    for (const Way way : via) names.emplace_back(to_string(way));
+    for (const DeliveryMethod way : via) names.emplace_back(to_string(way));
     delivery.texts("methods", names);
     std::vector<std::string_view> known;
-    known.assign(schema::names<Way>.begin(), schema::names<Way>.end());
+    known.assign(schema::names<DeliveryMethod>.begin(), schema::names<DeliveryMethod>.end());
     via.clear();
     for (const std::string& name : names) {
-      const auto way = schema::parse<Way>(name);
+      const auto way = schema::parse<DeliveryMethod>(name);
       if (!way) {
         delivery.reject("methods", "names " + toml_text(name) + "; known are " + quoted_list(known));
       } else if (has(via, *way)) {
@@ -358,20 +358,20 @@ struct TeamReader {
 
   /// Warns about a method that is named but unusable, or configured but not named: most likely a mistake.
   void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
-    const auto idle = [&](const std::string& setting, Way way) {
+    const auto idle = [&](const std::string& setting, DeliveryMethod way) {
       warn(setting + " has no effect: delivery.methods does not name " + toml_text(to_string(way)));
     };
-    const auto missing = [&](Way way, const std::string& what) {
+    const auto missing = [&](DeliveryMethod way, const std::string& what) {
       warn("delivery.methods names " + toml_text(to_string(way)) + ", but " + what);
     };
-    for (const auto& [way, setting, is_set] : {std::tuple{Way::exec, "delivery.exec", !to.exec.argv.empty()},
-                                                std::tuple{Way::file, "delivery.file", !to.file.empty()}}) {
+    for (const auto& [way, setting, is_set] : {std::tuple{DeliveryMethod::exec, "delivery.exec", !to.exec.argv.empty()},
+                                                std::tuple{DeliveryMethod::file, "delivery.file", !to.file.empty()}}) {
       if (is_set && !has(to.methods, way)) idle(setting, way);
       if (!is_set && has(to.methods, way)) missing(way, std::string(setting) + " is not set: nothing can go this way");
     }
-    if (tmux_is_written && !has(to.methods, Way::tmux)) idle("[delivery.tmux]", Way::tmux);
-    if (has(to.methods, Way::tmux) && !has(to.methods, Way::hook) && to.tmux.pane.empty())
-      missing(Way::tmux,
+    if (tmux_is_written && !has(to.methods, DeliveryMethod::tmux)) idle("[delivery.tmux]", DeliveryMethod::tmux);
+    if (has(to.methods, DeliveryMethod::tmux) && !has(to.methods, DeliveryMethod::hook) && to.tmux.pane.empty())
+      missing(DeliveryMethod::tmux,
               "delivery.tmux.pane is not set: unless hooks of the lead tell its pane, nothing can go this way");
   }
 

@@ -103,7 +103,7 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
   const bool tls = rest.starts_with(over_tls);
   if (!tls && !rest.starts_with(over_tcp))
     return wrong("it begins with redis+unix:///PATH, redis://HOST:PORT or rediss://HOST:PORT");
-  address.way = tls ? RedisAddress::Way::tls : RedisAddress::Way::tcp;
+  address.scheme = tls ? RedisAddress::Scheme::tls : RedisAddress::Scheme::tcp;
   rest.remove_prefix(tls ? over_tls.size() : over_tcp.size());
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find('/') != std::string_view::npos)
@@ -114,9 +114,9 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
 
 std::string RedisAddress::shown() const {
   const std::string behind = team.empty() ? "" : "#" + team;
-  if (way == Way::unix_socket) return std::string(over_unix) + path + behind;
+  if (scheme == Scheme::unix_socket) return std::string(over_unix) + path + behind;
   const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return std::string(way == Way::tls ? over_tls : over_tcp) + name + ":" + std::to_string(port) + behind;
+  return std::string(scheme == Scheme::tls ? over_tls : over_tcp) + name + ":" + std::to_string(port) + behind;
 }
 
 }  // namespace inbox_poller::config

@@ -13,8 +13,8 @@
 namespace inbox_poller::config {
 
 struct RedisAddress {
-  enum class Way { unix_socket, tcp, tls };
-  Way way = Way::unix_socket;
+  enum class Scheme { unix_socket, tcp, tls };
+  Scheme scheme = Scheme::unix_socket;
   std::string path;  // of the socket
   std::string host;  // a name or an address; without brackets
   unsigned short port = 6379;

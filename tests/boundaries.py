@@ -161,7 +161,7 @@ def self_test():
         failed.append("not found: long function with a long head")
     if planted("poller/x.cpp", "int f() {\n" + "  g();\n" * (MAX_FUNCTION_LINES - 2) + "}\n", "function of"):
         failed.append("found: a function that just fits")
-    if not planted("poller/effects/x.cpp", '#include "poller/team/intake.hpp"\n', "back up"):
+    if not planted("poller/effects/x.cpp", '#include "poller/team/receiver.hpp"\n', "back up"):
         failed.append("not found: an arrow that runs back up")
     if planted("poller/team/x.cpp", '#include "poller/effects/outbox.hpp"\n#include "poller/clock.hpp"\n', "back up"):
         failed.append("found: an arrow that runs down")

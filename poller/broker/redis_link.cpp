@@ -148,8 +148,8 @@ Result<std::shared_ptr<asio::ssl::context>> trusted_by(const RedisAddress& addre
 
 Result<std::shared_ptr<RedisLink>> make_redis_link(const asio::any_io_executor& executor, const RedisAddress& address) {
   using Made = std::shared_ptr<RedisLink>;
-  if (address.way == RedisAddress::Way::unix_socket) return Made(std::make_shared<UnixLink>(address, executor));
-  if (address.way == RedisAddress::Way::tcp) return Made(std::make_shared<TcpLink>(address, executor));
+  if (address.scheme == RedisAddress::Scheme::unix_socket) return Made(std::make_shared<UnixLink>(address, executor));
+  if (address.scheme == RedisAddress::Scheme::tcp) return Made(std::make_shared<TcpLink>(address, executor));
   TRY(auto trusted, trusted_by(address));
   return Made(std::make_shared<TlsLink>(address, executor, std::move(trusted)));
 }

@@ -64,8 +64,8 @@ std::string RedisMailbox::place_of(const std::string& name) const { return place
 
 asio::awaitable<void> RedisMailbox::refresh() {
   {
-    const std::lock_guard lock(errands_lock_);  // a caller that still waits calls again
-    errands_.remove_if([](const Errand& errand) { return errand.results.has_value(); });
+    const std::lock_guard lock(jobs_lock_);  // a caller that still waits calls again
+    jobs_.remove_if([](const Job& job) { return job.results.has_value(); });
   }
   Wanted wanted;
   wanted.tasks = look_at_tasks_.take(clock_.steady());

@@ -169,7 +169,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   using Work = std::function<std::vector<WriteReceipt>()>;
   /// Queues a job for the team's thread, in order, and returns `busy` in each of `count` results until it has run.
   /// Jobs with the same name are one job. Returns the results once.
-  std::vector<WriteReceipt> errand(const std::string& name, std::size_t count, Work work);
+  std::vector<WriteReceipt> job(const std::string& name, std::size_t count, Work work);
   [[nodiscard]] WriteReceipt append(const std::string& inbox, const schema::Envelope& letter, const std::string& bytes);
 
   const Clock& clock_;
@@ -198,13 +198,13 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   TaskSweep swept_;  // tasks not reported yet, and the errors of the last sweep
   std::vector<TaskFile> finished_;
 
-  struct Errand {
+  struct Job {
     std::string name;
     Work work;
     std::optional<std::vector<WriteReceipt>> results;
   };
-  std::mutex errands_lock_;
-  std::list<Errand> errands_;  // in order of arrival
+  std::mutex jobs_lock_;
+  std::list<Job> jobs_;  // in order of arrival
   bool is_carrying_ = false;
 
   RedisCaller redis_;  // the team's thread only

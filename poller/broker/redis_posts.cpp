@@ -25,32 +25,32 @@ WriteReceipt RedisMailbox::why_not(const Error& error) {
   return {in_the_way ? WriteStatus::blocked : WriteStatus::fault, error.message};
 }
 
-std::vector<WriteReceipt> RedisMailbox::errand(const std::string& name, std::size_t count, Work work) {
+std::vector<WriteReceipt> RedisMailbox::job(const std::string& name, std::size_t count, Work work) {
   if (away_) return std::vector<WriteReceipt>(count, why_not(*away_));
-  const std::lock_guard lock(errands_lock_);
-  const auto found = std::find_if(errands_.begin(), errands_.end(), [&](const Errand& one) { return one.name == name; });
-  if (found != errands_.end() && found->results) {
+  const std::lock_guard lock(jobs_lock_);
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& one) { return one.name == name; });
+  if (found != jobs_.end() && found->results) {
     std::vector<WriteReceipt> results = *std::move(found->results);
-    errands_.erase(found);
+    jobs_.erase(found);
     return results;
   }
-  if (found == errands_.end()) errands_.push_back({name, std::move(work), {}});
+  if (found == jobs_.end()) jobs_.push_back({name, std::move(work), {}});
   if (!std::exchange(is_carrying_, true)) boost::asio::post(thread_, [this] { carry(); });
   return std::vector<WriteReceipt>(count, WriteReceipt{WriteStatus::busy, "Redis has not answered yet"});
 }
 
 void RedisMailbox::carry() {
   for (;;) {
-    Errand* next = nullptr;
+    Job* next = nullptr;
     {
-      const std::lock_guard lock(errands_lock_);
-      const auto found = std::find_if(errands_.begin(), errands_.end(), [](const Errand& one) { return !one.results; });
-      is_carrying_ = found != errands_.end();
+      const std::lock_guard lock(jobs_lock_);
+      const auto found = std::find_if(jobs_.begin(), jobs_.end(), [](const Job& one) { return !one.results; });
+      is_carrying_ = found != jobs_.end();
       if (!is_carrying_) return;
       next = &*found;  // a list element; not moved or erased before it has results
     }
     std::vector<WriteReceipt> results = next->work();
-    const std::lock_guard lock(errands_lock_);
+    const std::lock_guard lock(jobs_lock_);
     next->results = std::move(results);
   }
 }
@@ -92,7 +92,7 @@ std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span
   }
   if (letters.empty()) return results;
   const std::size_t count = letters.size();
-  auto told = errand(name, count, [this, inbox, all = std::move(letters)] {
+  auto told = job(name, count, [this, inbox, all = std::move(letters)] {
     std::vector<WriteReceipt> each;
     for (const auto& [letter, bytes] : all)
       each.push_back(each.empty() || is_in_stream(each.back().put) ? append(inbox, letter, bytes) : each.back());
@@ -133,7 +133,7 @@ WriteReceipt RedisMailbox::recall(const std::string& inbox, std::span<const Mess
     if (!done) return {why_not(done.error())};
     return {done->as_number() == 1 ? WriteReceipt{} : WriteReceipt{WriteStatus::gone, "nobody has written to " + inbox}};
   };
-  return errand(name, 1, std::move(work)).front();
+  return job(name, 1, std::move(work)).front();
 }
 
 }  // namespace inbox_poller::poller

@@ -51,7 +51,7 @@ std::string waiting_sentence(const operations::Message& message, const operation
   if (message.priority == 0) return "waits to be summed up with others, in a digest for the lead";
   if (team != nullptr && (team->lead.state == "busy" || team->lead.state == "offline"))
     return "waits for the lead: " + lead_sentence(team->lead);
-  const std::string ladder = team == nullptr ? "" : ladder_sentence(team->delivery);
+  const std::string ladder = team == nullptr ? "" : methods_sentence(team->delivery);
   if (!ladder.empty()) return "waits for the lead, which is idle; the way to it: " + ladder;
   return "waits for the lead: it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
 }
@@ -156,7 +156,7 @@ std::string lead_sentence(const operations::Lead& lead) {
   return text;
 }
 
-std::string ladder_sentence(const operations::Delivery& delivery) {
+std::string methods_sentence(const operations::Delivery& delivery) {
   if (delivery.methods.empty()) return {};
   std::string used = "nothing is available";
   std::string passed;

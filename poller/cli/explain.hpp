@@ -20,7 +20,7 @@ std::string shutdown_sentence(const operations::Shutdown& shutdown);
 std::string lead_sentence(const operations::Lead& lead);
 /// Returns the delivery method in use, and why each better one is not: "exec (stdin: …; hook: …)". Empty when the
 /// daemon does not report methods.
-std::string ladder_sentence(const operations::Delivery& delivery);
+std::string methods_sentence(const operations::Delivery& delivery);
 /// Describes a reply, to continue "what we wrote for NAME …".
 std::string effect_sentence(const operations::Effect& effect);
 

@@ -196,7 +196,7 @@ void add_team(Samples& to, const std::string& team, const operations::Team& view
     to.put("workers", team + ',' + label("state", state), static_cast<double>(line.doing(state)));
   put_states(to, "lead_state", team, "state", lead_states, view.lead.state.bytes);
   put_states(to, "role", team, "role", roles, view.role.bytes);
-  const bool has_way = std::ranges::any_of(view.delivery.methods, &operations::Way::chosen);
+  const bool has_way = std::ranges::any_of(view.delivery.methods, &operations::DeliveryMethod::chosen);
   to.put("method_available", team, has_way ? 1 : 0, Same::least);
   to.put("poll_age_seconds", team, age_of(view.polls.last_ms), Same::most);
   to.put("polls_late_total", team, count_of(view.polls.late));

@@ -93,9 +93,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Sums up what waits in all teams, such as "2 requests 3m, 5 chat 40s, 1 failed, 1 silent".
+/// Sums up what waits in all teams, such as "2 requests 3m, 5 chat 40s, 1 failed, 1 unresponsive".
 std::string waiting_text(const std::vector<TeamLine>& lines) {
-  long long requests = 0, chat = 0, failed = 0, silent = 0, oldest_request = 0, oldest_chat = 0;
+  long long requests = 0, chat = 0, failed = 0, unresponsive = 0, oldest_request = 0, oldest_chat = 0;
   const auto older = [](long long& oldest, long long one) {
     if (one != 0 && (oldest == 0 || one < oldest)) oldest = one;
   };
@@ -103,7 +103,7 @@ std::string waiting_text(const std::vector<TeamLine>& lines) {
     requests += line.requests;
     chat += line.chat;
     failed += line.doing("failed");
-    silent += line.doing("unresponsive");
+    unresponsive += line.doing("unresponsive");
     older(oldest_request, line.oldest_request_ms);
     older(oldest_chat, line.oldest_chat_ms);
   }
@@ -112,7 +112,7 @@ std::string waiting_text(const std::vector<TeamLine>& lines) {
   if (requests > 0) parts.push_back(counted(requests, "request", "requests") + age(oldest_request));
   if (chat > 0) parts.push_back(std::to_string(chat) + " chat" + age(oldest_chat));
   if (failed > 0) parts.push_back(std::to_string(failed) + " failed");
-  if (silent > 0) parts.push_back(std::to_string(silent) + " silent");
+  if (unresponsive > 0) parts.push_back(std::to_string(unresponsive) + " unresponsive");
   return joined(parts);
 }
 

@@ -1,7 +1,7 @@
 // Text of `status` for one team, in detail.
 #include <algorithm>
 
-#include "handlers/ladder.hpp"
+#include "handlers/delivery_method.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/nodes_text.hpp"
@@ -48,8 +48,8 @@ std::string tasks_text(const Console& console, const operations::TaskCounts& tas
 }
 
 /// True for a delivery method that the daemon starts itself; if unavailable, something failed.
-bool is_pushed(const operations::Way& way) {
-  const auto known = schema::parse<config::Way>(way.method.bytes);
+bool is_pushed(const operations::DeliveryMethod& way) {
+  const auto known = schema::parse<config::DeliveryMethod>(way.method.bytes);
   return known && handlers::is_pushed(*known);
 }
 

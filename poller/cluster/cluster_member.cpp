@@ -38,11 +38,11 @@ ClusterMember::ClusterMember(TeamState& context, std::shared_ptr<Mailbox> mailbo
     state_.trouble = std::move(why_none);
     return;
   }
-  relay_ = std::make_unique<Relay>(state_, *broker_, [this](std::string_view bytes) -> Result<schema::Message> {
+  replicator_ = std::make_unique<Replicator>(state_, *broker_, [this](std::string_view bytes) -> Result<schema::Message> {
     TRY(auto decoded, local_mailbox_->decode(bytes));
     return std::move(decoded.message);
   });
-  relay_->arrived = [this] {
+  replicator_->arrived = [this] {
     mailbox_.heard();
     poke_();
   };
@@ -99,7 +99,7 @@ void ClusterMember::wake() {
 
 Status ClusterMember::note_epoch(std::int64_t epoch) {
   state_.epoch = std::max(state_.epoch, epoch);
-  return relay_->leader_changed(state_.settings.node, epoch);
+  return replicator_->leader_changed(state_.settings.node, epoch);
 }
 
 asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
@@ -124,7 +124,7 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
       const auto& request = open[i];  // type and "WORKER/ID" of its answer
       if (!requests_.answered(request.first, request.second, answer.node)) co_return false;
       const auto worker = request.second.substr(0, request.second.find('/'));
-      const auto passed_on = [&](Tx& tx) { return relay_->pass_on(request.first, worker, answer, tx); };
+      const auto passed_on = [&](Tx& tx) { return replicator_->pass_on(request.first, worker, answer, tx); };
       if (!state_.commit(passed_on)) co_return false;
     }
   }
@@ -155,8 +155,8 @@ Status ClusterMember::hand_over(const MessageRow& message, Tx& tx) {
 
 void ClusterMember::leads(const LeaderLease& lease) {
   state_.epoch = std::max(state_.epoch, lease.epoch);
-  if (!lease.holder.empty() && relay_)
-    if (const auto changed = relay_->leader_changed(lease.holder, lease.epoch); !changed) return;  // asked again soon
+  if (!lease.holder.empty() && replicator_)
+    if (const auto changed = replicator_->leader_changed(lease.holder, lease.epoch); !changed) return;  // asked again soon
   if (std::exchange(state_.leader, lease.holder) == lease.holder) return;
   state_.context.telemetry.emit(
       Event::cluster_leader,
@@ -260,7 +260,7 @@ asio::awaitable<void> ClusterMember::beat() {
     co_return;
   }
   took(context.clock.steady() - asked);
-  if (!co_await relay_->look_at_place()) co_return;
+  if (!co_await replicator_->look_at_place()) co_return;
   auto beats = co_await broker_->nodes();
   if (!beats) {
     state_.tell_trouble(beats.error(), broker_->name());
@@ -319,7 +319,7 @@ asio::awaitable<void> ClusterMember::send(std::function<bool()> given_up) {
   auto rest = first_pause;
   while (broker_ && !given_up()) {
     const auto seen = state_.work.count();
-    const bool went = co_await relay_->send();
+    const bool went = co_await replicator_->send();
     rest = went ? first_pause : std::min(rest * 2, longest_pause);
     if (given_up()) break;
     if (went)
@@ -335,7 +335,7 @@ asio::awaitable<void> ClusterMember::receive(std::function<bool()> given_up) {
     // Without a roster, the local members are unknown and every frame would be rejected.
     const bool ready = !state_.context.roster.members.empty();
     bool went = false;
-    if (ready) went = co_await relay_->receive(receive_for);
+    if (ready) went = co_await replicator_->receive(receive_for);
     rest = went ? first_pause : std::min(rest * 2, ready ? longest_pause : first_pause);
     if (given_up()) break;
     if (!went) co_await turn_.wait(turn_.count(), rest);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "poller/cluster/local_delivery.hpp"
-#include "poller/cluster/relay.hpp"
+#include "poller/cluster/replicator.hpp"
 #include "poller/cluster/cluster_mailbox.hpp"
 #include "poller/cluster/cluster_roster.hpp"
 #include "schema/operations/cluster.hpp"
@@ -94,7 +94,7 @@ class ClusterMember {
   ClusterMailbox mailbox_;
   ClusterRoster members_;
   LocalDelivery carrier_;
-  std::unique_ptr<Relay> relay_;
+  std::unique_ptr<Replicator> replicator_;
   bool wanted_ = true;
   handlers::Moment beaten_{-handlers::lease_lasts};
   std::uint64_t told_roster_ = 0;  // sum of roster version and `telling` at the last heartbeat

@@ -1,5 +1,5 @@
 // State that the parts of one team's service share: members, rights, rules and the recording services. Team owns it;
-// the parts (Intake, Requests, Outbox, Delivery) keep a reference. Decision thread only.
+// the parts (Receiver, Requests, Outbox, Delivery) keep a reference. Decision thread only.
 #pragma once
 
 #include <functional>

@@ -122,8 +122,8 @@ class HookResult {
 
   /// False if a delivery method before the hooks has the lead's messages.
   [[nodiscard]] bool hook_is_first() const {
-    for (const auto& state : delivery_.routes().ladder()) {
-      if (state.way == config::Way::hook) return true;
+    for (const auto& state : delivery_.routes().methods()) {
+      if (state.way == config::DeliveryMethod::hook) return true;
       if (state.available) return false;
     }
     return false;
@@ -133,7 +133,7 @@ class HookResult {
   std::string hand_over(HookWay way, bool ignore_busy) {
     const auto& context = team_->context();
     Take take;
-    take.way = config::Way::hook;
+    take.way = config::DeliveryMethod::hook;
     take.method = config::to_string(take.way);
     take.max = context.config.delivery.batch;
     take.ignore_busy = ignore_busy;
@@ -294,20 +294,20 @@ Status Verbs::attach_hook(const TeamPtr& team, const arguments::Attach& request,
   talk->session = delivery.lead().row().session;
   TRY(const auto event, !request.event.is_null() ? event_of(request) : Result<HookEvent>(HookEvent{}));
   auto& holder = waiting_[team->context().name];
-  const auto held_by = delivery.routes().is_attached(config::Way::hook) ? holder.lock() : nullptr;
+  const auto held_by = delivery.routes().is_attached(config::DeliveryMethod::hook) ? holder.lock() : nullptr;
   if (!event.session_id.empty()) {
     talk->session = event.session_id;
     delivery.hook_offers().client_says(mode_of(request), request.client, request.attended);
     delivery.heard(event, false);  // the other hook of this event reports its meaning
     if (auto why = handlers::why_not_woken(delivery.hook_offers().client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }
-  if (delivery.routes().is_attached(config::Way::hook)) {
+  if (delivery.routes().is_attached(config::DeliveryMethod::hook)) {
     const auto& live = delivery.lead().row().session;
     if (!held_by || !handlers::gives_way(held_by->session, talk->session, event, live))
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
     held_by->replaced = true;
-    delivery.routes().detach(config::Way::hook);
+    delivery.routes().detach(config::DeliveryMethod::hook);
   }
   if (event.name == "Stop" && delivery.lead().state() == LeadState::busy &&
       delivery.lead().row().by != to_string(LeadEvent::turn_continues)) {

@@ -33,33 +33,33 @@ Take take_of(const arguments::Recv& request, const ControlSession& session) {
   take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
   take.ignore_busy = request.ignore_busy;
   if (request.hold) take.lease = held_lease;
-  const auto way = schema::parse<config::Way>(session.way);
+  const auto way = schema::parse<config::DeliveryMethod>(session.way);
   take.by_hand = !way;
-  take.way = way.value_or(config::Way::socket);
+  take.way = way.value_or(config::DeliveryMethod::socket);
   take.method = way ? session.way : "recv";
-  if (way == config::Way::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
+  if (way == config::DeliveryMethod::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return take;
 }
 
 /// True for methods whose client must call recv itself; without one, messages would wait forever.
-bool is_asked_for(config::Way way) { return way == config::Way::mcp || way == config::Way::channel; }
+bool is_asked_for(config::DeliveryMethod way) { return way == config::DeliveryMethod::mcp || way == config::DeliveryMethod::channel; }
 
-bool names(const config::DeliverySettings& delivery, config::Way way) {
+bool names(const config::DeliverySettings& delivery, config::DeliveryMethod way) {
   return std::find(delivery.methods.begin(), delivery.methods.end(), way) != delivery.methods.end();
 }
 
-bool may_be_several(config::Way way) { return way == config::Way::socket || way == config::Way::mcp; }
+bool may_be_several(config::DeliveryMethod way) { return way == config::DeliveryMethod::socket || way == config::DeliveryMethod::mcp; }
 
 /// Attaches a receiver while it waits, and detaches it while its lead works on the messages.
 class WhileWaiting {
  public:
   WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
-    if (team_) team_->delivery().routes().attach(config::Way::mcp);
+    if (team_) team_->delivery().routes().attach(config::DeliveryMethod::mcp);
   }
   WhileWaiting(const WhileWaiting&) = delete;
   WhileWaiting& operator=(const WhileWaiting&) = delete;
   ~WhileWaiting() {
-    if (team_) team_->delivery().routes().detach(config::Way::mcp);
+    if (team_) team_->delivery().routes().detach(config::DeliveryMethod::mcp);
   }
 
  private:
@@ -80,11 +80,11 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, arguments::Attach request,
                                                             SessionPtr session) {
-  const auto way = schema::parse<config::Way>(request.method.bytes);
+  const auto way = schema::parse<config::DeliveryMethod>(request.method.bytes);
   if (!way || handlers::is_pushed(*way))
     co_return Error{"request.invalid", "`method` must be one of mcp, stdin, hook, channel, socket"};
   if (!session->way.empty()) co_return Error{"request.invalid", "this connection is attached already"};
-  if (way == config::Way::hook) {
+  if (way == config::DeliveryMethod::hook) {
     CO_TRY(attach_hook(team, request, session));
   } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
     co_return Error{"request.not_applicable", "delivery.methods of team " + team->context().name + " does not name \"" +
@@ -95,11 +95,11 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, argume
                                          " in team " + team->context().name + "; there can be one"};
   }
   session->way = config::to_string(*way);
-  if (way != config::Way::mcp) team->delivery().routes().attach(*way);  // mcp attaches only while a recv waits
+  if (way != config::DeliveryMethod::mcp) team->delivery().routes().attach(*way);  // mcp attaches only while a recv waits
   session->on_close.push_back([team, way = *way, talk = session->hook] {
-    if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
+    if (way != config::DeliveryMethod::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
     // Its end would have been reported; the lead's standard input closes with its program.
-    if (way == config::Way::stdin_stream && team->delivery().lead().state() != LeadState::offline)
+    if (way == config::DeliveryMethod::stdin_stream && team->delivery().lead().state() != LeadState::offline)
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->wake();
@@ -111,13 +111,13 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
                                                              SessionPtr session) {
   const auto wait = std::clamp(milliseconds(request.wait_ms), milliseconds(0), longest_span);
   const auto take = take_of(request, *session);
-  const bool waits = take.way == config::Way::hook && !take.by_hand;
+  const bool waits = take.way == config::DeliveryMethod::hook && !take.by_hand;
   auto taken = taken_with(*team, take, request.acked);
   if (!taken.empty() && (session->closed || team->retired() || (waits && session->hook->replaced))) {
     CO_TRY(team->delivery().acknowledge(taken));
     taken.clear();
   }
-  const WhileWaiting stands(team, take.way == config::Way::mcp);
+  const WhileWaiting stands(team, take.way == config::DeliveryMethod::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<Offered> messages;
   for (;;) {
@@ -168,7 +168,7 @@ std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const s
   if (key.empty()) return {};
   const auto& leases = team.delivery().leases();
   // Several programs may follow; what one of them got says nothing about the others.
-  const bool several = take.way == config::Way::socket && !take.by_hand;
+  const bool several = take.way == config::DeliveryMethod::socket && !take.by_hand;
   return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.method, key);
 }
 

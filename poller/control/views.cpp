@@ -130,7 +130,7 @@ void add_oddities(operations::Team& view, Team& team) {
 /// Lists the delivery methods in the order in which they are tried.
 operations::Delivery delivery_view(Team& team) {
   operations::Delivery view{{}, team.delivery().routes().last_method()};
-  const auto states = team.delivery().routes().ladder();
+  const auto states = team.delivery().routes().methods();
   const auto chosen = choose(states);
   for (const auto& state : states)
     view.methods.push_back({config::to_string(state.way), state.available, chosen == state.way, state.reason});

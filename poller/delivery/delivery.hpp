@@ -22,7 +22,7 @@ namespace inbox_poller::poller {
 
 /// Limits and conditions of one lease of messages.
 struct Take {
-  config::Way way = config::Way::socket;
+  config::DeliveryMethod way = config::DeliveryMethod::socket;
   std::string method;  // recorded name: the method's, or "recv" for a manual call
   std::size_t max = 20;
   bool by_hand = false;                   // ignores the chosen delivery method
@@ -125,8 +125,8 @@ class Delivery {
   boost::asio::awaitable<bool> push_batch();
   /// True when a message waits and could be pasted.
   boost::asio::awaitable<bool> may_paste(Take take);
-  boost::asio::awaitable<Status> deliver(config::Way way, const std::vector<Offered>& messages);
-  bool pushed(config::Way way, const std::vector<Offered>& messages);
+  boost::asio::awaitable<Status> deliver(config::DeliveryMethod way, const std::vector<Offered>& messages);
+  bool pushed(config::DeliveryMethod way, const std::vector<Offered>& messages);
   /// Pastes the line that tells how to get the messages; they stay queued.
   boost::asio::awaitable<bool> point();
 

@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using config::Way;
+using config::DeliveryMethod;
 
 constexpr std::chrono::minutes point_again{5};
 constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
@@ -29,12 +29,12 @@ asio::awaitable<void> Delivery::push() {
 asio::awaitable<bool> Delivery::push_batch() {
   const auto way = routes_.chosen();
   if (!way || !handlers::is_pushed(*way)) co_return false;
-  if (*way == Way::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
+  if (*way == DeliveryMethod::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
   take.way = *way;
   take.method = config::to_string(*way);
   take.max = context_.config.delivery.batch;
-  if (*way == Way::tmux && !co_await may_paste(take)) co_return routes_.rests(*way);
+  if (*way == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.rests(*way);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
   if (auto sent = co_await deliver(*way, *offered); !sent) {
@@ -52,13 +52,13 @@ asio::awaitable<bool> Delivery::may_paste(Take take) {
   const auto waiting = offerable(take);
   if (!waiting || (waiting->rows.empty() && !waiting->digest_due)) co_return false;
   auto ready = co_await tmux_.ready(lead_.row().pane);
-  if (!ready) routes_.failed(Way::tmux, ready.error());
+  if (!ready) routes_.failed(DeliveryMethod::tmux, ready.error());
   co_return ready.ok();
 }
 
-asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& messages) {
-  if (way == Way::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
-  if (way == Way::tmux) {
+asio::awaitable<Status> Delivery::deliver(DeliveryMethod way, const std::vector<Offered>& messages) {
+  if (way == DeliveryMethod::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
+  if (way == DeliveryMethod::tmux) {
     auto text = tmux_.text_for(messages);
     in_terminal_ = {without_spaces(text), keys_of(messages)};  // the hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(lead_.row().pane, std::move(text));
@@ -67,22 +67,22 @@ asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& m
   co_return co_await deliver_exec(exec, context_.name, block(messages));
 }
 
-bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
+bool Delivery::pushed(DeliveryMethod way, const std::vector<Offered>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
                                         [](const Offered& message) { return message.attempts >= most_pastes; });
-  if (way == Way::tmux && lead_.has_session() && !pasted_often) {
+  if (way == DeliveryMethod::tmux && lead_.has_session() && !pasted_often) {
     // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labeled.
     bool awaited = false;
     const auto until = context_.clock.steady() + context_.config.delivery.assume_busy_for;
     for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
     if (!awaited) return true;  // the hooks have confirmed it already, and its turn too
   } else if (auto taken = acknowledge(keys_of(messages),
-                                      way == Way::exec ? Confirmation::acknowledged : Confirmation::assumed);
+                                      way == DeliveryMethod::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
     give_back(messages);
     return false;
   }
-  if (way != Way::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // a file is not read at once
+  if (way != DeliveryMethod::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // a file is not read at once
   return true;
 }
 
@@ -95,12 +95,12 @@ asio::awaitable<bool> Delivery::point() {
   auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
   auto sent = co_await tmux_.paste(lead_.row().pane, std::move(text));
   if (!sent) {
-    routes_.failed(Way::tmux, sent.error());
+    routes_.failed(DeliveryMethod::tmux, sent.error());
     co_return false;
   }
-  routes_.works(Way::tmux);
+  routes_.works(DeliveryMethod::tmux);
   pointed_ = now;
-  routes_.went(Way::tmux);
+  routes_.went(DeliveryMethod::tmux);
   static_cast<void>(lead_.report(LeadEvent::batch_pushed));
   co_return false;
 }

@@ -6,7 +6,7 @@
 
 namespace inbox_poller::poller {
 
-using config::Way;
+using config::DeliveryMethod;
 using std::chrono::milliseconds;
 
 namespace {
@@ -16,31 +16,31 @@ constexpr std::chrono::milliseconds wait_comes_within{10'000};
 
 }  // namespace
 
-bool Routes::is_attached(Way way) const {
+bool Routes::is_attached(DeliveryMethod way) const {
   const auto found = attached_.find(way);
   return found != attached_.end() && found->second > 0;
 }
 
-WayState Routes::state_of(Way way) const {
-  handlers::WaySight sight;
+MethodState Routes::state_of(DeliveryMethod way) const {
+  handlers::MethodSight sight;
   if (const auto waits = backoff_.find(way); waits != backoff_.end() && waits->second.until > context_.clock.steady())
     sight.failed = waits->second.why;
   sight.held = is_attached(way);
   sight.heard_session = !lead_.row().session.empty();
   sight.lead = lead_.state();
-  if (way == Way::tmux) sight.no_pane = tmux_.unavailable(lead_.row().pane);
+  if (way == DeliveryMethod::tmux) sight.no_pane = tmux_.unavailable(lead_.row().pane);
   return handlers::state_of(way, sight, context_.config.delivery);
 }
 
-std::vector<WayState> Routes::ladder() const {
-  std::vector<WayState> states;
+std::vector<MethodState> Routes::methods() const {
+  std::vector<MethodState> states;
   for (const auto way : context_.config.delivery.methods) states.push_back(state_of(way));
   return states;
 }
 
 std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
   const auto& via = context_.config.delivery.methods;
-  if (!lead_.has_session() || is_attached(Way::hook) || std::find(via.begin(), via.end(), Way::hook) == via.end())
+  if (!lead_.has_session() || is_attached(DeliveryMethod::hook) || std::find(via.begin(), via.end(), DeliveryMethod::hook) == via.end())
     return {};
   const bool was_heard = client.mode != schema::ClientMode::unknown || !client.version.empty();
   if (was_heard)
@@ -52,10 +52,10 @@ std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
                    : "nothing was heard of it since the daemon's start; it is woken again after its next turn";
 }
 
-void Routes::went(Way way) {
+void Routes::went(DeliveryMethod way) {
   if (last_way_ == way) return;
   std::string reason;
-  for (const auto& state : ladder()) {
+  for (const auto& state : methods()) {
     if (state.way == way) break;
     reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.way)) + ": " + state.reason;
   }
@@ -67,15 +67,15 @@ void Routes::went(Way way) {
   last_way_ = way;
 }
 
-void Routes::went(Way way, const std::string& method) {
+void Routes::went(DeliveryMethod way, const std::string& method) {
   went(way);
   last_method_ = method;
 }
 
-void Routes::failed(Way way, const Error& why) {
+void Routes::failed(DeliveryMethod way, const Error& why) {
   auto& backoff = backoff_[way];
   // Checking a file costs almost nothing, a terminal little; an obstacle there ends by itself.
-  backoff.failures = std::min(backoff.failures + 1, way == Way::file ? 1 : way == Way::tmux ? 3 : 6);
+  backoff.failures = std::min(backoff.failures + 1, way == DeliveryMethod::file ? 1 : way == DeliveryMethod::tmux ? 3 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
   if (backoff.why != why.message)  // log a repeated failure once
     context_.telemetry.emit(

@@ -1,5 +1,5 @@
 // The delivery methods of the lead: their attached receivers, their back-off after a failure, and the chosen one.
-// handlers/ladder.hpp has the rule of choice.
+// handlers/delivery_method.hpp has the rule of choice.
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "handlers/hook_proof.hpp"
-#include "handlers/ladder.hpp"
+#include "handlers/delivery_method.hpp"
 #include "poller/context/team_state.hpp"
 #include "poller/delivery/lead_activity.hpp"
 #include "poller/delivery/tmux_sink.hpp"
 
 namespace inbox_poller::poller {
 
-using handlers::WayState;
+using handlers::MethodState;
 
 class Routes {
  public:
@@ -24,29 +24,29 @@ class Routes {
 
   /// Adds a receiver that is ready to take messages by this method until detach(): a program that runs the lead, a
   /// waiting hook, or a follower.
-  void attach(config::Way way) { stand_at(way, 1); }
-  void detach(config::Way way) { stand_at(way, -1); }
-  [[nodiscard]] bool is_attached(config::Way way) const;
+  void attach(config::DeliveryMethod way) { stand_at(way, 1); }
+  void detach(config::DeliveryMethod way) { stand_at(way, -1); }
+  [[nodiscard]] bool is_attached(config::DeliveryMethod way) const;
 
   /// States of the methods, in the order of delivery.methods.
-  [[nodiscard]] std::vector<WayState> ladder() const;
-  [[nodiscard]] std::optional<config::Way> chosen() const { return handlers::choose(ladder()); }
+  [[nodiscard]] std::vector<MethodState> methods() const;
+  [[nodiscard]] std::optional<config::DeliveryMethod> chosen() const { return handlers::choose(methods()); }
 
   /// Reason why hooks do not wake an idle lead; empty if they do, or if no hook of its session has reported yet.
   [[nodiscard]] std::string why_not_woken(const handlers::ClientSight&) const;
 
   /// Records a batch by this method under the name `method`. Logs a change of the method.
-  void went(config::Way way, const std::string& method);
+  void went(config::DeliveryMethod way, const std::string& method);
   /// Records that this method carried only the line that tells how to get the messages.
-  void went(config::Way way);
+  void went(config::DeliveryMethod way);
   /// Records that the last batch was received by hand, outside of the chosen method.
   void lent_by(const std::string& method) { last_method_ = method; }
   [[nodiscard]] const std::string& last_method() const { return last_method_; }
 
   /// Starts the back-off of a failed method.
-  void failed(config::Way way, const Error& why);
-  void works(config::Way way) { backoff_.erase(way); }
-  [[nodiscard]] bool rests(config::Way way) const { return backoff_.contains(way); }
+  void failed(config::DeliveryMethod way, const Error& why);
+  void works(config::DeliveryMethod way) { backoff_.erase(way); }
+  [[nodiscard]] bool rests(config::DeliveryMethod way) const { return backoff_.contains(way); }
 
  private:
   struct Backoff {
@@ -54,18 +54,18 @@ class Routes {
     int failures = 0;
     std::string why;
   };
-  void stand_at(config::Way way, int more) {
+  void stand_at(config::DeliveryMethod way, int more) {
     attached_[way] += more;
     context_.changed(only(Area::teams));
   }
-  [[nodiscard]] WayState state_of(config::Way) const;
+  [[nodiscard]] MethodState state_of(config::DeliveryMethod) const;
 
   TeamState& context_;
   const LeadActivity& lead_;
   const TmuxSink& tmux_;
-  std::map<config::Way, int> attached_;
-  std::map<config::Way, Backoff> backoff_;
-  std::optional<config::Way> last_way_;
+  std::map<config::DeliveryMethod, int> attached_;
+  std::map<config::DeliveryMethod, Backoff> backoff_;
+  std::optional<config::DeliveryMethod> last_way_;
   std::string last_method_;
 };
 

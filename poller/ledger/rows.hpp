@@ -16,7 +16,7 @@ namespace inbox_poller::poller {
 
 class Database;  // sqlite.hpp
 
-/// Kind of an inbox entry, as the intake classified it.
+/// Kind of an inbox entry, as the receiver classified it.
 BOOST_DEFINE_ENUM_CLASS(Disposition, chat, control, status, rejected, duplicate, malformed)
 inline std::string_view to_string(Disposition disposition) { return schema::name_of(disposition); }
 

@@ -209,7 +209,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
   unwatched_.erase(name);
   if (polls) co_await team->deliver();  // a bounded run also delivers what it accepted
   const std::function<bool()> given_up = [this] { return stopping_; };
-  for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->errands(given_up);
+  for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->jobs(given_up);
   if (!stopping_) team->retire();
   teams_.erase(name);
   services_.changes.raise(all_areas);
@@ -223,7 +223,7 @@ void PollLoop::push(const std::shared_ptr<Team>& team) {
                                                                   &ClusterMember::receive};
   if (!pushing_.emplace(team->context().name, 2 + static_cast<int>(parts.size())).second) return;
   tasks_.spawn(deliver(team));
-  tasks_.spawn(run_errands(team));
+  tasks_.spawn(run_jobs(team));
   for (const auto part : parts) tasks_.spawn(run_cluster(team, part));
 }
 
@@ -252,11 +252,11 @@ asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
   ended_beside(team->context().name);
 }
 
-asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
+asio::awaitable<void> PollLoop::run_jobs(std::shared_ptr<Team> team) {
   const std::function<bool()> given_up = [this, team] { return !goes_on(*team); };
   while (goes_on(*team)) {
     const auto seen = team->chat().count();
-    const bool more = co_await team->errands(given_up);
+    const bool more = co_await team->jobs(given_up);
     if (!more) co_await team->chat().wait(seen, team->something_waits() ? look_for_due_every : look_at_rest_every);
   }
   ended_beside(team->context().name);

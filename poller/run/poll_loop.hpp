@@ -48,10 +48,10 @@ class PollLoop {
   void discover(std::optional<unsigned> polls);
   void adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls);
   boost::asio::awaitable<void> serve(std::shared_ptr<Team> team, std::optional<unsigned> polls);
-  /// Starts the team's coroutines other than the polls (delivery, errands, nodes), unless they run already.
+  /// Starts the team's coroutines other than the polls (delivery, jobs, nodes), unless they run already.
   void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
-  boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
+  boost::asio::awaitable<void> run_jobs(std::shared_ptr<Team> team);
   /// Coroutine of a team on several nodes.
   using ClusterPart = boost::asio::awaitable<void> (ClusterMember::*)(std::function<bool()>);
   boost::asio::awaitable<void> run_cluster(std::shared_ptr<Team> team, ClusterPart part);

@@ -32,7 +32,7 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
       parts_(parts),
       standing_(standing),
       chat_(chat),
-      intake_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
+      receiver_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
               handlers::Place::lead),
       between_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
                handlers::Place::worker) {}
@@ -40,7 +40,7 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
 void LeadBoxes::follow_standing() {
   if (std::exchange(changed_, standing_.times_changed()) == standing_.times_changed()) return;
   mailbox_.rewind(context_.lead);
-  for (const auto& [box, intake] : others_) mailbox_.rewind(box);
+  for (const auto& [box, receiver] : others_) mailbox_.rewind(box);
 }
 
 asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
@@ -51,15 +51,15 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
     standing_.check_lead_inbox();
-    intake_.end_look(false);
+    receiver_.end_look(false);
     co_return;
   }
   if (lead != nullptr && !lead->changed && !must_read()) co_return;
   read_under_ = standing_.times_stood();  // set first: a role that is set meanwhile has not read the inbox
-  if (!co_await take_in(context_.lead, intake_)) read_again();
+  if (!co_await take_in(context_.lead, receiver_)) read_again();
 }
 
-Intake& LeadBoxes::intake_of(const std::string& box, handlers::Place place) {
+Receiver& LeadBoxes::receiver_of(const std::string& box, handlers::Place place) {
   return others_
       .try_emplace(box, context_, mailbox_, services_.commits, parts_.requests, parts_.shutdowns, parts_.outbox, parts_.delivery,
                    place)
@@ -70,12 +70,12 @@ asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
   for (const std::string& box : parts_.worker_boxes.aliases()) {
     const News* alias = boxes ? find_box(*boxes, box) : nullptr;
     if (alias == nullptr || (others_.contains(box) && !alias->changed)) continue;
-    static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::alias)));
+    static_cast<void>(co_await take_in(box, receiver_of(box, handlers::Place::alias)));
   }
 }
 
 asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& nodes) {
-  for (const auto& box : nodes.lead_boxes()) static_cast<void>(co_await take_in(box, intake_of(box, handlers::Place::lead)));
+  for (const auto& box : nodes.lead_boxes()) static_cast<void>(co_await take_in(box, receiver_of(box, handlers::Place::lead)));
 }
 
 asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
@@ -102,7 +102,7 @@ Access LeadBoxes::reader() const {
   return context_.may(Right::mark_answered) ? Access::shared : Access::observe;
 }
 
-asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
+asio::awaitable<bool> LeadBoxes::take_in(std::string box, Receiver& receiver) {
   const bool is_lead = box == context_.lead;
   bool all = true, left_out = false;
   for (bool first = is_lead, goes_on = false;; first = false, goes_on = true) {
@@ -114,7 +114,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     if (reader() != as) continue;  // take() changed our role; read again with the new one
     if (batch.state != BoxState::open) co_return false;
     std::vector<Ack> disposals;
-    const auto taken = co_await intake.take(box, batch, disposals);
+    const auto taken = co_await receiver.take(box, batch, disposals);
     if (!taken) co_return false;  // not committed: consume nothing
     if (!batch.taken.empty())
       services_.telemetry.tally(context_.name)
@@ -130,7 +130,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Intake& intake) {
     }
     all = co_await ack(box, std::move(disposals)) && all;
     if (batch.more) continue;
-    intake.end_look(left_out);
+    receiver.end_look(left_out);
     co_return all && !left_out;
   }
 }
@@ -172,7 +172,7 @@ asio::awaitable<void> LeadBoxes::set_torn_aside(const Batch& batch) {
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
   // The damaged inbox stays as it is. Complete entries before the damage are accepted, but nothing is consumed.
   std::vector<Ack> not_settled;
-  static_cast<void>(co_await intake_.take(context_.lead, batch, not_settled));
+  static_cast<void>(co_await receiver_.take(context_.lead, batch, not_settled));
 }
 
 void LeadBoxes::report(BoxState now, const std::string& detail) {

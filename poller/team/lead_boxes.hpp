@@ -11,7 +11,7 @@
 
 #include "poller/cluster/cluster_member.hpp"
 #include "poller/pause.hpp"
-#include "poller/team/intake.hpp"
+#include "poller/team/receiver.hpp"
 #include "poller/team/standing_keeper.hpp"
 #include "poller/team/team_parts.hpp"
 
@@ -47,11 +47,11 @@ class LeadBoxes {
   [[nodiscard]] const InboxReport& report() const { return report_; }
 
  private:
-  Intake& intake_of(const std::string& box, handlers::Place);
+  Receiver& receiver_of(const std::string& box, handlers::Place);
   /// Access with which the lead's inbox is read.
   [[nodiscard]] Access reader() const;
   /// Accepts all new messages of one of the lead's inboxes. False when work was left undone.
-  boost::asio::awaitable<bool> take_in(std::string box, Intake& intake);
+  boost::asio::awaitable<bool> take_in(std::string box, Receiver& receiver);
   /// Records the state of the lead's inbox at the start of a scan. False when the scan ends here.
   boost::asio::awaitable<bool> begin_look(const Batch&);
   boost::asio::awaitable<bool> ack(std::string box, std::vector<Ack>);
@@ -65,9 +65,9 @@ class LeadBoxes {
   TeamParts& parts_;
   StandingKeeper& standing_;
   Signal& chat_;
-  Intake intake_;
-  Intake between_;  // messages between other members, where all of them are watched
-  std::map<std::string, Intake> others_;  // aliases, and messages from other nodes
+  Receiver receiver_;
+  Receiver between_;  // messages between other members, where all of them are watched
+  std::map<std::string, Receiver> others_;  // aliases, and messages from other nodes
   std::optional<std::uint64_t> read_under_;  // times_stood() at the last full read of the lead's inbox; empty: not read
   std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()
   std::string lead_;  // owner of the inbox that was read last

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_handed_over = 5000;
 
-/// Names the request of an answer as the relay does.
+/// Names the request of an answer as the replicator does.
 std::string name_at_nodes(const handlers::Request& request) {
   return schema::inbox_name(request.asker) + "/" + request.request_id;
 }

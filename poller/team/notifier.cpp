@@ -12,7 +12,7 @@ namespace {
 
 using handlers::Request;
 
-constexpr std::size_t most_errands = 1000;
+constexpr std::size_t most_jobs = 1000;
 constexpr int most_tries = 3;
 
 /// Prefix of the history lines that RequestNotice writes.
@@ -32,7 +32,7 @@ Result<handlers::Told> told_of(Ledger& ledger, const std::string& team, const ha
   return told;
 }
 
-class RequestNotice final : public Errand {
+class RequestNotice final : public Job {
  public:
   RequestNotice(TeamState& context, handlers::RequestName name, bool of_decision)
       : context_(context), name_(std::move(name)), of_decision_(of_decision) {}
@@ -97,16 +97,16 @@ Status Notifier::restore() {
 
 bool Notifier::note(const Request& request, bool of_decision) {
   if (context_.config.approver.command.empty()) return false;
-  if (errands_.size() == 0) overflow_told_ = false;
-  if (errands_.size() < most_errands) {
-    errands_.add(std::make_unique<RequestNotice>(context_, name_of(request), of_decision));
+  if (jobs_.size() == 0) overflow_told_ = false;
+  if (jobs_.size() < most_jobs) {
+    jobs_.add(std::make_unique<RequestNotice>(context_, name_of(request), of_decision));
     return true;
   }
   if (!overflow_told_)
     context_.telemetry.emit(
         Event::daemon_warning,
         {{"team", context_.name},
-         {"reason", "approver.command does not keep up: " + std::to_string(most_errands) +
+         {"reason", "approver.command does not keep up: " + std::to_string(most_jobs) +
                         " requests and decisions wait to be told, further decisions are not told"}});
   overflow_told_ = true;
   return false;

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "poller/context/team_state.hpp"
-#include "poller/team/errands.hpp"
+#include "poller/team/job_queue.hpp"
 
 namespace inbox_poller::poller {
 
 class Notifier {
  public:
   explicit Notifier(TeamState& context)
-      : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::same) {}
+      : context_(context), jobs_(context.clock, context.name, JobQueue::AfterFailure::same) {}
 
   /// Loads the decisions of the last day that still need a notification, because the person was notified of the
   /// request. Errors: ledger.*.
@@ -19,13 +19,13 @@ class Notifier {
   /// Queues a notification of the request. False when it cannot be queued now (no program, or queue full); retry later.
   bool asked(const handlers::Request& request) { return note(request, false); }
   void decided(const handlers::Request& request) { note(request, true); }
-  Errands& errands() { return errands_; }
+  JobQueue& jobs() { return jobs_; }
 
  private:
   bool note(const handlers::Request&, bool of_decision);
 
   TeamState& context_;
-  Errands errands_;
+  JobQueue jobs_;
   bool overflow_told_ = false;
 };
 

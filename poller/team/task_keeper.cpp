@@ -17,7 +17,7 @@ Result<bool> is_told(const TeamState& context, const std::string& id) {
                      [](const HistoryRow& row) { return row.event == event_name(Event::task_reported); });
 }
 
-class DoneTask final : public Errand {
+class DoneTask final : public Job {
  public:
   DoneTask(TeamState& context, const schema::Envelope& task)
       : context_(context), id_(schema::identity_of(task)), task_(task.object()) {}
@@ -57,7 +57,7 @@ class DoneTask final : public Errand {
 void TaskKeeper::run_due() {
   if (tasks_ == nullptr || !look_.take(context_.clock.steady())) return;
   sweep();
-  if (!context_.config.tasks.done_command.empty() && errands_.size() < most_waiting) look_for_finished();
+  if (!context_.config.tasks.done_command.empty() && jobs_.size() < most_waiting) look_for_finished();
 }
 
 void TaskKeeper::sweep() {
@@ -90,7 +90,7 @@ void TaskKeeper::look_for_finished() {
   if (!found) return;  // the sweep reports the error
   for (const TaskFile& one : *found) {
     const auto told = is_told(context_, schema::identity_of(one.task));
-    if (!told || !*told) errands_.add(std::make_unique<DoneTask>(context_, one.task));
+    if (!told || !*told) jobs_.add(std::make_unique<DoneTask>(context_, one.task));
   }
 }
 

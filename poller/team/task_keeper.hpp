@@ -7,7 +7,7 @@
 #include "poller/context/team_state.hpp"
 #include "poller/every.hpp"
 #include "poller/mailbox/task_events.hpp"
-#include "poller/team/errands.hpp"
+#include "poller/team/job_queue.hpp"
 
 namespace inbox_poller::poller {
 
@@ -15,18 +15,18 @@ class TaskKeeper {
  public:
   /// `tasks` may be null; then run_due() has nothing to do.
   TaskKeeper(TeamState& context, TaskEvents* tasks)
-      : context_(context), errands_(context.clock, context.name, Errands::AfterFailure::others), tasks_(tasks) {}
+      : context_(context), jobs_(context.clock, context.name, JobQueue::AfterFailure::others), tasks_(tasks) {}
 
   /// Runs as a stage of a poll, when something is due.
   void run_due();
-  Errands& errands() { return errands_; }
+  JobQueue& jobs() { return jobs_; }
 
  private:
   void sweep();
   void look_for_finished();
 
   TeamState& context_;
-  Errands errands_;
+  JobQueue jobs_;
   TaskEvents* tasks_;
   Every look_{std::chrono::seconds(2)};
   std::string trouble_;  // the last logged one

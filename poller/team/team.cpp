@@ -66,14 +66,14 @@ Status TeamParts::restore() {
   return delivery.restore();
 }
 
-asio::awaitable<bool> Team::errands(std::function<bool()> given_up) {
-  const bool requests = co_await parts_.notifier.errands().run_next(given_up);
-  const bool tasks = co_await parts_.tasks.errands().run_next(std::move(given_up));
+asio::awaitable<bool> Team::jobs(std::function<bool()> given_up) {
+  const bool requests = co_await parts_.notifier.jobs().run_next(given_up);
+  const bool tasks = co_await parts_.tasks.jobs().run_next(std::move(given_up));
   co_return requests || tasks;
 }
 
 bool Team::something_waits() {
-  if (parts_.notifier.errands().size() + parts_.tasks.errands().size() > 0) return true;
+  if (parts_.notifier.jobs().size() + parts_.tasks.jobs().size() > 0) return true;
   return !no_chat_.check(services_.ledger.chat_changes(), [&] {
     const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
     return queued && !*queued;

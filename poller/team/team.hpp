@@ -39,7 +39,7 @@ class Team {
 
   /// Runs the next due program of the operator (approver.command, tasks.done_command) until `given_up` returns true. True when
   /// another may be due at once.
-  boost::asio::awaitable<bool> errands(std::function<bool()> given_up);
+  boost::asio::awaitable<bool> jobs(std::function<bool()> given_up);
 
   // Timing of the next poll: pace.hpp. wake() also raises chat().
   boost::asio::awaitable<void> wait() { return pace_.wait(context_.config.team.poll_interval); }

@@ -16,7 +16,7 @@ namespace inbox_poller::operations {
               X(Sent) X(Broadcast) X(ModeSent) X(ModesSent) X(Assigned) X(Resumed) X(Reloaded) X(Working) X(Waited)    \
                   X(Changed) X(Rule) X(GivenRule) X(ToldRule) X(Rules) X(TriedPart) X(Trial) X(Suggestion)             \
                       X(Suggestions) X(Allowed) X(Revoked) X(Judgment) X(Shutdown) X(Shutdowns) X(RefusedMember)       \
-                          X(ShutdownsBegun) X(Inbox) X(Roster) X(Member) X(RequestCounts) X(ChatCounts) X(Way) X(Delivery) \
+                          X(ShutdownsBegun) X(Inbox) X(Roster) X(Member) X(RequestCounts) X(ChatCounts) X(DeliveryMethod) X(Delivery) \
                               X(Locks) X(DecisionCount) X(SpreadStep) X(Spread) X(Counted) X(Polls) X(NotApplied)      \
                                   X(OrphanedInbox) X(Unreachable) X(TaskCounts) X(Seen) X(Team) X(Configuration)       \
                                       X(Status) X(Order) X(Effect) X(Happened) X(TracedRequest) X(TracedShutdown) X(Trace) \

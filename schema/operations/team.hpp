@@ -52,15 +52,15 @@ struct ChatCounts {
 BOOST_DESCRIBE_STRUCT(ChatCounts, (), (queued, offered, delivered, assumed, expired, digest, oldest_queued_ms))
 
 /// A way to the lead.
-struct Way {
+struct DeliveryMethod {
   Text method;
   bool available = false, chosen = false;
   Text reason;  // why it is not available
 };
-BOOST_DESCRIBE_STRUCT(Way, (), (method, available, chosen, reason))
+BOOST_DESCRIBE_STRUCT(DeliveryMethod, (), (method, available, chosen, reason))
 
 struct Delivery {
-  std::vector<Way> methods;
+  std::vector<DeliveryMethod> methods;
   Text last_method;
 };
 BOOST_DESCRIBE_STRUCT(Delivery, (), (methods, last_method))

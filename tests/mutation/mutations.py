@@ -31,7 +31,7 @@ class Mutation(NamedTuple):
 MUTATIONS = [
     # --- accepting ---
     Mutation("commit-before-mark", "what is not in the ledger is not marked read",
-             "poller/team/intake.cpp",
+             "poller/team/receiver.cpp",
              "    CO_TRY(co_await commits_.commit(context_, std::move(work)));\n",
              "    static_cast<void>(co_await commits_.commit(context_, std::move(work)));\n",
              Unit("poller", "nothing is marked, answered or offered when the ledger cannot commit - all of it happens once it can")),
@@ -86,7 +86,7 @@ MUTATIONS = [
              "  if (none && log_bytes > 0) database->leave_log_at_end();\n",
              Unit("poller", "open renames the log and the index of an older ledger with it")),
     Mutation("mark-only-accepted", "a message without a ledger row keeps its flag",
-             "poller/team/intake.cpp",
+             "poller/team/receiver.cpp",
              "piece.stays ? Ack::requeue : disposal",
              "piece.stays ? Ack::ack : disposal",
              Unit("poller", "when the queue for the lead is full, further chat stays unread in the inbox and comes in later")),

@@ -38,7 +38,7 @@ std::string event(std::string_view name, const std::string& data) {
 json::object team_row(const operations::Team& team) {
   json::object row{{"key", printable(team.team)},           {"team", printable(team.team)},
                    {"role", printable(team.role)},          {"role_reason", printable(team.role_reason)},
-                   {"way", ladder_sentence(team.delivery)}, {"requests", team.requests.pending},
+                   {"way", methods_sentence(team.delivery)}, {"requests", team.requests.pending},
                    {"chat", operations::encode(team.chat)}};
   row["lead"] = json::object{
       {"member", printable(team.lead.member)}, {"state", printable(team.lead.state)}, {"since_ms", team.lead.since_ms}};

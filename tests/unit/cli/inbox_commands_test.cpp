@@ -119,7 +119,7 @@ TEST_CASE("show prints entries in order, safely, whole only when asked, and tell
   CHECK(has(shown.out, "first\\n\\x1b[2J"));
   CHECK(has(shown.out, "…"));
   CHECK(has(shown.out, "permission_request"));
-  CHECK(has(shown.out, "bad"));
+  CHECK(has(shown.out, "malformed"));
   CHECK_FALSE(has(shown.out, "\x1b"));
   CHECK_FALSE(has(shown.out, std::string(101, 'x')));
   const Outcome full = team.run({"inbox", "show", "alice@demo", "--full"});
@@ -131,7 +131,7 @@ TEST_CASE("show prints entries in order, safely, whole only when asked, and tell
   CHECK(entries[0].at("type") == "permission_request");
   CHECK(entries[0].at("text").as_string() == request);
   CHECK(entries[0].at("from") == "worker-1");
-  CHECK(entries[1].at("type") == "bad");
+  CHECK(entries[1].at("type") == "malformed");
   CHECK(entries[1].at("entry") == "7");
 }
 

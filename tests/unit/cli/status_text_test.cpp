@@ -74,7 +74,7 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
   team["chat"] = json::object{{"queued", 2}};
   CHECK(line_of(team).trouble == std::vector<std::string>{"no way to the lead"});
   team["lead"] = json::object{{"state", "offline"}};
-  CHECK(line_of(team).trouble == std::vector<std::string>{"the lead is gone"});
+  CHECK(line_of(team).trouble == std::vector<std::string>{"the lead is offline"});
 }
 
 TEST_CASE("several teams are a line each and a sum; one, or --long, is told in detail") {
@@ -86,8 +86,8 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
                                 json::object{{"member", "bob"}, {"doing", "busy"}},
                                 json::object{{"member", "cyd"}, {"doing", "busy"}}};
   const Outcome list = run_status({quiet("alpha"), busy});
-  CHECK(has(list.out, "TEAM      ROLE    OPEN       CHAT     WORKERS           TROUBLE\n"
-                      "alpha     leader  -          -        1 idle            -\n"
+  CHECK(has(list.out, "TEAM      ROLE    OPEN       CHAT     WORKERS                 TROUBLE\n"
+                      "alpha     leader  -          -        1 idle                  -\n"
                       "beta\\x1b  paused  2 (3m 5s)  5 (40s)  2 busy, 1 unresponsive  paused\n"));
   CHECK(has(list.out, "\n2 teams: 2 requests 3m 5s, 5 chat 40s, 1 unresponsive, trouble in 1; more of one: "));
   CHECK_FALSE(has(list.out, "settings"));

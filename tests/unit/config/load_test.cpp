@@ -87,7 +87,7 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
   CHECK(team.permissions.approver == Answerer::person);
-  CHECK(team.delivery.methods == std::vector<Way>(std::begin(usual_ways), std::end(usual_ways)));
+  CHECK(team.delivery.methods == std::vector<DeliveryMethod>(std::begin(usual_methods), std::end(usual_methods)));
   CHECK_FALSE(team.delivery.max_delay);
   CHECK_FALSE(team.delivery.urgent_max_delay);
   CHECK_FALSE(team.delivery.expire_after);
@@ -337,7 +337,7 @@ retention = "30d"
   CHECK(team.sandbox.approver == Answerer::person);
   CHECK(team.plans.approver == Answerer::both);
   CHECK(team.shutdown.approver == Answerer::both);
-  CHECK(team.delivery.methods == std::vector<Way>{Way::socket, Way::exec, Way::file, Way::tmux});
+  CHECK(team.delivery.methods == std::vector<DeliveryMethod>{DeliveryMethod::socket, DeliveryMethod::exec, DeliveryMethod::file, DeliveryMethod::tmux});
   CHECK(team.delivery.assume_busy_for == std::chrono::seconds(45));
   CHECK(team.delivery.max_delay == std::chrono::minutes(20));
   CHECK(team.delivery.urgent_max_delay == Duration(0));

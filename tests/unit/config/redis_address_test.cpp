@@ -10,14 +10,14 @@ using namespace inbox_poller::config;
 TEST_CASE("An engine is named by a socket, a host or a host with TLS, and its team behind a #") {
   const auto local = parse_redis_address("redis+unix:///run/redis/team.sock#demo");
   REQUIRE(local.ok());
-  CHECK(local->way == RedisAddress::Way::unix_socket);
+  CHECK(local->scheme == RedisAddress::Scheme::unix_socket);
   CHECK(local->path == "/run/redis/team.sock");
   CHECK(local->team == "demo");
   CHECK(local->shown() == "redis+unix:///run/redis/team.sock#demo");
 
   const auto far = parse_redis_address("rediss://r.example?user=node-h2&secret=/etc/s&ca=/etc/ca.pem#demo");
   REQUIRE(far.ok());
-  CHECK(far->way == RedisAddress::Way::tls);
+  CHECK(far->scheme == RedisAddress::Scheme::tls);
   CHECK(far->host == "r.example");
   CHECK(far->port == 6379);
   CHECK(far->user == "node-h2");

@@ -68,7 +68,7 @@ class EagerPane final : public Panes {
 };
 
 void pastes_whole_texts(config::TeamConfig& config) {
-  config.delivery.methods = {config::Way::tmux};
+  config.delivery.methods = {config::DeliveryMethod::tmux};
   config.delivery.tmux.payload = true;
   config.delivery.tmux.settle = std::chrono::milliseconds(0);
 }
@@ -239,7 +239,7 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
   SECTION("the lead is busy") { take.ignore_busy = false; }
   SECTION("another way is chosen") {
     take.by_hand = false;
-    take.way = config::Way::stdin_stream;
+    take.way = config::DeliveryMethod::stdin_stream;
     take.ignore_busy = true;
   }
   PendingFetch taker(delivery, take);

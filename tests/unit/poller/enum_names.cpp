@@ -77,7 +77,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<OnCompetingConsumer>() == "stop observe ignore");
   CHECK(all<Backend>() == "claude-code jsonl maildir redis");
   CHECK(all<Answerer>() == "person lead both");
-  CHECK(all<Way>() == "mcp stdin hook channel socket exec file tmux");
+  CHECK(all<DeliveryMethod>() == "mcp stdin hook channel socket exec file tmux");
   CHECK(all<IdlePolicy>() == "state digest all");
   CHECK(all<UnknownPolicy>() == "deliver hold");
   CHECK(all<LogLevel>() == "debug info warn error");

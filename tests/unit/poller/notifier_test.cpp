@@ -33,8 +33,8 @@ struct Telling : World {
   }
 
   /// Everything that is due, up to a failure.
-  void errands() {
-    for (bool more = true; more;) more = run(team->errands([this] { return leaving; }));
+  void jobs() {
+    for (bool more = true; more;) more = run(team->jobs([this] { return leaving; }));
   }
   void opens(const std::string& id = "perm-1") {
     write_lead({entry("w1", request(id, "make install"))});
@@ -79,9 +79,9 @@ using Names = std::vector<std::string>;
 TEST_CASE("a person is told of a request with all that pending shows, and of its end") {
   Telling world;
   world.opens();
-  world.errands();
+  world.jobs();
   world.approves();
-  world.errands();
+  world.jobs();
   const auto heard = world.heard();
   REQUIRE(heard.size() == 2);
   CHECK(heard[0].at("event") == "asked");
@@ -108,14 +108,14 @@ TEST_CASE("nothing is told twice, wherever a restart comes in between, and nothi
     };
     world.opens();
     maybe_restart(1);
-    world.errands();
+    world.jobs();
     maybe_restart(2);
-    world.errands();
+    world.jobs();
     world.approves();
     maybe_restart(3);
-    world.errands();
+    world.jobs();
     maybe_restart(4);
-    world.errands();
+    world.jobs();
     CHECK(world.events() == Names{"asked", "decided"});
   }
 }
@@ -124,10 +124,10 @@ TEST_CASE("a request that was decided before its turn came is nobody's business 
   Telling world;
   world.opens();
   world.approves();
-  world.errands();
+  world.jobs();
   CHECK(world.events().empty());
   world.restart();
-  world.errands();
+  world.jobs();
   CHECK(world.events().empty());
 }
 
@@ -136,17 +136,17 @@ TEST_CASE("a program that fails is tried three times, with pauses, and its failu
   test::spill(world.broken, "");
   world.opens();
   for (int i = 0; i < 3; ++i) {
-    world.errands();
+    world.jobs();
     CHECK(world.log_count("approver.notify_failed") == (i == 2 ? 1 : 0));
-    world.errands();  // too early
+    world.jobs();  // too early
     world.clock.advance(1min);
   }
-  world.errands();
+  world.jobs();
   CHECK(world.log_count("approver.notify_failed") == 1);
   CHECK_THAT(world.log(), Contains("ended with exit code 3: no bell"));
   fs::remove(world.broken);
   world.approves();
-  world.errands();
+  world.jobs();
   CHECK(world.events().empty());  // who was never asked needs no end
 }
 
@@ -154,15 +154,15 @@ TEST_CASE("a program that works again in time is told of everything, in order") 
   Telling world;
   test::spill(world.broken, "");
   world.opens("perm-1");
-  world.errands();
+  world.jobs();
   world.write_lead({World::entry("w1", World::request("perm-1", "make install")),
                     World::entry("w1", World::request("perm-2", "make clean"), 2)});
   world.poll();
   fs::remove(world.broken);
-  world.errands();
+  world.jobs();
   CHECK(world.events().empty());  // not before the pause is over
   world.clock.advance(1min);
-  world.errands();
+  world.jobs();
   const auto heard = world.heard();
   REQUIRE(heard.size() == 2);
   CHECK(heard[0].at("request_id") == "perm-1");
@@ -176,7 +176,7 @@ TEST_CASE("a program that hangs is ended, and counts as one that failed") {
   world.restart();
   world.opens();
   for (int i = 0; i < 3; ++i) {
-    world.errands();
+    world.jobs();
     world.poll();
     world.clock.advance(1min);
   }
@@ -191,13 +191,13 @@ TEST_CASE("whoever leaves does not wait for the program, and tells again after t
   world.restart();
   world.opens();
   world.leaving = true;
-  world.errands();
+  world.jobs();
   CHECK(world.log_count("approver.notify_failed") == 0);
   world.leaving = false;
   world.config.approver.command = bell;
   world.restart();
   world.poll();
-  world.errands();
+  world.jobs();
   CHECK(world.events() == Names{"asked"});
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("a program that is not there changes nothing but the log") {
   world.restart();
   world.opens();
   for (int i = 0; i < 3; ++i) {
-    world.errands();
+    world.jobs();
     world.clock.advance(1min);
   }
   CHECK(world.log_count("approver.notify_failed") == 1);
@@ -230,7 +230,7 @@ TEST_CASE("with approver = lead no person is told, but always of the lead's own 
   REQUIRE(world.ledger->requests().put("t", request));
   world.team->requests().opened(request);
   world.poll();
-  world.errands();
+  world.jobs();
   const auto heard = world.heard();
   REQUIRE(heard.size() == 1);
   CHECK(heard[0].at("request_id") == "lead-1");
@@ -241,7 +241,7 @@ TEST_CASE("a program that a reload takes away is run no more") {
   world.opens();
   world.config.approver.command.clear();
   world.team->reconfigure(world.config);
-  world.errands();
+  world.jobs();
   CHECK(world.events().empty());
 }
 

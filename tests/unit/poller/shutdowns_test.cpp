@@ -213,7 +213,7 @@ struct Story : MailboxSetting {
   void pass(std::chrono::seconds time) {
     for (auto rest = time * 2; rest > 0s; rest -= 1s) tick();
   }
-  /// The worker answers, as the intake records it.
+  /// The worker answers, as the receiver records it.
   void answer(ShutdownEvent event) {
     auto row = now();
     row.state = *handlers::transition(row.state, event);

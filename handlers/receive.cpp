@@ -1,4 +1,4 @@
-#include "handlers/intake.hpp"
+#include "handlers/receive.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "poller/cluster/relay.hpp"
+#include "poller/cluster/replicator.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -23,7 +23,7 @@ std::string text_in(const json::value& value) {
 
 }  // namespace
 
-asio::awaitable<bool> Relay::tell(std::string node) {
+asio::awaitable<bool> Replicator::tell(std::string node) {
   auto& table = state_.context.ledger.node_mail();
   const auto& team = state_.context.name;
   for (;;) {
@@ -60,7 +60,7 @@ asio::awaitable<bool> Relay::tell(std::string node) {
   }
 }
 
-Status Relay::take_receipt(const ReceivedFrame& letter, Tx& tx) {
+Status Replicator::take_receipt(const ReceivedFrame& letter, Tx& tx) {
   auto& table = tx.ledger.node_mail();
   const auto& team = state_.context.name;
   if (letter.type != receipt_type) return Done{};  // from a later version: unknown types are ignored

@@ -1,4 +1,4 @@
-#include "poller/cluster/relay.hpp"
+#include "poller/cluster/replicator.hpp"
 
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
@@ -51,18 +51,18 @@ Status settle_request(const NodeState& state, NodeMailRow& row) {
 
 }  // namespace
 
-bool Relay::failed(const Error& problem) {
+bool Replicator::failed(const Error& problem) {
   place_seen_.reset();
   state_.tell_trouble(problem, broker_.name());
   return false;
 }
 
-bool Relay::ledger_failed(const Error& problem) {
+bool Replicator::ledger_failed(const Error& problem) {
   state_.context.heard_of_ledger(problem);
   return false;
 }
 
-asio::awaitable<bool> Relay::look_at_place() {
+asio::awaitable<bool> Replicator::look_at_place() {
   auto& table = state_.context.ledger.node_mail();
   auto found = co_await broker_.place();
   if (!found) co_return failed(found.error());
@@ -87,7 +87,7 @@ asio::awaitable<bool> Relay::look_at_place() {
   co_return true;
 }
 
-Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
+Status Replicator::leader_changed(const std::string& leader, std::int64_t epoch) {
   if (heard_of_ == std::pair(leader, epoch)) return Done{};
   auto& table = state_.context.ledger.node_mail();
   TRY(auto known, table.place(state_.context.name));
@@ -104,7 +104,7 @@ Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
   return recorded;
 }
 
-asio::awaitable<bool> Relay::send() {
+asio::awaitable<bool> Replicator::send() {
   auto& table = state_.context.ledger.node_mail();
   const auto& team = state_.context.name;
   if (const auto now = state_.context.clock.wall_ms(); now - looked_for_unheard_ms_ >= look_for_unheard_every_ms) {
@@ -134,7 +134,7 @@ asio::awaitable<bool> Relay::send() {
   co_return true;
 }
 
-asio::awaitable<bool> Relay::send_stream(std::string stream) {
+asio::awaitable<bool> Replicator::send_stream(std::string stream) {
   for (;;) {
     const auto leading = state_.leading();
     auto rows = state_.context.ledger.node_mail().waiting(state_.context.name, stream, leading, put_at_once);
@@ -152,7 +152,7 @@ asio::awaitable<bool> Relay::send_stream(std::string stream) {
   }
 }
 
-Result<std::vector<Frame>> Relay::letters_of(const std::vector<NodeMailRow>& rows) const {
+Result<std::vector<Frame>> Replicator::letters_of(const std::vector<NodeMailRow>& rows) const {
   std::vector<Frame> letters;
   long long after = 0;
   for (const auto& row : rows) {
@@ -179,7 +179,7 @@ Result<std::vector<Frame>> Relay::letters_of(const std::vector<NodeMailRow>& row
   return letters;
 }
 
-asio::awaitable<bool> Relay::put(std::vector<NodeMailRow> rows) {
+asio::awaitable<bool> Replicator::put(std::vector<NodeMailRow> rows) {
   auto& table = state_.context.ledger.node_mail();
   auto letters = letters_of(rows);
   if (!letters) co_return ledger_failed(letters.error());
@@ -200,7 +200,7 @@ asio::awaitable<bool> Relay::put(std::vector<NodeMailRow> rows) {
   co_return false;
 }
 
-asio::awaitable<bool> Relay::answer(std::vector<NodeMailRow> rows) {
+asio::awaitable<bool> Replicator::answer(std::vector<NodeMailRow> rows) {
   using What = AnswerOutcome::What;
   auto& table = state_.context.ledger.node_mail();
   const auto& team = state_.context.name;
@@ -242,7 +242,7 @@ asio::awaitable<bool> Relay::answer(std::vector<NodeMailRow> rows) {
   co_return false;
 }
 
-Status Relay::pass_on(const std::string& type, const std::string& worker, const FinalAnswer& answer, Tx& tx) {
+Status Replicator::pass_on(const std::string& type, const std::string& worker, const FinalAnswer& answer, Tx& tx) {
   const auto decoded = decode_(answer.entry);
   if (!decoded) return Done{};
   NodeMailRow row;
@@ -262,7 +262,7 @@ Status Relay::pass_on(const std::string& type, const std::string& worker, const 
   return Done{};
 }
 
-asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
+asio::awaitable<bool> Replicator::receive(std::chrono::milliseconds wait) {
   auto& context = state_.context;
   auto& table = context.ledger.node_mail();
   const auto most = static_cast<long long>(state_.settings.queued);
@@ -296,9 +296,9 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   co_return true;
 }
 
-bool Relay::is_for_us(const ReceivedFrame& letter) const { return letter.address != lead_address || state_.leading(); }
+bool Replicator::is_for_us(const ReceivedFrame& letter) const { return letter.address != lead_address || state_.leading(); }
 
-Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
+Status Replicator::take(const ReceivedFrame& letter, Tx& tx) {
   if (!is_for_us(letter)) return Done{};
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
     tx.log(Event::replication_rejected, {{"team", state_.context.name},
@@ -310,7 +310,7 @@ Status Relay::take(const ReceivedFrame& letter, Tx& tx) {
 }
 
 /// True if this node answered the request while it led. Errors: "ledger.*".
-Result<bool> Relay::decided_here(const NodeMailRow& row) const {
+Result<bool> Replicator::decided_here(const NodeMailRow& row) const {
   const auto* kind = handlers::kind_answered_by(row.type);
   if (kind == nullptr) return false;
   TRY(const auto request,
@@ -320,7 +320,7 @@ Result<bool> Relay::decided_here(const NodeMailRow& row) const {
          (request->state == RequestState::approved || request->state == RequestState::denied || request->state == RequestState::expired);
 }
 
-Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& letter, NodeMailRow& row) const {
+Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame& letter, NodeMailRow& row) const {
   using Refusal = std::optional<handlers::Refused>;
   const auto& context = state_.context;
   row.sender = letter.from.substr(0, 200);
@@ -356,7 +356,7 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ReceivedFrame& let
   return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});
 }
 
-Status Relay::take_up(const NodeMailRow& letter) {
+Status Replicator::take_up(const NodeMailRow& letter) {
   auto& ledger = state_.context.ledger;
   if (!letter.lead || letter.state == NodeMailState::rejected) return Done{};
   const auto key = journal_key(letter);
@@ -367,7 +367,7 @@ Status Relay::take_up(const NodeMailRow& letter) {
                                     state_.context.clock.wall_ms());
 }
 
-Status Relay::keep(const ReceivedFrame& letter, Tx& tx) {
+Status Replicator::keep(const ReceivedFrame& letter, Tx& tx) {
   auto& table = tx.ledger.node_mail();
   const auto& team = state_.context.name;
   NodeMailRow row;

@@ -1,9 +1,9 @@
 // What becomes of a message beyond its handler's word: whose it is, whether there is room, and what may be marked.
-#include "handlers/intake.hpp"
+#include "handlers/receive.hpp"
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers::intake_test {
+namespace inbox_poller::handlers::receive_test {
 
 using namespace testing;
 using What = Reception::What;
@@ -154,4 +154,4 @@ TEST_CASE("a leader marks all it took, an interceptor what a rule answered, nobo
   }
 }
 
-}  // namespace inbox_poller::handlers::intake_test
+}  // namespace inbox_poller::handlers::receive_test

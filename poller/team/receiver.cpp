@@ -1,4 +1,4 @@
-#include "poller/team/intake.hpp"
+#include "poller/team/receiver.hpp"
 
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
@@ -44,7 +44,7 @@ constexpr std::chrono::milliseconds duplicate_window{60'000};
 
 }  // namespace
 
-boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
+boost::asio::awaitable<Status> Receiver::take(const std::string& inbox, const Batch& batch,
                                             std::vector<Ack>& disposals) {
   Piece piece;
   piece.inbox = inbox;
@@ -62,7 +62,7 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
   co_return Done{};
 }
 
-Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
+Status Receiver::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
   TRY(const auto batch, tx.ledger.next_batch());
   piece.batch = batch;
   for (const auto& one : taken) {
@@ -87,7 +87,7 @@ Status Intake::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
   return Done{};
 }
 
-void Intake::close(const std::vector<handlers::RequestName>& moot) {
+void Receiver::close(const std::vector<handlers::RequestName>& moot) {
   for (const auto& name : moot) {
     const auto* request = requests_.find(name);  // null if it was answered meanwhile
     if (request == nullptr) continue;
@@ -99,7 +99,7 @@ void Intake::close(const std::vector<handlers::RequestName>& moot) {
   }
 }
 
-Status Intake::accept(const Taken& taken, Tx& tx, Piece& piece) {
+Status Receiver::accept(const Taken& taken, Tx& tx, Piece& piece) {
   MessageRow row;
   row.team = context_.name;
   row.inbox = piece.inbox;
@@ -130,7 +130,7 @@ Status Intake::accept(const Taken& taken, Tx& tx, Piece& piece) {
   return judge(taken, row, tx, piece);
 }
 
-Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) {
+Status Receiver::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) {
   std::string ignored;
   const auto payload = schema::decode_payload(row.message.text, &ignored);
   if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
@@ -176,7 +176,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) 
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
-Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   seen(row, piece);
   row.disposition = Disposition::chat;
@@ -184,12 +184,12 @@ Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRo
   return receive(handlers::receive(what, arrived, context_.view()), row, tx, piece);
 }
 
-Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& row) const {
+Result<handlers::Arrival> Receiver::arrival(const Taken& taken, const MessageRow& row) const {
   TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
   return handlers::Arrival{row.sender, taken.read, waiting->all, waiting->of(row.sender)};
 }
 
-Status Intake::receive(const handlers::Reception& reception, MessageRow& row, Tx& tx,
+Status Receiver::receive(const handlers::Reception& reception, MessageRow& row, Tx& tx,
                        Piece& piece) const {
   using What = handlers::Reception::What;
   switch (reception.what) {
@@ -207,7 +207,7 @@ Status Intake::receive(const handlers::Reception& reception, MessageRow& row, Tx
   return record(row, Event::message_accepted, tx, piece);
 }
 
-Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   if (auto* member = seen(row, piece); member != nullptr) {
     member->state = status.state;
@@ -223,7 +223,7 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
 }
 
-Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   const auto reception = handlers::receive(refused, context_.standing);
   if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
@@ -235,7 +235,7 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
   return record(row, Event::message_rejected, tx, piece);
 }
 
-Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   row.disposition = Disposition::control;
   seen(row, piece);
@@ -275,7 +275,7 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
   return Done{};
 }
 
-Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
@@ -297,7 +297,7 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
   return tx.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
-Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   seen(row, piece);
   TRY(auto found, tx.ledger.shutdowns().find(context_.name, answered.request_id));
@@ -320,14 +320,14 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, M
   return Done{};
 }
 
-Status Intake::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& piece) const {
+Status Receiver::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& piece) const {
   row.disposition = disposition;
   row.code = handlers::left_code;
   row.reason = handlers::left_reason(context_.standing);
   return record(row, Event::message_ignored, tx, piece);
 }
 
-Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
+Status Receiver::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
   TRY(const auto found, tx.ledger.messages().find(taken.key));
   if (!found) return Done{};
@@ -347,7 +347,7 @@ Status Intake::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
   return tx.ledger.deliveries().take_over(row);
 }
 
-Status Intake::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {
+Status Receiver::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {
   // Keep all bytes of what the operator is shown; of other messages only what the fields do not say.
   const bool is_exact = row.disposition == Disposition::rejected || row.disposition == Disposition::malformed;
   if (is_exact || !piece.says_all) row.raw = piece.bytes;
@@ -361,14 +361,14 @@ Status Intake::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const 
   return Done{};
 }
 
-const MemberRow* Intake::last_known(const std::string& name, const Piece& piece) const {
+const MemberRow* Receiver::last_known(const std::string& name, const Piece& piece) const {
   if (const auto now = piece.members.find(name); now != piece.members.end()) return &now->second;
   const auto before = context_.members.find(name);
   return before == context_.members.end() ? nullptr : &before->second;
 }
 
 /// Records activity of a present or former member; null for other accepted senders.
-MemberRow* Intake::seen(const MessageRow& row, Piece& piece) const {
+MemberRow* Receiver::seen(const MessageRow& row, Piece& piece) const {
   const auto known = context_.members.find(row.sender);
   if (known == context_.members.end()) return nullptr;
   auto& member = piece.members.try_emplace(row.sender, known->second).first->second;

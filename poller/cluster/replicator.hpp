@@ -15,10 +15,10 @@
 namespace inbox_poller::poller {
 
 /// Replicator of one team. `state` and `broker` must outlive this object. Decision thread only.
-class Relay {
+class Replicator {
  public:
   /// `decode` parses a frame's entry in the format of this node's inboxes.
-  Relay(NodeState& state, Broker& broker, std::function<Result<schema::Message>(std::string_view)> decode)
+  Replicator(NodeState& state, Broker& broker, std::function<Result<schema::Message>(std::string_view)> decode)
       : state_(state), broker_(broker), decode_(std::move(decode)) {}
 
   /// Puts waiting rows and sends due receipts. False on an error of the broker or the ledger, or when fenced: retry

@@ -1,4 +1,4 @@
-#include "poller/team/errands.hpp"
+#include "poller/team/job_queue.hpp"
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
@@ -16,7 +16,7 @@ constexpr std::chrono::seconds first_backoff{1};
 constexpr std::chrono::seconds longest_backoff{60};
 
 /// Returns why the program failed, with its last output; empty after a success.
-std::string why_failed(const Errand::Program& program, const std::string& name, const Result<ChildResult>& end) {
+std::string why_failed(const Job::Program& program, const std::string& name, const Result<ChildResult>& end) {
   std::string how;
   if (!end) {
     how = end.error().message;
@@ -35,7 +35,7 @@ std::string why_failed(const Errand::Program& program, const std::string& name, 
 
 }  // namespace
 
-asio::awaitable<bool> Errands::run_next(std::function<bool()> given_up) {
+asio::awaitable<bool> JobQueue::run_next(std::function<bool()> given_up) {
   if (running_ || waiting_.empty() || clock_.steady() < not_before_) co_return false;
   running_ = true;
   auto next = std::move(waiting_.front());
@@ -56,10 +56,10 @@ asio::awaitable<bool> Errands::run_next(std::function<bool()> given_up) {
   co_return false;
 }
 
-asio::awaitable<bool> Errands::run(Errand& errand, std::function<bool()> given_up) {
-  const auto program = errand.program();
+asio::awaitable<bool> JobQueue::run(Job& job, std::function<bool()> given_up) {
+  const auto program = job.program();
   if (program.argv.empty()) co_return true;
-  const auto due = errand.due();
+  const auto due = job.due();
   if (!due) co_return false;
   if (!*due) co_return true;
   const std::string name = program.argv.front();  // a reload may change it during the wait
@@ -71,9 +71,9 @@ asio::awaitable<bool> Errands::run(Errand& errand, std::function<bool()> given_u
   command.most_output = 4096;
   command.given_up = given_up;
   const auto why = why_failed(program, name, co_await run_child(std::move(command)));
-  if (why.empty()) co_return bool(errand.told());
+  if (why.empty()) co_return bool(job.told());
   if (given_up()) co_return false;
-  co_return errand.failed(why, ++tries_);
+  co_return job.failed(why, ++tries_);
 }
 
 }  // namespace inbox_poller::poller

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "handlers/intake.hpp"
+#include "handlers/receive.hpp"
 #include "poller/context/team_state.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
@@ -17,9 +17,9 @@
 
 namespace inbox_poller::poller {
 
-class Intake {
+class Receiver {
  public:
-  Intake(TeamState& context, const Mailbox& mailbox, GroupCommit& commits, Requests& requests, Shutdowns& shutdowns,
+  Receiver(TeamState& context, const Mailbox& mailbox, GroupCommit& commits, Requests& requests, Shutdowns& shutdowns,
          Outbox& outbox, Delivery& delivery, handlers::Place place)
       : context_(context),
         mailbox_(mailbox),

@@ -20,7 +20,7 @@
 namespace inbox_poller::poller {
 
 /// One job for an operator's program.
-class Errand {
+class Job {
  public:
   /// The program as currently configured; `argv` is empty if a reload removed it.
   struct Program {
@@ -28,10 +28,10 @@ class Errand {
     const std::vector<std::string>& argv;
     config::Duration timeout;
   };
-  Errand() = default;
-  Errand(const Errand&) = delete;
-  Errand& operator=(const Errand&) = delete;
-  virtual ~Errand() = default;
+  Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  virtual ~Job() = default;
 
   [[nodiscard]] virtual Program program() const = 0;
   /// Returns the program's input; empty when the job is obsolete. After an error the call is repeated.
@@ -42,17 +42,17 @@ class Errand {
   virtual bool failed(const std::string& why, int tries) = 0;
 };
 
-class Errands {
+class JobQueue {
  public:
   /// Which job runs next after a failure. All jobs wait until the pause after the failure has passed.
   enum class AfterFailure {
     same,   // the failed one: jobs keep their order
     others  // another one: a failing job does not block the others
   };
-  Errands(const Clock& clock, std::string team, AfterFailure after)
+  JobQueue(const Clock& clock, std::string team, AfterFailure after)
       : clock_(clock), team_(std::move(team)), after_failure_(after) {}
 
-  void add(std::unique_ptr<Errand> errand) { waiting_.push_back(std::move(errand)); }
+  void add(std::unique_ptr<Job> job) { waiting_.push_back(std::move(job)); }
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
   /// Runs the next job if it is due. True when another may be due at once. When `given_up` returns true the program is
   /// ended, and its job runs again after the next start.
@@ -60,12 +60,12 @@ class Errands {
 
  private:
   /// True when the job is finished or obsolete.
-  boost::asio::awaitable<bool> run(Errand&, std::function<bool()> given_up);
+  boost::asio::awaitable<bool> run(Job&, std::function<bool()> given_up);
 
   const Clock& clock_;
   const std::string team_;
   const AfterFailure after_failure_;
-  std::deque<std::unique_ptr<Errand>> waiting_;
+  std::deque<std::unique_ptr<Job>> waiting_;
   int tries_ = 0;  // failures of the present job
   SteadyTime not_before_{};
   bool running_ = false;

@@ -1,11 +1,11 @@
 // What programs of the operator are told beside the polls: one at a time, again after a failure, in the order of their kind.
-#include "poller/team/errands.hpp"
+#include "poller/team/job_queue.hpp"
 
 #include <csignal>
 
 #include "tests/unit/poller/team_world.hpp"
 
-namespace inbox_poller::errands_test {
+namespace inbox_poller::job_queue_test {
 
 using namespace inbox_poller::poller;
 using test::World;
@@ -23,7 +23,7 @@ struct Book {
   int gives_up_after = 3;
 };
 
-class Call final : public Errand {
+class Call final : public Job {
  public:
   Call(Book& book, std::string name) : book_(book), name_(std::move(name)) {}
 
@@ -54,28 +54,28 @@ class Call final : public Errand {
 
 struct Running : World {
   Book book;
-  Errands errands;
+  JobQueue jobs;
 
-  explicit Running(Errands::AfterFailure after) : errands(clock, "t", after) {
+  explicit Running(JobQueue::AfterFailure after) : jobs(clock, "t", after) {
     std::signal(SIGPIPE, SIG_IGN);  // as the daemon does: a program may end without having read
-    for (const char* name : {"one", "moot", "two"}) errands.add(std::make_unique<Call>(book, name));
+    for (const char* name : {"one", "moot", "two"}) jobs.add(std::make_unique<Call>(book, name));
   }
   void go(bool leaving = false) {
-    for (bool more = true; more;) more = run(errands.run_next([leaving] { return leaving; }));
+    for (bool more = true; more;) more = run(jobs.run_next([leaving] { return leaving; }));
   }
 };
 
 }  // namespace
 
-TEST_CASE("errands are run one after the other, and what is moot is passed over") {
-  Running world(Errands::AfterFailure::same);
+TEST_CASE("jobs are run one after the other, and what is moot is passed over") {
+  Running world(JobQueue::AfterFailure::same);
   world.go();
   CHECK(world.book.told == Names{"one", "two"});
-  CHECK(world.errands.size() == 0);
+  CHECK(world.jobs.size() == 0);
 }
 
 TEST_CASE("after a failure the same is told again, before the others") {
-  Running world(Errands::AfterFailure::same);
+  Running world(JobQueue::AfterFailure::same);
   world.book.broken = {"one"};
   world.go();
   world.go();  // too early
@@ -88,7 +88,7 @@ TEST_CASE("after a failure the same is told again, before the others") {
 }
 
 TEST_CASE("or the others are told first, once the pause is over") {
-  Running world(Errands::AfterFailure::others);
+  Running world(JobQueue::AfterFailure::others);
   world.book.broken = {"one"};
   world.go();
   CHECK(world.book.ran == Names{"one"});
@@ -99,7 +99,7 @@ TEST_CASE("or the others are told first, once the pause is over") {
 }
 
 TEST_CASE("the pause grows with each failure up to a minute, and what is given up makes way") {
-  Running world(Errands::AfterFailure::same);
+  Running world(JobQueue::AfterFailure::same);
   world.book.broken = {"one"};
   world.book.gives_up_after = 9;
   for (int tries = 1; tries <= 8; ++tries) {
@@ -116,7 +116,7 @@ TEST_CASE("the pause grows with each failure up to a minute, and what is given u
 }
 
 TEST_CASE("what could not be recorded is told again, and a ledger that cannot be read counts as no try") {
-  Running world(Errands::AfterFailure::same);
+  Running world(JobQueue::AfterFailure::same);
   world.book.is_recorded = false;
   world.go();
   CHECK(world.book.told.empty());
@@ -132,19 +132,19 @@ TEST_CASE("what could not be recorded is told again, and a ledger that cannot be
 }
 
 TEST_CASE("a program that was taken out of the configuration is told nothing more") {
-  Running world(Errands::AfterFailure::same);
+  Running world(JobQueue::AfterFailure::same);
   world.book.program.clear();
   world.go();
   CHECK(world.book.ran.empty());
-  CHECK(world.errands.size() == 0);
+  CHECK(world.jobs.size() == 0);
 }
 
 TEST_CASE("whoever leaves counts no failure") {
-  Running world(Errands::AfterFailure::same);
+  Running world(JobQueue::AfterFailure::same);
   world.book.program = {"/bin/sleep", "600"};
   world.go(true);
   CHECK(world.book.failed.empty());
-  CHECK(world.errands.size() == 3);
+  CHECK(world.jobs.size() == 3);
 }
 
-}  // namespace inbox_poller::errands_test
+}  // namespace inbox_poller::job_queue_test

@@ -10,19 +10,19 @@
 
 namespace inbox_poller::handlers {
 
-struct WayState {
-  config::Way way = config::Way::file;
+struct MethodState {
+  config::DeliveryMethod way = config::DeliveryMethod::file;
   bool available = false;
   std::string reason;  // why it is not available, for people; empty if it is
 };
 
 /// Returns true for methods by which InboxPoller pushes; with the others, a receiver fetches.
-constexpr bool is_pushed(config::Way way) {
-  return way == config::Way::exec || way == config::Way::file || way == config::Way::tmux;
+constexpr bool is_pushed(config::DeliveryMethod way) {
+  return way == config::DeliveryMethod::exec || way == config::DeliveryMethod::file || way == config::DeliveryMethod::tmux;
 }
 
 /// Data known about one delivery method.
-struct WaySight {
+struct MethodSight {
   std::string failed;          // why it is paused after a failure; empty: it is not
   bool held = false;           // a receiver is connected
   bool heard_session = false;  // a hook of the lead's session has run
@@ -30,9 +30,9 @@ struct WaySight {
   std::string no_pane;  // tmux: why no pane can be typed into
 };
 /// Returns whether the method can be used now.
-WayState state_of(config::Way, const WaySight&, const config::DeliverySettings&);
+MethodState state_of(config::DeliveryMethod, const MethodSight&, const config::DeliverySettings&);
 
 /// Returns the first available method. `states`: in the order of delivery.methods.
-std::optional<config::Way> choose(const std::vector<WayState>& states);
+std::optional<config::DeliveryMethod> choose(const std::vector<MethodState>& states);
 
 }  // namespace inbox_poller::handlers
