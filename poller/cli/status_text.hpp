@@ -41,7 +41,7 @@ std::string teams_text(const Console&, const std::vector<TeamLine>&, bool is_lon
 /// A summary of all teams: what waits, and what is wrong.
 struct Short {
   bool waits = false;  // a person must act, or messages wait for the lead
-  std::string line;    // "2 requests 3m, 5 chat, 1 silent, beta: paused"; empty when nothing waits
+  std::string line;    // "2 requests 3m, 5 chat, 1 unresponsive, beta: paused"; empty when nothing waits
 };
 Short short_of(const std::vector<TeamLine>&);
 

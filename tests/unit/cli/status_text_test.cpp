@@ -106,7 +106,7 @@ TEST_CASE("of one team nothing is said that is nothing, unless with --long") {
                   "  requests  none is open\n  chat      none yet\n  settings  /c/demo.toml\n"));
   CHECK(has(text, "\n  NAME  DOING  LAST SEEN\n  ada   idle   never\n  1 gone (--long shows them)\n"));
   const std::string whole = run_status({quiet("demo")}, {"--long"}).out;
-  for (const char* row : {"role      leader\n", "replies   0 still", "refused   0\n", "locks     0 taken", "bob   gone"})
+  for (const char* row : {"role      leader\n", "replies   0 still", "rejected  0\n", "locks     0 taken", "bob   gone"})
     CHECK(has(whole, row));
 }
 
