@@ -180,7 +180,7 @@ std::string answered(const operations::Outcome& taken) {
 template <class Verdict>
 Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& client, const Verdict& answer,
                                            const AnswerOptions& options) {
-  TRY(const auto meant, context.ask(client, arguments::Which{.like = options.like, .kind = options.kind}));
+  TRY(const auto meant, context.ask(client, arguments::Resolve{.like = options.like, .kind = options.kind}));
   std::vector<const operations::OpenRequest*> requests;
   for (const auto& request : meant.requests) requests.push_back(&request);
   const std::string shown = std::to_string(requests.size()) + " open requests are covered by " + printable(meant.rule) +

@@ -97,7 +97,7 @@ std::string tried_text(const Console& console, const operations::Trial& answer) 
 ExitCode try_rules(Context& context, const RulesOptions& options) {
   if (const auto advice = config::why_no_such_tool(options.tool); advice && !context.json)
     context.console.explain("WARNING: " + printable(*advice) + '\n');
-  arguments::Try request{.member = options.as};
+  arguments::DryRun request{.member = options.as};
   if (options.is_host) {
     request.host = *options.call;
   } else {
@@ -124,7 +124,7 @@ std::string list_text(const std::vector<operations::Suggestion>& suggestions, st
 }
 
 ExitCode suggest(Context& context, const RulesOptions& options) {
-  arguments::Suggest request;
+  arguments::SuggestRules request;
   if (options.since) request.since_ms = now_ms() - options.since->count();
   return context.show(request, [&](const auto& answer) -> std::string {
     const auto& suggestions = answer.suggestions;

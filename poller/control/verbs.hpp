@@ -71,7 +71,7 @@ class Verbs {
   // verbs that may wait
   boost::asio::awaitable<Result<operations::Received>> receive(TeamPtr, arguments::Recv, SessionPtr);
   boost::asio::awaitable<Result<operations::Attached>> attach(TeamPtr, arguments::Attach, SessionPtr);
-  boost::asio::awaitable<Result<operations::Judgment>> judge(TeamPtr, arguments::Judge, SessionPtr);
+  boost::asio::awaitable<Result<operations::Judgment>> evaluate(TeamPtr, arguments::Evaluate, SessionPtr);
   boost::asio::awaitable<Result<operations::Waited>> wait(TeamPtr, arguments::Wait, SessionPtr);
   boost::asio::awaitable<Result<operations::Changed>> changes(arguments::Changes, SessionPtr);
   boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, arguments::Shutdown, SessionPtr);
@@ -90,7 +90,7 @@ class Verbs {
   /// Finds the open request of a served team, or returns the error why there is not exactly one.
   Result<std::pair<std::string, handlers::Request>> open_request(RequestFinder&, const std::string& id) const;
   /// Resolves ids to requests; all fail if one is uncertain.
-  Result<operations::Meant> which(const arguments::Which&);
+  Result<operations::Meant> resolve(const arguments::Resolve&);
   Result<operations::Acknowledged> acknowledge(const arguments::Ack&);
   Result<operations::Decisions> decisions(const arguments::Decisions&);
   Result<operations::Trace> trace(const arguments::Trace&);
@@ -108,8 +108,8 @@ class Verbs {
   Result<operations::Allowed> allow(Team&, const arguments::Allow&);
   Result<operations::Revoked> revoke(Team&, const arguments::Revoke&);
   Result<operations::Rules> rules(Team&, const arguments::Rules&);
-  Result<operations::Trial> try_rules(Team&, const arguments::Try&);
-  Result<operations::Suggestions> suggest(Team&, const arguments::Suggest&);
+  Result<operations::Trial> dry_run(Team&, const arguments::DryRun&);
+  Result<operations::Suggestions> suggest_rules(Team&, const arguments::SuggestRules&);
   Result<operations::Resumed> resume(Team&, const arguments::Resume&);
 
   /// Remembers leased messages until they are acknowledged or the connection closes.

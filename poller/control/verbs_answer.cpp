@@ -52,7 +52,7 @@ Result<RequestFinder::Found> Verbs::open_request(RequestFinder& finder, const st
   return found;
 }
 
-Result<operations::Meant> Verbs::which(const arguments::Which& request) {
+Result<operations::Meant> Verbs::resolve(const arguments::Resolve& request) {
   RequestFinder finder(all_served(), services_.ledger, services_.clock.wall_ms(), {request.team, request.kind.bytes, {}, false});
   operations::Meant meant;
   if (!request.like.empty()) {

@@ -24,7 +24,7 @@ Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handler
 
 }  // namespace
 
-Result<operations::Trial> Verbs::try_rules(Team& team, const arguments::Try& request) {
+Result<operations::Trial> Verbs::dry_run(Team& team, const arguments::DryRun& request) {
   auto& context = team.context();
   const auto& [tool, input, host, worker, of] = request;
   if (host.empty() ? tool.empty() || !schema::scan_object(input) : !tool.empty() || !input.empty())
@@ -55,7 +55,7 @@ Result<operations::Trial> Verbs::try_rules(Team& team, const arguments::Try& req
   return told;
 }
 
-Result<operations::Suggestions> Verbs::suggest(Team& team, const arguments::Suggest& request) {
+Result<operations::Suggestions> Verbs::suggest_rules(Team& team, const arguments::SuggestRules& request) {
   auto& context = team.context();
   TRY(const auto rows, services_.ledger.requests().decisions(context.name, request.since_ms, limit_of(request)));
   std::vector<handlers::Request> decided;

@@ -5,9 +5,9 @@
 
 #define INBOX_POLLER_ARGUMENTS(X)                                                                                  \
   X(Status)                                                                                                        \
-  X(Pending) X(Approve) X(Deny) X(Which) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown) X(WorkerCall)     \
-      X(Judge) X(Decisions) X(Recv) X(Ack) X(Trace) X(History) X(Shutdown) X(Shutdowns) X(Mode) X(Assign) X(Allow) \
-          X(Revoke) X(Rules) X(Try) X(Suggest) X(Reload) X(Resume) X(Wait) X(Changes) X(Quarantine)
+  X(Pending) X(Approve) X(Deny) X(Resolve) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown) X(WorkerCall)     \
+      X(Evaluate) X(Decisions) X(Recv) X(Ack) X(Trace) X(History) X(Shutdown) X(Shutdowns) X(Mode) X(Assign) X(Allow) \
+          X(Revoke) X(Rules) X(DryRun) X(SuggestRules) X(Reload) X(Resume) X(Wait) X(Changes) X(Quarantine)
 
 namespace inbox_poller::operations {
 

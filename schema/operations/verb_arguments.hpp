@@ -103,7 +103,7 @@ struct Rules {
 };
 BOOST_DESCRIBE_STRUCT(Rules, (), (team))
 
-struct Try {
+struct DryRun {
   static constexpr std::string_view verb = "dry_run";
   static constexpr std::string_view about = "What the rules would say of a call. Decides nothing, and records nothing";
   using Answer = operations::Trial;
@@ -112,16 +112,16 @@ struct Try {
   std::string host;   // alone
   std::string member, team;
 };
-BOOST_DESCRIBE_STRUCT(Try, (), (tool, input, host, member, team))
+BOOST_DESCRIBE_STRUCT(DryRun, (), (tool, input, host, member, team))
 
-struct Suggest {
+struct SuggestRules {
   static constexpr std::string_view verb = "suggest_rules";
   static constexpr std::string_view about = "Rules that would have spared a person approvals";
   using Answer = operations::Suggestions;
   long long since_ms = 0, limit = 2000;  // decisions
   std::string team;
 };
-BOOST_DESCRIBE_STRUCT(Suggest, (), (since_ms, limit, team))
+BOOST_DESCRIBE_STRUCT(SuggestRules, (), (since_ms, limit, team))
 
 // --- waiting ---
 
@@ -179,7 +179,7 @@ struct Deny : Verdict {
 };
 BOOST_DESCRIBE_STRUCT(Deny, (Verdict), (reason))
 
-struct Which {
+struct Resolve {
   static constexpr std::string_view verb = "resolve";
   static constexpr std::string_view about = "The open requests that `ids` mean, or those that the rule covers which `always` would make of the one `like` names";
   using Answer = operations::Meant;
@@ -187,7 +187,7 @@ struct Which {
   std::string like, team;
   RequestKind kind;
 };
-BOOST_DESCRIBE_STRUCT(Which, (), (ids, like, team, kind))
+BOOST_DESCRIBE_STRUCT(Resolve, (), (ids, like, team, kind))
 
 // --- writing to workers ---
 
@@ -329,7 +329,7 @@ struct Ack {
 };
 BOOST_DESCRIBE_STRUCT(Ack, (), (keys, assumed, team))
 
-struct Judge {
+struct Evaluate {
   static constexpr std::string_view verb = "evaluate";
   static constexpr std::string_view about = "What the rules, or with `wait` a person, say about a call of the lead's own";
   using Answer = operations::Judgment;
@@ -340,7 +340,7 @@ struct Judge {
   bool preview = false;  // `input` is only the beginning of what is to run
   std::string team;
 };
-BOOST_DESCRIBE_STRUCT(Judge, (), (id, tool, input, cwd, wait, preview, team))
+BOOST_DESCRIBE_STRUCT(Evaluate, (), (id, tool, input, cwd, wait, preview, team))
 
 struct Hook : Heard {
   static constexpr std::string_view verb = "hook";

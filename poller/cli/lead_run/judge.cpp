@@ -74,7 +74,7 @@ asio::awaitable<void> ToolJudge::see_to(std::shared_ptr<Judging> judging) {
       continue;
     }
     if (auto client = ControlClient::connect(loop_, socket_, between_attempts)) {
-      const arguments::Judge request{.id = judging->call.id,
+      const arguments::Evaluate request{.id = judging->call.id,
                                      .tool = judging->call.tool,
                                      .input = judging->call.input,
                                      .cwd = judging->call.cwd,

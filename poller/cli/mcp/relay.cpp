@@ -42,7 +42,7 @@ void Relay::asked(const json::object& params) {
   if (!is_id_of_channel(id) || tool.empty() || tool.size() > longest_tool || open_ >= most_open) return;
   const json::object shown{{"description", raw_text_of(params, "description")},
                            {"preview", raw_text_of(params, "input_preview")}};
-  const arguments::Judge request{.id = session_ + std::to_string(++count_) + '-' + id,
+  const arguments::Evaluate request{.id = session_ + std::to_string(++count_) + '-' + id,
                                  .tool = tool,
                                  .input = json::serialize(shown),
                                  .wait = true,

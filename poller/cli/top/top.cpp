@@ -157,7 +157,7 @@ void Top::answered(const Request& request, const Result<Object>& answer) {
     if (answer) tell_what_became(operations::decode<operations::Trace>(*answer));
     return;
   }
-  if (std::holds_alternative<arguments::Which>(request.asked)) {
+  if (std::holds_alternative<arguments::Resolve>(request.asked)) {
     if (answer) return answered_which(request, *answer);
     note_ = printable(answer.error().message);
     return;
@@ -353,7 +353,7 @@ void Top::ask_which(const operations::OpenRequest& request, bool marks) {
   const std::string& key = request.message_key.bytes;  // another worker's request may have the same id
   note_ = "asking which rule that would be";
   requests_.push_back(
-      {arguments::Which{
+      {arguments::Resolve{
            .like = key.empty() ? request.request_id.bytes : key, .team = request.team.bytes, .kind = request.kind},
        key, marks});
 }

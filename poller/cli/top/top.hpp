@@ -41,7 +41,7 @@ class Top {
     std::function<bool(const operations::OpenRequest&)> wants{};  // filter for the page of requests; empty: all
   };
   struct Request {
-    std::variant<arguments::Trace, arguments::Which, arguments::Approve, arguments::Deny> asked;
+    std::variant<arguments::Trace, arguments::Resolve, arguments::Approve, arguments::Deny> asked;
     std::string shown_key = {};  // of a `which`: key of the request shown
     bool marks = false;          // of a `which`: mark the requests that it returns
   };

@@ -151,7 +151,7 @@ Site::Answer Site::decide(Request request) {
     answer.note = words;
     if (const std::string rule = raw_text_of(given, "rule"); !rule.empty()) {
       auto asking =
-          feed_.model().ask(arguments::Which{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
+          feed_.model().ask(arguments::Resolve{.like = answer.message_key, .team = answer.team, .kind = answer.kind});
       const auto made = co_await std::move(asking);
       if (!made) co_return refusal(made.error());
       if (const auto now = printable(made->rule); now != rule)
@@ -188,7 +188,7 @@ Site::Answer Site::events(Request) {
 }
 
 Site::Answer Site::rule(Request request) {
-  auto asking = feed_.model().ask(arguments::Which{.like = from_query(request.query, "id"),
+  auto asking = feed_.model().ask(arguments::Resolve{.like = from_query(request.query, "id"),
                                                    .team = from_query(request.query, "team"),
                                                    .kind = from_query(request.query, "kind")});
   const auto made = co_await std::move(asking);

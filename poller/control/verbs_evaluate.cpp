@@ -21,7 +21,7 @@ operations::Judgment reply(const LeadVerdict& verdict) {
 
 }  // namespace
 
-asio::awaitable<Result<operations::Judgment>> Verbs::judge(TeamPtr team, arguments::Judge request, SessionPtr session) {
+asio::awaitable<Result<operations::Judgment>> Verbs::evaluate(TeamPtr team, arguments::Evaluate request, SessionPtr session) {
   LeadRequests requests(team->context(), team->requests());
   LeadCall call{request.id, request.tool, request.input, request.cwd};
   if (request.preview) call.tool += handlers::preview_mark;
