@@ -42,7 +42,7 @@ std::string read(std::string_view bytes, std::size_t piece) {
       if (!next->has_value()) break;
       EXPECT(parts_of(**next) <= RedisReader::most_parts);
       all += shape(**next);
-      if ((*next)->kind == RedisReply::Kind::error) EXPECT(error_of(**next).code.starts_with("exchange."));
+      if ((*next)->kind == RedisReply::Kind::error) EXPECT(error_of(**next).code.starts_with("redis."));
     }
   }
   return all;
