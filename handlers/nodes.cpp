@@ -36,7 +36,7 @@ std::optional<Refused> refusal_of(const config::ClusterSettings& nodes, const No
                                               std::string(node_of(nodes, from)) + " (cluster.members)"};
   if (is_elsewhere(nodes, letter.to, lead, leading))
     return Refused{"node.not_ours", "it is for \"" + std::string(letter.to) + "\", who does not live here"};
-  if (letter.to == lead) return std::nullopt;  // judged by receiver, like all mail to the lead
+  if (letter.to == lead) return std::nullopt;  // judged by the receiver, like all mail to the lead
   const auto direction = direction_of(letter.payload, by_lead ? Side::lead : Side::member, Place::worker);
   if (direction.passage != Passage::refuse) return std::nullopt;
   return Refused{"direction." + std::string(schema::type_name(letter.payload)), std::string(direction.reason)};

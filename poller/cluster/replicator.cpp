@@ -244,7 +244,7 @@ asio::awaitable<bool> Replicator::answer(std::vector<NodeMailRow> rows) {
 
 Status Replicator::pass_on(const std::string& type, const std::string& worker, const FinalAnswer& answer, Tx& tx) {
   const auto decoded = decode_(answer.entry);
-  if (!decoded) return Done{};
+  if (!decoded) return Done{};  // its reader would reject it
   NodeMailRow row;
   row.team = state_.context.name;
   row.node = state_.stream_for(worker);
