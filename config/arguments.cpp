@@ -339,7 +339,7 @@ void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) 
   if (sub == nullptr) settle_operand(word, program_->operands.front());
   // The arguments of an unknown subcommand have an unknown meaning; some programs run a subcommand that they lack.
   if (sub == nullptr && last != ArgumentRole::text) hand_on(last == ArgumentRole::code || takes_rest ? at_ : at_ + 1);
-  if (sub == nullptr && name_ == "git") surprise(word, "which is no subcommand that is known to be harmless");
+  if (sub == nullptr && name_ == "git") surprise(word, "which is not among the subcommands that are known to be harmless");
   if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
     surprise(word, "which runs something, or decides what is run"), hand_on(at_ + 1);
 }

@@ -127,7 +127,7 @@ Result<HostPattern> parse_host_pattern(std::string_view text) {
   const auto canonical = canonical_host(host);
   if (!canonical)
     return invalid(std::string_view(canonical.error().message).substr(canonical.error().message.rfind(": ") + 2));
-  if (pattern.subdomains && canonical->is_ip) return invalid("an address has no subdomains");
+  if (pattern.subdomains && canonical->is_ip) return invalid("an IP address cannot have subdomains");
   pattern.name = canonical->name;
   pattern.port = canonical->port;
   return pattern;

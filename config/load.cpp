@@ -91,7 +91,7 @@ void read_daemon(const toml::table& document, const Environment& environment, Co
   if (!state.empty()) to.state_dir = state + "/inbox-poller";
   top.path("state_dir", to.state_dir, environment.home);
   if (to.state_dir.empty())
-    top.reject("state_dir", "has no default, because neither XDG_STATE_HOME nor HOME is set; write it");
+    top.reject("state_dir", "cannot be chosen by default, because neither XDG_STATE_HOME nor HOME is set; write it");
   const std::string runtime = xdg(environment.xdg_runtime_dir, "", "");
   to.socket = (runtime.empty() ? to.state_dir : runtime + "/inbox-poller") + "/control.sock";
   top.path("socket", to.socket, environment.home);

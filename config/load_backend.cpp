@@ -13,7 +13,7 @@ void read_members(Section& team, TeamSettings& to) {
   to.members = {""};
   team.text("members", to.members.front());
   if (to.members.front() != TeamSettings::anybody)
-    team.reject("members", "is a list of names, or \"*\" for whoever has an inbox or writes to the lead");
+    team.reject("members", "is a list of names, or \"*\" for every name that has an inbox or writes to the lead");
 }
 
 void read_folder(Section& team, TeamSettings& to) {
@@ -31,7 +31,7 @@ void read_engine(Section& team, const std::string& written, TeamSettings& to) {
     return team.reject("redis_url", "is missing; write the address of the Redis, such as "
                                  "\"redis+unix:///run/redis/redis.sock\" or \"rediss://HOST:6379?ca=FILE\"");
   auto address = parse_redis_address(written);
-  if (!address) return team.reject("redis_url", "is no address of a Redis: " + address.error().message);
+  if (!address) return team.reject("redis_url", "is not the address of a Redis: " + address.error().message);
   to.redis = *std::move(address);
   if (to.redis.team.empty()) to.redis.team = to.name;
   if (!schema::is_valid_name(to.redis.team))
@@ -63,7 +63,7 @@ void load_backend(Section& team, std::string_view home, TeamSettings& to) {
   if (to.facts().asks) return;
   const std::string kind = "a " + std::string(to.facts().noun);
   if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
-    team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " nobody leads by himself");
+    team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " no actor leads by itself");
   if (to.role == Role::interceptor)
     team.reject("role",
                 "is \"interceptor\", but " + kind + " has no requests that a rule could answer; use \"observer\"");
@@ -87,7 +87,7 @@ void tell_what_is_not_carried(const toml::table& document, Complaints& complaint
               : std::vector<const char*>{"modes", "permissions", "sandbox"};
   for (const char* name : asked)
     if (!section(name).keys().empty())
-      warn("[" + std::string(name) + "]", letters ? "nobody there asks or obeys" : "its workers ask for plans only");
+      warn("[" + std::string(name) + "]", letters ? "its actors neither ask nor obey" : "its workers ask for plans only");
   if (!letters && section("shutdown").is_written("force_after"))
     warn("shutdown.force_after", "its workers live inside another process, and nothing of theirs can be ended");
   if (!section("compaction").keys().empty())

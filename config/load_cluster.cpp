@@ -36,7 +36,7 @@ struct ClusterReader {
     if (value.empty())
       section.reject(key, "is missing; write " + std::string(what));
     else if (!schema::is_valid_name(value))
-      section.reject(key, "is no name: letters, digits, '_' and '-', at most 64");
+      section.reject(key, "cannot be a name: use letters, digits, '_' and '-', at most 64 characters");
   }
 
   void read_engine() {
@@ -48,7 +48,7 @@ struct ClusterReader {
     else if (to.redis_url.find('@') != std::string::npos)  // not repeated: it may contain a password
       section.reject("redis_url", "has a user or a password in it; write the password into the file that cluster.secret names");
     else if (!known)
-      section.reject("redis_url", "is no address of a Redis: it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
+      section.reject("redis_url", "is not the address of a Redis; it begins with \"redis+unix:///\", \"redis://\" or \"rediss://\"");
   }
 
   void read_members() {
@@ -58,7 +58,7 @@ struct ClusterReader {
       std::vector<std::string> names;
       members.list(key, names, member_name);
       if (!schema::is_valid_name(node))
-        members.reject(key, "is no name of a node: letters, digits, '_' and '-', at most 64");
+        members.reject(key, "cannot be a node's name: use letters, digits, '_' and '-', at most 64 characters");
       for (const auto& one : names) {
         const bool is_lead = one == (team.lead.empty() ? "team-lead" : team.lead);
         if (is_lead) members.reject(key, "names the lead, " + toml_text(one) + ": it is on whichever node leads (cluster.leaders)");

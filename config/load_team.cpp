@@ -86,7 +86,7 @@ struct TeamReader {
     load_cluster(document, environment.home, complaints, out);
     if (const auto& cluster = out.config.cluster; !cluster.node.empty() && out.config.team.role == Role::follower &&
                                               std::ranges::none_of(cluster.members, [&](const auto& one) { return one.first == cluster.node; }))
-      warn("[cluster.members] names nobody on this node, " + toml_text(cluster.node) + ": whoever writes here is refused elsewhere");
+      warn("[cluster.members] names no member on this node, " + toml_text(cluster.node) + ": other nodes reject messages from here");
     read_limits();
     tell_what_is_not_carried(document, complaints, warnings, out);
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "approver", "tasks", "lead",
@@ -141,7 +141,7 @@ struct TeamReader {
     to.root = default_root(environment);
     team.path("root", to.root, environment.home);
     if (to.root.empty())
-      team.reject("root", "has no default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
+      team.reject("root", "cannot be chosen by default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
     follow_links(to);
     team.text("lead", to.lead);
     if (!to.lead.empty() && !is_plain_name(to.lead, false)) {
@@ -201,7 +201,7 @@ struct TeamReader {
     }
     if (to.default_action == Action::allow) {
       dangerous(permissions, "default", default_allow,
-                "every call that no rule speaks about is allowed, and nobody is asked");
+                "every call that no rule matches is allowed without asking");
     }
   }
 
@@ -210,7 +210,7 @@ struct TeamReader {
     SandboxSettings& to = out.config.sandbox;
     read_policy(sandbox, to.hosts, to, parse_host_pattern, parse_host_pattern);
     if (to.default_action == Action::allow) {
-      dangerous(sandbox, "default", any_host, "every host that no pattern names may be reached, and nobody is asked");
+      dangerous(sandbox, "default", any_host, "every domain that no pattern matches may be reached without asking");
     }
     const bool any = std::ranges::any_of(to.hosts.allow, [](const auto& item) { return item.any; });
     if (any) dangerous(sandbox, "allow", any_host, "\"*\" lets workers reach every host that is not denied");

@@ -152,7 +152,7 @@ ToolCall read_tool_call(std::string_view tool, std::string_view input_json, cons
   if (primary != nullptr) call.primary = *primary;
   const bool optional = call.kind == ToolKind::search || call.kind == ToolKind::agent;
   if (primary == nullptr && !call.primary_field.empty() && !optional) {
-    doubt(call, "the input has no " + std::string(call.primary_field));
+    doubt(call, "the input lacks the field " + std::string(call.primary_field));
     return call;
   }
   switch (call.kind) {

@@ -131,7 +131,7 @@ std::optional<std::string> field_problem(std::string_view tool, const FieldRule&
     listed += (listed.empty() ? "" : ", ") + name;
   }
   const std::string nearest = schema::nearest(rule.field, names);
-  const std::string none = std::string(tool) + " has no field " + field + " that a rule can be about";
+  const std::string none = std::string(tool) + " does not have a field " + field + " that a rule can match";
   if (!nearest.empty()) return none + "; did you mean \"" + nearest + "\"?";
   if (rule.field.size() == 1 && !path_rule_tool(tool_kind(tool)).empty()) {
     std::string path = to_lower(rule.field) + std::string(rule.value);

@@ -31,17 +31,10 @@ NotTaken too_late(const Request& request, RequestEvent event) {
 /// Returns why the role forbids the answer. An observer records what others did and writes nothing to the team.
 std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
   const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
-  if (!view.standing.may(Right::answer) && !done_by_others) {
-    return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
-                                           " to answer: here the role is observer; answer in the lead's session, or "
-                                           "change team.role and run `inbox-poller reload`"};
-  }
-  if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
-    return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
-                                           " to answer: only it ends its workers (team.role)"};
-  }
+  if (const std::string why = done_by_others ? "" : why_left_to_lead(request.kind, view); !why.empty())
+    return NotTaken{"role.not_leader", named(request) + ' ' + why};
   if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
-    return NotTaken{"request.not_applicable", named(request) + " has no deadline of ours"};
+    return NotTaken{"request.not_applicable", named(request) + " does not have a deadline of InboxPoller"};
   }
   return std::nullopt;
 }
@@ -102,7 +95,7 @@ std::string in_words(std::chrono::milliseconds span) {
 /// Returns the reason for the record and the denied worker. Never empty for a denial: clients ignore an empty text.
 std::string reason_given(const Request& request, const Answer& answer) {
   if (answer.event == RequestEvent::deadline_passes) {
-    return "Denied because nobody answered within " +
+    return "Denied because no answer came within " +
            in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
   }
   if (answer.event == RequestEvent::person_denies && answer.reason.empty()) {
@@ -136,6 +129,14 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
 }
 
 }  // namespace
+
+std::string why_left_to_lead(RequestKind kind, const TeamView& view) {
+  const std::string lead = "is for the lead of " + std::string(view.team) + " to answer: ";
+  if (!view.standing.may(Right::answer))
+    return lead + "here the role is observer; answer in the lead's session, or change team.role and run `inbox-poller reload`";
+  if (kind == RequestKind::stop && !view.standing.may(Right::decide_wish)) return lead + "only it ends its workers (team.role)";
+  return {};
+}
 
 std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
                                        EpochMs now_ms, const AnswerAuthority& worth) {

@@ -17,7 +17,7 @@ MethodState state_of(config::DeliveryMethod way, const MethodSight& sight, const
       // The next hook of a busy lead gets the messages; an idle session runs no hook by itself.
       if (sight.lead == LeadState::busy || sight.held) return unless("");
       return unless("the lead is idle, and no `hook wait` is there to wake it");
-    case DeliveryMethod::socket: return unless(sight.held ? "" : "nobody follows with `inbox-poller recv --follow`");
+    case DeliveryMethod::socket: return unless(sight.held ? "" : "no program follows with `inbox-poller recv --follow`");
     case DeliveryMethod::exec: return unless(delivery.exec.argv.empty() ? "delivery.exec is not set" : "");
     case DeliveryMethod::file: return unless(delivery.file.empty() ? "delivery.file is not set" : "");
     case DeliveryMethod::tmux: return unless(sight.no_pane);

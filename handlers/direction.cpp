@@ -42,8 +42,8 @@ constexpr Direction talk{Passage::private_talk, {}};
 constexpr Direction own_name = refuse("the sender uses the lead's own name; the lead does not write to itself");
 constexpr Direction only_chat = refuse("the sender is not a member of the team; only chat is accepted from it");
 constexpr Direction stranger = refuse("the sender is neither a member of the team nor named in delivery.allowed_senders");
-constexpr Direction left = refuse("the sender has left the team; nobody waits for an answer");
-constexpr Direction left_unknown = refuse("the sender has left the team; a type nobody knows is not taken from it");
+constexpr Direction left = refuse("the sender has left the team and does not wait for an answer");
+constexpr Direction left_unknown = refuse("the sender has left the team; an unknown type is not taken from it");
 constexpr Direction malformed = refuse("the message has a known type, but its fields are not as they must be");
 
 /// Returns the same refusal for members past and present; the other sides have a closer reason.
@@ -120,25 +120,25 @@ struct WorkerInbox {
   Row operator()(const schema::TaskCompleted&) const { return everybody(talk); }
 
   Row operator()(const schema::PermissionResponse&) const {
-    return from_lead(verdict, "only the lead answers permissions; this was written by somebody else");
+    return from_lead(verdict, "only the lead answers permissions; another program wrote this");
   }
   Row operator()(const schema::SandboxPermissionResponse&) const {
-    return from_lead(verdict, "only the lead answers sandbox permissions; this was written by somebody else");
+    return from_lead(verdict, "only the lead answers sandbox permissions; another program wrote this");
   }
   Row operator()(const schema::PlanApprovalResponse&) const {
-    return from_lead(verdict, "only the lead approves plans; this was written by somebody else");
+    return from_lead(verdict, "only the lead approves plans; another program wrote this");
   }
   Row operator()(const schema::ModeSetRequest&) const {
-    return from_lead(order, "only the lead sets modes; this was written by somebody else");
+    return from_lead(order, "only the lead sets modes; another program wrote this");
   }
   Row operator()(const schema::ShutdownRequest&) const {
-    return from_lead(order, "only the lead stops a worker; this was written by somebody else");
+    return from_lead(order, "only the lead stops a worker; another program wrote this");
   }
   Row operator()(const schema::TeamPermissionUpdate&) const {
-    return from_lead(order, "only the lead changes permission rules; this was written by somebody else");
+    return from_lead(order, "only the lead changes permission rules; another program wrote this");
   }
   Row operator()(const schema::TeammateTerminated&) const {
-    return from_lead(talk, "only the lead says that a teammate has ended; this was written by somebody else");
+    return from_lead(talk, "only the lead says that a teammate has ended; another program wrote this");
   }
 
   Row operator()(const RequestPayload auto&) const {

@@ -74,7 +74,7 @@ bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdl
 
 std::string why_no_worker_of(const HookEvent& event, std::string_view team, bool present, bool is_other_team) {
   if (present && !is_other_team) return {};
-  return "\"" + event.teammate_name + "\" is no worker of team " + std::string(team);
+  return "\"" + event.teammate_name + "\" is not a worker of team " + std::string(team);
 }
 
 bool gives_way(std::string_view waiting, std::string_view newcomer, const HookEvent& of_newcomer,

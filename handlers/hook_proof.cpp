@@ -49,7 +49,7 @@ bool reaches_model(HookWay way, ClientMode mode) {
 std::string why_not_woken(const ClientSight& client) {
   using schema::Ability;
   if (!reaches_model(HookWay::wait, client.mode))
-    return "nobody is at the client (-p, an SDK): what a hook says beside its session reaches no model";
+    return "no person is at the client (-p, an SDK): the output of a hook outside of a turn reaches no model";
   if (client.attended || schema::can(client.version, Ability::is_woken)) return {};
   const std::string first = schema::to_string(schema::since(Ability::is_woken));
   if (!client.version.empty())

@@ -60,9 +60,9 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
     workers.push_back(one.name);
     names += (names.empty() ? "" : ", ") + one.name;
   }
-  return NotTaken{"member.unknown", "the team " + std::string(view.team) + " has no worker " + shown(member) +
-                                        "; its workers are: " + (names.empty() ? "none" : names) +
-                                        schema::did_you_mean(member, workers)};
+  const std::string meant = schema::did_you_mean(member, workers);
+  return NotTaken{"member.unknown", "team " + std::string(view.team) + " does not have the worker " + shown(member) + meant +
+                                        (meant.empty() ? "; its" : " Its") + " workers are: " + (names.empty() ? "none" : names)};
 }
 
 std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& view) {
@@ -119,26 +119,26 @@ std::variant<Post, NotTaken> share_rule(std::string_view member, const config::P
 
 std::string why_not_shared(const std::string& rule, const TeamView& view) {
   const auto parsed = config::parse_permission_rule(rule);
-  if (!parsed) return "it is no rule any more";
+  if (!parsed) return "it is not a rule any more";
   return config::restriction_of(*parsed, view.rules, view.home).value_or("");
 }
 
 std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector<SharedRule>& rules,
                               const TeamView& view) {
   std::vector<Owed> owed;
-  const auto lacks = [&](const schema::Member& member, std::string_view kind, std::string_view origin) {
+  const auto lacks = [&](const schema::Member& member, OrderKind kind, std::string_view origin) {
     return member.name != view.lead &&
            std::find(given.begin(), given.end(), Given{member.name, member.joined_at_ms, kind, origin}) == given.end();
   };
   for (const auto& member : view.roster.members) {
     const auto mode = view.config.modes.wanted(member.name);
     const std::string origin = mode ? "config " + std::string(config::to_string(*mode)) : "";
-    if (mode && lacks(member, "mode", origin)) owed.push_back({member.name, origin, mode, 0});
+    if (mode && lacks(member, OrderKind::mode, origin)) owed.push_back({member.name, origin, mode, 0});
   }
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const auto before = owed.size();
     for (const auto& member : view.roster.members)
-      if (lacks(member, "rule", rules[i].origin)) owed.push_back({member.name, rules[i].origin, std::nullopt, i});
+      if (lacks(member, OrderKind::rule, rules[i].origin)) owed.push_back({member.name, rules[i].origin, std::nullopt, i});
     // The team's rules may have changed since the rule was shared.
     if (owed.size() > before && !why_not_shared(rules[i].rule, view).empty()) owed.resize(before);
   }

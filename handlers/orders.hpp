@@ -42,11 +42,24 @@ std::variant<Post, NotTaken> share_rule(std::string_view member, const config::P
 /// with the rule would never ask about those calls again (adr 28). Empty: it may be sent.
 std::string why_not_shared(const std::string& rule, const TeamView&);
 
+enum class OrderKind { mode, rule };
+BOOST_DESCRIBE_ENUM(OrderKind, mode, rule)
+inline std::string_view to_string(OrderKind kind) { return schema::name_of(kind); }
+
+enum class OrderState {
+  sent,
+  applied,      // a mode that the roster shows
+  not_applied,  // a mode that the roster does not show after modes.apply_timeout
+  superseded,   // a later mode was sent to the same worker
+};
+BOOST_DESCRIBE_ENUM(OrderState, sent, applied, not_applied, superseded)
+inline std::string_view to_string(OrderState state) { return schema::name_of(state); }
+
 /// One sent order, as recorded: to the member of this name and join time.
 struct Given {
   std::string_view member;
   long long joined_ms = 0;
-  std::string_view kind;  // "mode" or "rule"
+  OrderKind kind = OrderKind::mode;
   std::string_view origin;
   bool operator==(const Given&) const = default;
 };

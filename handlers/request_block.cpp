@@ -46,7 +46,7 @@ std::string whole_text(const Request& request, const TeamView& view) {
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
   const RequestTraits& kind = traits_of(request.kind);
   return request.asker + std::string(kind.meaning) + kind.card(request, margin) +
-         quoted("What " + request.asker + " says about it, checked by nobody:", request.description) +
+         quoted("What " + request.asker + " says about it, unchecked:", request.description) +
          quoted("What it suggests beside; an approval does not apply it:", suggestions) +
          quoted("Where its session began, by the roster:", folder_of(request, view)) +
          quoted("Why you are asked:", request.reason) +
@@ -71,9 +71,9 @@ std::string outcome(const Request& decided) {
   switch (decided.state) {
     case RequestState::approved: return "was approved by " + by;
     case RequestState::denied: return "was denied by " + by;
-    case RequestState::expired: return "was denied because nobody answered in time";
+    case RequestState::expired: return "was denied because no answer came in time";
     case RequestState::withdrawn: return "is withdrawn, since " + decided.asker + " has left the team";
-    case RequestState::answered_elsewhere: return "was answered by somebody else, in the inbox of " + decided.asker;
+    case RequestState::answered_elsewhere: return "was answered by another program, in the inbox of " + decided.asker;
     case RequestState::received:
     case RequestState::pending: break;
   }

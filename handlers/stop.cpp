@@ -17,7 +17,7 @@ Request draft_of(const schema::ShutdownRequest& asked) {
 }
 
 config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const TeamView&, const RequestView&) {
-  return {config::Action::ask, "shutdown.approver", "a worker is ended only when somebody agrees"};
+  return {config::Action::ask, "shutdown.approver", "a worker is ended only when a person or a rule agrees"};
 }
 
 std::string stop_refusal(const Request& decided) {

@@ -29,7 +29,7 @@ PaneOwner owner_of(const schema::Member& member, const std::vector<PaneProcess>&
   if (owner.worker.empty() && !began_with_it)
     owner.left_alone = "the pane " + id +
                        " did not begin when the worker joined and nothing in it names the worker, so it may be "
-                       "somebody else's";
+                       "another person's";
   return owner;
 }
 

@@ -267,7 +267,7 @@ class Daemon {
     if (loaded.problems.empty() && loaded.teams.empty()) loaded.problems.emplace_back(no_team);
     if (loaded.unconfigured && !unconfigured_)  // served teams are not dropped because all files are missing
       loaded.problems.push_back(config::team_folder(config::Environment::from_process()) +
-                                ": holds no team file any more; to watch all teams instead, start anew");
+                                ": holds no team file any more; to watch all teams instead, restart the daemon");
     for (const auto& problem : loaded.problems) telemetry_.emit(Event::daemon_reload_refused, {{"reason", problem}});
     if (!loaded.problems.empty()) return Error{"config.refused", joined(loaded.problems, "\n")};
 

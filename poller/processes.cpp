@@ -301,7 +301,7 @@ bool is_shell_name(std::string_view name) {
 
 Result<ProcessRef> SystemProcesses::identify(long long pid) {
   auto seen = is_number_of_one(pid) ? look(pid) : std::nullopt;
-  if (!seen) return Error{"process.gone", "there is no process " + std::to_string(pid)};
+  if (!seen) return Error{"process.gone", "process " + std::to_string(pid) + " does not exist"};
   return std::move(seen->process);
 }
 

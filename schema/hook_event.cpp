@@ -57,7 +57,7 @@ Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut) {
   each_text(event, [&](std::string_view name, std::string& value) {
     if (const auto token = find_member(text, scan.members, name)) value = decode_string(*token).value_or("");
   });
-  if (event.name.empty()) return Error{"hook.syntax", "the hook's input has no hook_event_name"};
+  if (event.name.empty()) return Error{"hook.syntax", "the hook's input lacks hook_event_name"};
   event.stop_hook_active = find_member(text, scan.members, "stop_hook_active") == "true";
   if (is_cut || scan.problem) return event;
   FieldReader fields(text, scan.members);
@@ -107,7 +107,7 @@ std::string handed_over(std::string_view blocks) {
 }
 
 std::string pointer_to(std::string_view from, std::size_t bytes, std::string_view team) {
-  const std::string sender = is_valid_name(from) ? std::string(from) : "somebody";
+  const std::string sender = is_valid_name(from) ? std::string(from) : "an unknown sender";
   return "A message from " + sender + " is waiting. With " + std::to_string(bytes) +
          " bytes it is too long for a hook; this prints it: inbox-poller recv --ignore-busy --team " + shell_word(team);
 }

@@ -177,7 +177,7 @@ class Scanner {
       if (take('"')) return true;
       if (!escape()) return false;
     }
-    problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " has no end"};
+    problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " is not ended"};
     return false;
   }
 

@@ -72,7 +72,7 @@ std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
 std::optional<std::string> why_no_inbox(std::string_view name) {
   if (is_valid_name(name)) return std::nullopt;
   if (name.find('@') != std::string_view::npos) return "its name holds '@', behind which clients write the team";
-  if (!is_seen(name)) return "its name holds a character that nobody sees or that is none";
+  if (!is_seen(name)) return "its name holds an invisible or invalid character";
   if (!is_inbox_name(inbox_name(name))) return "its name is too long for a file";
   return std::nullopt;
 }
@@ -180,7 +180,7 @@ Result<std::string> with_member(std::string_view bytes, std::string_view name, s
     if (known == name) return std::string(bytes);
   TRY(const auto root, json_edit::root_of(bytes));
   const auto place = json_edit::place_of(bytes, root, "members");
-  if (!place) return Error{"roster.field", "members: there is no list"};
+  if (!place) return Error{"roster.field", "members: the list is missing"};
   TRY(const auto list, json_edit::array_at(bytes, root.values[*place]));
   return json_edit::with_part(bytes, root, list, std::string(entry));
 }

@@ -44,13 +44,13 @@ std::string user_of_node(const std::string& node) { return "node-" + node; }
 Result<std::string> access_list(const std::string& team, const std::vector<NodeAccess>& nodes,
                                 const std::string& admin_sha256) {
   if (!schema::is_valid_name(team))
-    return Error{"name.invalid", "\"" + team + "\" is no team's name: A-Z a-z 0-9 _ -, at most 64"};
+    return Error{"name.invalid", "\"" + team + "\" cannot be a team's name: use A-Z a-z 0-9 _ -, at most 64 characters"};
   const RedisKeys keys(team);
   std::string text = "user default off resetkeys resetchannels -@all\nuser admin on #" + admin_sha256 + " ~* &* +@all\n";
   std::set<std::string> named;
   for (const NodeAccess& one : nodes) {
     if (!schema::is_valid_name(one.node) || one.node == RedisKeys::shared_box || one.node == "admin")
-      return Error{"name.invalid", "\"" + one.node + "\" is no node's name: A-Z a-z 0-9 _ -, at most 64, and neither \"box\" nor \"admin\""};
+      return Error{"name.invalid", "\"" + one.node + "\" cannot be a node's name: use A-Z a-z 0-9 _ -, at most 64 characters, but not \"box\" or \"admin\""};
     if (!named.insert(one.node).second) return Error{"name.invalid", "node " + one.node + " is named twice"};
     text += "user " + user_of_node(one.node) + " on #" + one.password_sha256 + ' ' +
             (one.may_lead ? leader(keys) : follower(keys, one.node)) + '\n';

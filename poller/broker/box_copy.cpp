@@ -48,7 +48,7 @@ class FolderStore final : public BoxStore {
       found.push_back(std::move(open->envelope));
     }
     if (!mail.unreadable().empty())
-      return Error{"mailbox.unreadable", mail.unreadable().begin()->second + "; mend or remove that file, then copy again"};
+      return Error{"mailbox.unreadable", mail.unreadable().begin()->second + "; repair or remove that file, then copy again"};
     return found;
   }
 

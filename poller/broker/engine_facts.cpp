@@ -48,7 +48,7 @@ Status EngineFacts::usable(bool not_durable_is_meant) const {
   if (not_durable_is_meant) return Done{};
   if (!writes_log)
     return Error{"redis.unfit",
-                 "appendonly is no: what it confirms is gone with its process. Set `appendonly yes` and `appendfsync "
+                 "appendonly is off: what Redis confirms is lost with its process.  Set `appendonly yes` and `appendfsync "
                  "always` in redis.conf, or say that you mean it: accept_risks redis-not-durable"};
   if (evicts != "noeviction")
     return Error{"redis.unfit", "maxmemory-policy is " + evicts +

@@ -98,7 +98,7 @@ RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
   }
   for (const RedisReply& one : boxes->parts) {
     State state;
-    if (one.parts.size() == 2) state.wrong = "what Redis has under " + stream_of(one.at(0).text) + " is no stream: " + one.at(1).text;
+    if (one.parts.size() == 2) state.wrong = "the Redis key " + stream_of(one.at(0).text) + " does not hold a stream: " + one.at(1).text;
     if (one.parts.size() > 2)
       state = {one.at(1).text, one.at(2).as_number(), one.at(3).as_number(), one.at(4).text, {}};
     found.boxes.emplace_back(one.at(0).text, std::move(state));

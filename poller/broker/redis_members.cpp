@@ -41,7 +41,7 @@ Result<schema::Roster> RedisMailbox::roster() {
   for (const std::string& name : fixed.empty() ? names_ : fixed) {
     if (name == settings_.lead) continue;
     if (!is_actor_name(name)) {
-      roster.unreachable.push_back({name, "its name is no actor's (A-Z a-z 0-9 _ -, at most 64, no - in front)"});
+      roster.unreachable.push_back({name, "its name cannot be an actor's: use A-Z a-z 0-9 _ -, at most 64 characters, no - in front"});
       continue;
     }
     schema::Member member;

@@ -68,7 +68,7 @@ WriteReceipt RedisMailbox::append(const std::string& inbox, const schema::Envelo
 std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   std::vector<WriteReceipt> results(messages.size());
   if (!is_actor_name(inbox) || inbox == settings_.lead) {
-    results.assign(messages.size(), {WriteStatus::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"});
+    results.assign(messages.size(), {WriteStatus::refused, "'" + inbox + "' cannot be an actor's name: use A-Z a-z 0-9 _ -, at most 64 characters"});
     return results;
   }
   std::vector<std::size_t> places;  // indexes of the messages that can be written
@@ -131,7 +131,7 @@ WriteReceipt RedisMailbox::recall(const std::string& inbox, std::span<const Mess
   Work work = [this, inbox, names]() -> std::vector<WriteReceipt> {
     const auto done = redis_.call(scripts::recall(), names, {});
     if (!done) return {why_not(done.error())};
-    return {done->as_number() == 1 ? WriteReceipt{} : WriteReceipt{WriteStatus::gone, "nobody has written to " + inbox}};
+    return {done->as_number() == 1 ? WriteReceipt{} : WriteReceipt{WriteStatus::gone, "no message was ever written to " + inbox}};
   };
   return job(name, 1, std::move(work)).front();
 }

@@ -73,7 +73,7 @@ std::string number_text(double number) {
 std::string open_score(const Envelope& task) { return number_text(-task.number("priority").value_or(0)); }
 
 Error not_ours(const std::string& name) {
-  return {"redis.fault", "what Redis has under " + name + " is no task: another program writes there"};
+  return {"redis.fault", "the Redis key " + name + " does not hold a task: another program writes there"};
 }
 
 }  // namespace

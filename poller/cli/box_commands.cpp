@@ -298,7 +298,7 @@ constexpr Argument box_send_takes[] = {
     takes<&BoxOptions::type>("--type TYPE", "What kind of message it is (default: message)"),
     takes<&BoxOptions::in_reply_to>("--in-reply-to ID", "The id of the message that this answers"),
 };
-constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout DURATION", "Wait for so long at most (default: for ever)")};
+constexpr Argument box_recv_takes[] = {takes<&BoxOptions::timeout>("--timeout DURATION", "Wait for so long at most (default: without a limit)")};
 constexpr Argument box_post_takes[] = {
     takes<&BoxOptions::value>("PAYLOAD", "What is to be done: JSON, or a text; - reads the standard input").required(),
     box_is_text,
@@ -314,7 +314,7 @@ constexpr Argument box_complete_takes[] = {
     box_is_text,
 };
 constexpr Argument box_heartbeat_takes[] = {box_lease};
-constexpr Argument box_abandon_takes[] = {takes<&BoxOptions::reason>("REASON", "Why, for whoever takes it next").required()};
+constexpr Argument box_abandon_takes[] = {takes<&BoxOptions::reason>("REASON", "Why, for the next worker that takes it").required()};
 constexpr Argument box_sweep_takes[] = {takes<&BoxOptions::timeout>("--timeout DURATION", "Go on for so long")};
 constexpr Argument box_copy_takes[] = {
     takes<&BoxOptions::from>("--from DIR", "The place with the mail and tasks").required(),
@@ -361,7 +361,7 @@ constexpr Command box_rows[] = {
      .arguments = box_post_takes, .work = runs<in_box<post>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "mailbox claim", .group = Group::act, .summary = "Take the next task, for a time",
      .help = "Takes the next task, for as long as the lease: beat before it is over, or another may get the task.\n"
-             "A lease is no lock: work that outlives it may be done twice, and only one result is taken. No open\n"
+             "A lease is not a lock: work that outlives it may be done twice, and only one result is taken. No open\n"
              "task is exit code 4.",
      .examples = "inbox-poller mailbox claim\n"
                  "inbox-poller mailbox claim --type docs --lease 10min",
@@ -377,18 +377,18 @@ constexpr Command box_rows[] = {
      .shared = box_task_id, .arguments = box_complete_takes, .work = runs<in_box<complete>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "mailbox abandon", .group = Group::act, .summary = "Give a task back",
      .help = "Gives a task that you hold back, for another. Handed out three times and not done, it is dead.",
-     .examples = "inbox-poller mailbox abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'there is no compiler here'",
+     .examples = "inbox-poller mailbox abandon 0f3a9c21d4e84c6f9a1b2c3d4e5f6071 'no compiler is installed here'",
      .shared = box_task_id, .arguments = box_abandon_takes, .work = runs<in_box<abandon>>, .prints = operations::shapes<operations::BoxTask>},
     {.name = "mailbox sweep", .group = Group::act, .summary = "Give back the tasks whose lease is over",
      .help = "Gives back the tasks whose lease is over. That takes two steps, two seconds apart. One of all actors\n"
-             "should do it now and then; several do no harm. A task that was claimed without a lease (whoever did it\n"
+             "should do it now and then; several do no harm. A task that was claimed without a lease (its worker\n"
              "died) is given back after four minutes of watching.",
      .examples = "inbox-poller mailbox sweep\n"
                  "inbox-poller mailbox sweep --timeout 10min",
      .arguments = box_sweep_takes, .work = runs<in_box<sweep>>, .prints = operations::shapes<operations::BoxTasks>},
     {.name = "mailbox copy", .group = Group::act, .summary = "Copy mail and tasks between a folder and a Redis",
      .help = "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"
-             "stay as they are but for what is new there; a copy that broke off is made again. Do it while nobody works\n"
+             "stay as they are but for what is new there; a copy that broke off is made again. Do it while no agent works\n"
              "there. What was taken already stays behind.",
      .examples = "inbox-poller mailbox copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
                  "inbox-poller mailbox copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination",

@@ -39,7 +39,7 @@ asio::awaitable<void> ask(Client& client) {
   } else if (result->timed_out) {
     client.problem = "it did not say its version in time";
   } else if (client.version = schema::parse_client_version(result->output); !client.version) {
-    client.problem = "what it says to --version is no version";
+    client.problem = "its answer to --version is not a version";
   }
 }
 

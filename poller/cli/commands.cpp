@@ -32,7 +32,7 @@ constexpr const char* exit_codes =
     "  1  could not be done: refused by the daemon, or a fault\n"
     "  2  the command line or the configuration is wrong (with `hook`, or no word at all: 1)\n"
     "  3  no daemon answers on the control socket\n"
-    "  4  there is no such thing, or nothing to show: no message, no such team, worker or id\n"
+    "  4  not found, or nothing to show: no message, unknown team, worker or id\n"
     "  5  not in time: it goes on, and what was waited for has not come yet\n";
 
 constexpr const char* every_commands_options =

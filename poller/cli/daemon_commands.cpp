@@ -112,7 +112,7 @@ std::string unmatched(const config::Loaded& loaded) {
     if (places)
       for (const TeamPlace& place : *places) names.push_back(place.name);
     if (std::find(names.begin(), names.end(), wanted.name) != names.end()) continue;
-    text += team.config.source + ": there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
+    text += team.config.source + ": team \"" + wanted.name + "\" does not exist below " + wanted.root + " yet" +
             schema::did_you_mean(wanted.name, names) + '\n';
   }
   return text;
@@ -261,12 +261,12 @@ constexpr Command daemon_rows[] = {
      .arguments = check_config_takes, .work = runs<check_config>, .prints = operations::shapes<operations::CheckedConfig>},
     {.name = arguments::Reload::verb, .group = Group::set_up, .summary = "Read the configuration again, without a break",
      .help = "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
-             "Teams whose root, backend or lead changed are let go and found again; what the daemon itself is\n"
+             "Teams whose root, backend or lead changed are stopped and started again; what the daemon itself is\n"
              "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.",
      .examples = "inbox-poller check-config && inbox-poller reload",
      .work = runs<reload>, .prints = operations::shapes<operations::Reloaded>},
     {.name = arguments::Resume::verb, .group = Group::act, .summary = "Lead again after a competing consumer read the lead's inbox",
-     .help = "A leader that sees its inbox consumed by somebody else stops or only watches (team.on_competing_consumer).\n"
+     .help = "A leader that sees its inbox consumed by another program stops or only watches (team.on_competing_consumer).\n"
              "End the other one, or give it the team with role = \"interceptor\", then resume. `inbox-poller status` shows\n"
              "the role and why it is so.",
      .examples = "inbox-poller resume --team demo",

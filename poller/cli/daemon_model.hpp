@@ -85,7 +85,7 @@ class DaemonModel {
   boost::asio::steady_timer wake_;  // the fetching coroutine waits here; canceled when a part is stale
   std::array<Keeping, all_parts> keeping_;
   Known known_;
-  std::optional<Error> away_ = Error{"control.no_daemon", "nobody has looked yet"};
+  std::optional<Error> away_ = Error{"control.no_daemon", "not asked yet"};
   std::chrono::duration<double, std::milli> status_took_{};
 };
 

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds quick_patience{5000};
 Result<std::vector<Pane>> list_panes(const std::vector<std::string>& tmux, Processes& processes) {
   boost::asio::io_context context;
   TmuxPanes panes(tmux, processes);
-  Result<std::vector<Pane>> found = Error{"panes.unavailable", "nobody looked"};
+  Result<std::vector<Pane>> found = Error{"panes.unavailable", "not looked for"};
   const auto look = [&]() -> boost::asio::awaitable<void> { found = co_await panes.list(); };
   boost::asio::co_spawn(context, look(), [](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
@@ -146,7 +146,7 @@ constexpr Command doctor_rows[] = {
     {.name = "doctor", .group = Group::look, .summary = "Check the whole installation, and name each fix",
      .help = "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
              "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
-             "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, what nobody reads, and other consumers.\n"
+             "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, unread files, and other consumers.\n"
              "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
              "line names what was looked at.",
      .examples = "inbox-poller doctor\n"

@@ -53,7 +53,7 @@ std::string waiting_sentence(const operations::Message& message, const operation
     return "waits for the lead: " + lead_sentence(team->lead);
   const std::string ladder = team == nullptr ? "" : methods_sentence(team->delivery);
   if (!ladder.empty()) return "waits for the lead, which is idle; the way to it: " + ladder;
-  return "waits for the lead: it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
+  return "waits for the lead: it is delivered when the lead is idle (`inbox-poller lead` tells) and a program receives";
 }
 
 std::string delivery_sentence(const operations::Message& message, const operations::Team* team) {
@@ -116,11 +116,11 @@ std::string_view advice_for(std::string_view code) {
       {"sender.stranger"sv,
        "only members of the team are obeyed: if its chat is welcome, name it under [delivery] senders"sv},
       {"sender.own_name"sv,
-       "nobody but us writes in the lead's name to the lead: look who can write to the inbox (`inbox-poller doctor`)"sv},
+       "only InboxPoller writes in the lead's name to the lead: find out who can write to the inbox (`inbox-poller doctor`)"sv},
       {"sender.disagrees"sv,
        "a worker speaks only for itself: the one it names has to send the message, under its own name"sv},
       {"payload.malformed"sv,
-       "`inbox-poller quarantine --json` has the bytes: whoever sent it has to send it again in a known form"sv},
+       "`inbox-poller quarantine --json` has the bytes: the sender has to send it again in a known form"sv},
       {"payload.unknown"sv, "[delivery] unknown = \"deliver\" lets the lead read types that we do not know"sv},
       {"request.id_reused"sv,
        "the first request of that id stands: the worker has to ask again under an id of its own"sv},
@@ -131,10 +131,10 @@ std::string_view advice_for(std::string_view code) {
       {"shutdown.already_answered"sv,
        "the first answer stands; `inbox-poller shutdowns` shows what became of it, and you can ask again"sv},
       {"role.left"sv, "it is the business of the lead that consumes this inbox"sv},
-      {"entry.syntax"sv, "the entry stays in the file; whoever writes it has to write JSON"sv},
-      {"entry.not_object"sv, "the entry stays in the file; whoever writes it has to write an object"sv},
+      {"entry.syntax"sv, "the entry stays in the file; its writer has to write JSON"sv},
+      {"entry.not_object"sv, "the entry stays in the file; its writer has to write an object"sv},
       {"entry.field"sv,
-       "the entry stays in the file; whoever writes it has to give `from`, `text` and `timestamp` as strings"sv},
+       "the entry stays in the file; its writer has to give `from`, `text` and `timestamp` as strings"sv},
   };
   for (const auto& [known, advice] : table)
     if (known == code) return advice;
@@ -201,10 +201,9 @@ std::string request_sentence(const operations::Request& request) {
   std::string text = "is " + words(state);
   if (state == "pending" || state == "received") {
     const long long deadline = request.deadline_ms;
-    text += deadline == 0 ? ": waits for the lead that consumes this inbox; a person can still be faster"
-                          : ": waits for a person, denied in " + span_text(deadline - now_ms());
-    const std::string id = shell_word(request.request_id.bytes);
-    text += " (inbox-poller approve or deny " + printable(id) + ')';
+    text += deadline == 0 ? ": waits for the lead that consumes this inbox; `inbox-poller pending` tells whether you may answer"
+                          : ": waits for a person, denied in " + span_text(deadline - now_ms()) +
+                                " (inbox-poller approve or deny " + printable(shell_word(request.request_id.bytes)) + ')';
   } else {
     if (const std::string by = printable(request.decided_by); !by.empty()) text += " by " + by;
     if (const std::string rule = printable(request.rule); !rule.empty()) text += " (" + rule + ')';
@@ -213,8 +212,8 @@ std::string request_sentence(const operations::Request& request) {
   // The reason may quote a command with a secret. request_content() shows the whole request to those who need it.
   if (const std::string reason = printable(schema::mask_secrets(request.reason.bytes)); !reason.empty())
     text += ": " + reason;
-  if (state == "withdrawn") text += "; nobody waits for an answer any more";
-  if (state == "expired") text += "; nobody answered in time, so it was denied: the worker may ask again";
+  if (state == "withdrawn") text += "; the worker does not wait for an answer any more";
+  if (state == "expired") text += "; no answer came in time, so it was denied: the worker may ask again";
   return text;
 }
 
@@ -236,7 +235,7 @@ std::string effect_sentence(const operations::Effect& effect) {
   } else if (state == "dead") {
     text += ": given up after " + std::to_string(attempts) + " attempts" +
             (problem.empty() ? "" : ", last problem: " + problem) +
-            "; `inbox-poller doctor` names what mends the inbox, then the worker has to ask again";
+            "; `inbox-poller doctor` names the command that repairs the inbox, then the worker has to ask again";
   }
   if (!effect.order) return text;
   const auto& order = *effect.order;

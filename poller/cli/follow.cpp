@@ -35,7 +35,7 @@ class Follower : private MailReader {
         mail_(loop_, {std::move(socket), context.team, "socket", options.ignore_busy, options.after}, *this),
         signals_(loop_, {SIGINT, SIGTERM, SIGHUP}, [this](int) { leave(); }),
         reader_gone_(loop_, context.console.out(), Descriptor::Kind::wait_error,
-                     [this] { reader_is_gone("nobody reads the output any more"); }),
+                     [this] { reader_is_gone("the reader of the output is gone"); }),
         writable_(loop_, context.console.out(), Descriptor::Kind::wait_write, [this] { write(); }),
         input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { read_keys(); }) {}
 

@@ -239,7 +239,7 @@ ExitCode wait(Context& context, const HookOptions& options) {
     // A headless client waits at its end for this hook and discards the output.
     auto event = client_mode() == schema::ClientMode::interactive
                      ? read_event(context)
-                     : Result<Heard>(Error{"hook.headless", "nobody is at the client: there is no idle session to wake"});
+                     : Result<Heard>(Error{"hook.headless", "no person is at the client: no idle session can be woken"});
     if (!event) {
       explain(context, options, event.error());
       return ExitCode::done;
@@ -260,7 +260,7 @@ constexpr Argument hook_takes[] = {
     takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 35ms; 1s at the\nbeginning and the end of a turn or a session, once connected)"),
     takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
 };
-constexpr Argument hook_wait_takes[] = {takes<&HookOptions::timeout>("--timeout DURATION", "How long to wait (default: for ever)")};
+constexpr Argument hook_wait_takes[] = {takes<&HookOptions::timeout>("--timeout DURATION", "How long to wait (default: without a limit)")};
 constexpr Argument hook_worker_takes[] = {
     takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 500ms)"),
     takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
@@ -280,7 +280,7 @@ constexpr Command hook_rows[] = {
              "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
              "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
              "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
-             "where nobody is at the client (-p).",
+             "where no person is at the client (-p).",
      .examples = "inbox-poller hook wait --timeout 23h",
      .arguments = hook_wait_takes, .work = runs<wait>},
     {.name = "hook worker", .group = Group::deliver, .summary = "Decide a worker's tool call by the rules, as its hook",

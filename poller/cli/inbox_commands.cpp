@@ -11,6 +11,7 @@
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/nearest.hpp"
 #include "schema/operations/printed.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -73,11 +74,11 @@ Result<TeamPlace> choose_team(const Context& context, const InboxOptions& option
   if (!context.team.empty()) std::erase_if(teams, [&](const TeamPlace& team) { return team.name != context.team; });
   if (teams.size() == 1) return teams.front();
   if (teams.empty())
-    return Error{"team.unknown", "there is no team" + (context.team.empty() ? "" : " \"" + context.team + "\"") +
+    return Error{"team.unknown", (context.team.empty() ? "no team exists" : "team \"" + context.team + "\" does not exist") +
                                      "; looked for " + looked + ". --root DIR names the folder that holds the teams"};
   std::string places;
   for (const TeamPlace& team : teams) places += (places.empty() ? "" : ", ") + team.folder();
-  return Error{"team.ambiguous", "there are several teams; choose with --team or --root: " + places};
+  return Error{"team.ambiguous", "several teams exist; choose one with --team or --root: " + places};
 }
 
 /// The chosen team, and the inbox that the command works on.
@@ -257,13 +258,18 @@ ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
 Status may_receive(const Box& box) {
   const Whose whose = whose_inbox(box.member, box.team.config, box.lead, box.roster);
   if (whose == Whose::unknown)
-    return Error{"inbox.no_roster", "there is no roster that tells who is a member (" + box.roster.error().message +
+    return Error{"inbox.no_roster", "the roster that names the members cannot be read (" + box.roster.error().message +
                                         "); --force writes the inbox nevertheless"};
   if (whose != Whose::nobody) return Done{};
   std::string names;
-  for (const schema::Member& member : box.roster->members) names += (names.empty() ? "" : ", ") + member.name;
-  return Error{"member.unknown", "team " + box.team.name + " has no member \"" + box.member + "\"; its members are: " +
-                                     names + ". --force writes an inbox of that name, which nobody may ever read"};
+  std::vector<std::string> known;
+  for (const schema::Member& member : box.roster->members) {
+    names += (names.empty() ? "" : ", ") + member.name;
+    known.push_back(member.name);
+  }
+  const std::string meant = schema::did_you_mean(box.member, known);
+  return Error{"member.unknown", "\"" + box.member + "\" is not a member of team " + box.team.name + meant +
+                                     (meant.empty() ? "; its" : " Its") + " members are: " + names + ". --force writes an inbox of that name, which may never be read"};
 }
 
 ExitCode send_entry(Context& context, const InboxOptions& options) {
@@ -402,7 +408,7 @@ constexpr Argument inbox_send_takes[] = {
     takes<&InboxOptions::text>("TEXT", "The message, or - for the standard input").required(),
     takes<&InboxOptions::from>("--from NAME", "The sender's name (default: the lead's)"),
     takes<&InboxOptions::summary>("--summary TEXT", "One line that says what it is about"),
-    takes<&InboxOptions::force>("--force", "Also to a name that is no member"),
+    takes<&InboxOptions::force>("--force", "Also to a name that is not a member"),
     takes<&InboxOptions::raw>("--raw", "Also a text that is a control message"),
 };
 constexpr Argument inbox_mark_read_takes[] = {
@@ -427,7 +433,7 @@ constexpr Command inbox_rows[] = {
      .arguments = inbox_takes, .work = holds<InboxOptions>},
     {.name = "inbox list", .group = Group::act, .summary = "Show the inboxes of the team",
      .help = "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
-             "lead, a welcome sender's, or orphaned: nobody reads it.",
+             "lead, a welcome sender's, or orphaned: no session reads it.",
      .examples = "inbox-poller inbox list --team demo",
      .work = runs<list_inboxes>, .prints = operations::shapes<operations::InboxList>},
     {.name = "inbox show", .group = Group::act, .summary = "Show the entries of an inbox",

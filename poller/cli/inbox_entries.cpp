@@ -114,7 +114,7 @@ Status as_status(const WriteResult& result, const std::string& inbox) {
       return said("inbox.lock_foreign", "something else is in the lock's place", result.detail);
     case WriteOutcome::changed:
       return said("inbox.changed", "others kept changing the inbox of " + inbox + " for 5 s; try again", result.detail);
-    case WriteOutcome::missing: return said("inbox.missing", "there is no inbox of " + inbox, result.detail);
+    case WriteOutcome::missing: return said("inbox.missing", "no inbox exists for " + inbox, result.detail);
     case WriteOutcome::refused:
       return said("inbox.refused", "the inbox of " + inbox + " was left alone", result.detail);
     case WriteOutcome::fault: break;
@@ -125,7 +125,7 @@ Status as_status(const WriteResult& result, const std::string& inbox) {
 Status as_status(const ReadResult& result, const std::string& inbox) {
   switch (result.outcome) {
     case ReadOutcome::document: return Done{};
-    case ReadOutcome::missing: return said("inbox.missing", "there is no inbox of " + inbox, result.detail);
+    case ReadOutcome::missing: return said("inbox.missing", "no inbox exists for " + inbox, result.detail);
     case ReadOutcome::empty:
       return said("inbox.torn", "the inbox of " + inbox + " is a file without contents, which is not an empty inbox",
                   result.detail);

@@ -271,7 +271,7 @@ ExitCode init(Context& context, const InitOptions& options) {
   }
   const bool may_ask = !options.yes && !context.json && ::isatty(context.console.in()) != 0;
   if (!may_ask && context.team.empty() && at.teams.empty() && at.shared.empty())  // "every team" is not guessed
-    return context.fail({"team.none", "no team is there yet, and nobody can be asked: name it with --team NAME, or with "
+    return context.fail({"team.none", "no team exists yet, and no person can be asked: name it with --team NAME, or with "
                                       "--team '*' every team that comes"});
   const Result<TeamChoice> chosen = choose(Questions(context, may_ask), options, context.team, at);
   if (!chosen) return context.fail(chosen.error());
@@ -286,7 +286,7 @@ ExitCode init(Context& context, const InitOptions& options) {
   if (const std::string why = conflict(wanted, at); !why.empty()) return context.fail({"config.claimed", why});
   const auto names = team_names(at.teams);
   if (choice.shared.empty() && std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
-    context.console.complain(printable("there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
+    context.console.complain(printable("team \"" + wanted.name + "\" does not exist below " + wanted.root + " yet" +
                                        schema::did_you_mean(wanted.name, names)));
   ::umask(077);  // write access to a team file allows wider rules
   SettingsChange change;

@@ -37,7 +37,7 @@ ExitCode send_message(Context& context, const SendOptions& options) {
   const auto lines = [&](const operations::Broadcast& answer) {
     std::string list;
     for (const auto& one : answer.sent) list += line(one);
-    return list.empty() ? "there is no worker to send to\n" : list;
+    return list.empty() ? "the team has no worker to send to\n" : list;
   };
   return context.show(arguments::Broadcast{std::move(text), options.summary, {}}, lines, options.wait);
 }

@@ -29,7 +29,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
     std::string text;
     for (const auto& one : answer.sent)
       text += printable(one.member) + " is told to work in mode " + printable(one.mode) + '\n';
-    if (text.empty()) return "there is no worker to tell\n";
+    if (text.empty()) return "the team has no worker to tell\n";
     return text + "`inbox-poller status` shows who took it over\n";
   };
   return context.show(request, words, options.wait);
@@ -60,7 +60,7 @@ ExitCode allow(Context& context, const RuleOptions& options) {
           "of it: one that took it over would no longer request, and " +
           why + ",\nwhich shares calls with it, would no longer hold for it\n";
     else
-      text += told.empty() ? "there is no worker to tell; who joins is told\n"
+      text += told.empty() ? "the team has no worker to tell yet; each new worker is told\n"
                            : "told: " + told + "; who joins is told too\n";
     return text + answered_by_rules(answer.answered);
   };
@@ -73,7 +73,7 @@ ExitCode revoke(Context& context, const RuleOptions& options) {
     std::string text = "no longer allowed by us: " + printable(answer.rule) + '\n';
     if (!keepers.empty())
       text += "these were told of it and may keep it until their sessions end: " + keepers +
-              " (to be sure, shut them down and start them anew)\n";
+              " (to be sure, shut them down and start them again)\n";
     return text;
   });
 }
@@ -112,7 +112,7 @@ constexpr Argument revoke_takes[] = {takes<&RuleOptions::rule>("RULE", "The rule
 constexpr Command order_rows[] = {
     {.name = arguments::Assign::verb, .group = Group::act, .summary = "Give a task of the team's board to a worker",
      .help = "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
-             "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
+             "the task is finished, or a worker who is still there has it. Agents that share a folder claim their tasks\n"
              "themselves: inbox-poller mailbox claim.",
      .examples = "inbox-poller assign 12 alice",
      .arguments = assign_takes, .work = runs<assign>, .prints = operations::shapes<operations::Assigned>},
@@ -136,7 +136,7 @@ constexpr Command order_rows[] = {
     {.name = arguments::Revoke::verb, .group = Group::answer, .summary = "Take a rule of this session back",
      .help = "For rules that `allow`, `approve --always` or an answered host gave the session, written as `rules` shows\n"
              "them. It no longer decides here. A worker that was told of it may keep it until its own session ends:\n"
-             "there is no message that takes a rule back, so those are named.",
+             "no message takes a rule back, so those workers are named.",
      .examples = "inbox-poller revoke 'Bash(make test:*)'",
      .arguments = revoke_takes, .work = runs<revoke>, .prints = operations::shapes<operations::Revoked>},
 };

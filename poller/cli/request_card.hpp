@@ -38,7 +38,7 @@ std::vector<Verdict> answers_to(const std::vector<const operations::OpenRequest*
 }
 /// Lists the open requests that a command's new rules have decided, a line each; empty when none was.
 std::string answered_by_rules(const std::vector<operations::RuledRequest>& requests);
-/// False when the daemon reports that the worker would refuse an answer from this machine.
+/// False when the worker would refuse an answer from this machine, or the role leaves the answer to the team's lead.
 bool can_be_answered(const operations::OpenRequest& request);
 
 /// Returns an answer of the daemon for --json. In its array `list` each permission request gets two parsed values:

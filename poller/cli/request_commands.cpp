@@ -255,8 +255,8 @@ constexpr Argument which_requests[] = {
     takes<&AnswerOptions::like>("--similar-to ID", "All open requests that the rule which --always would make from this one covers; shown before"),
     takes<&AnswerOptions::yes>("--yes", "With --similar-to: without the question"),
     takes<&AnswerOptions::kind>("--kind KIND", "Of several requests with one id, that of this kind: permission, sandbox, plan, stop"),
-    takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
-                                           "may write any name"),
+    takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it proves nothing: every user of the socket "
+                                           "can write any name"),
 };
 
 // clang-format off
@@ -290,7 +290,7 @@ constexpr Command request_rows[] = {
                  "inbox-poller pending --json | jq -r '.requests[].request_id'",
      .arguments = pending_takes, .work = runs<pending>, .prints = operations::shapes<operations::Pending>},
     {.name = arguments::Approve::verb, .group = Group::answer, .summary = "Allow what a worker asks for",
-     .help = "Answers requests with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
+     .help = "Answers requests with yes. The first answer is final: if a rule, the deadline or another person was\n"
              "faster, you are told so. --always also adds the narrowest rule that covers exactly this request, for as\n"
              "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
              "Several requests are answered at once, when all of the ids are certain: where one is not, the candidates are\n"

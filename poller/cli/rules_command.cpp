@@ -27,7 +27,7 @@ std::string told_of(const operations::ToldRule& rule) {
   const std::string told = names_of(rule.told);
   const std::string why = printable(rule.not_told);
   if (why.empty()) return told;
-  return (told.empty() ? "nobody" : told + ", now nobody") + (" because of " + why);
+  return (told.empty() ? "no worker" : told + ", now no worker") + (" because of " + why);
 }
 
 ExitCode show_rules(Context& context) {
@@ -158,7 +158,7 @@ constexpr Argument rules_takes[] = {
 constexpr Command rules_rows[] = {
     {.name = arguments::Rules::verb, .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
      .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
-             "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
+             "--try says what they make of a call without making it: for each part of a command which rule allows,\n"
              "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
              "other tools the path, address or kind of agent; or the whole input as a JSON object. With --domain it is\n"
              "a host that a worker's sandbox would ask for.\n"

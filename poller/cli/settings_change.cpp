@@ -83,7 +83,7 @@ ExitCode change_settings(Context& context, const SettingsChange& change) {
   if (!again) return context.fail(again.error());
   if (again->text != settings->text)
     return context.fail(
-        settings_fault(path, "somebody has changed it in the meantime; nothing was written, try again"));
+        settings_fault(path, "another program changed it in the meantime; nothing was written, try again"));
   if (const Status written = write_settings(files, *settings, *text); !written.ok())
     return context.fail(written.error());
   const std::string done =

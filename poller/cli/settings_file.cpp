@@ -106,7 +106,7 @@ Result<Settings> read_settings(FileSystem& files, const fs::path& named) {
   Settings settings{path.parent_path(), path.filename().string(), {}};
   if (problem) return settings;
   TRY(const auto file, files.open_read(absolute, path.string()));
-  if (file.stat.size > most_settings) return settings_fault(path, "longer than 4 MiB; that is no settings file");
+  if (file.stat.size > most_settings) return settings_fault(path, "longer than 4 MiB, which a settings file never is");
   TRY(auto text, read_all(files, file));
   settings.text = std::move(text);
   settings.mode = file.stat.mode;

@@ -114,7 +114,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
     std::string text;
     for (const auto& one : begun.shutdowns)
       text += line_of(one) + "  inbox-poller trace " + printable(one.request_id) + '\n';
-    if (text.empty() && refused.empty()) text = "there is no worker to shut down\n";
+    if (text.empty() && refused.empty()) text = "the team has no worker to shut down\n";
     printed = context.print(text);
   }
   return printed == ExitCode::done && !refused.empty() ? ExitCode::failed : printed;
@@ -133,7 +133,7 @@ ExitCode shutdowns(Context& context, const ShutdownsOptions& options) {
                       printable(one.by), printable(one.request_id)});
       text += line_of(one);
     }
-    return rows.size() == 1 ? "nobody was asked to shut down\n"
+    return rows.size() == 1 ? "no worker was asked to shut down\n"
                             : context.console.table(rows, "") + '\n' + context.console.fit(text);
   });
 }
@@ -155,9 +155,9 @@ constexpr Command shutdown_rows[] = {
      .help = "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
              "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
              "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
-             "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
+             "Without --force-after (or [shutdown] force_after) a worker that did not agree is never ended.\n\n"
              "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
-             "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
+             "are told what --force would end. --force does not ask: it ends at once what is on record of the worker\n"
              "(its pane and its process), and nothing else.\n\n"
              "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
              "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"

@@ -167,7 +167,7 @@ constexpr Command status_rows[] = {
              "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
              "the lead are not used.\n"
              "A worker is idle, busy, waiting (a request of it is open), failed, unresponsive (busy, but not heard of for\n"
-             "team.unresponsive_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+             "team.unresponsive_after) or gone. With --watch a terminal is drawn again; a file or pipe gets one block for each\n"
              "change. Ctrl-C ends it with 0.\n"
              "--short is for a prompt or a status bar: one line with what waits, such as \"2 requests 3m, 5 chat 40s,\n"
              "1 unresponsive, beta: paused\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.",
@@ -179,7 +179,7 @@ constexpr Command status_rows[] = {
      .arguments = status_takes, .work = runs<status>, .prints = operations::shapes<operations::Status, operations::ShortStatus>},
     {.name = arguments::Lead::verb, .group = Group::deliver, .summary = "Say that the lead is busy, idle or offline; or show its state",
      .help = "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
-             "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
+             "\"busy\" runs out after a while, so that a lead that dies does not hold the messages without end.\n"
              "Call this from the lead's own hooks.",
      .examples = "inbox-poller lead\n"
                  "inbox-poller lead busy --ttl 10min\n"

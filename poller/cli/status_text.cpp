@@ -69,7 +69,7 @@ std::vector<Row> delivery_rows(const Console& console, const operations::Deliver
     else
       passed += (passed.empty() ? "" : ", ") + name;
   }
-  if (!passed.empty()) rows.front()[1] += ", as nobody is at " + passed + " (--long says more)";
+  if (!passed.empty()) rows.front()[1] += ", as no receiver is at " + passed + " (--long says more)";
   if (!last.empty()) rows.front()[1] += "; the last messages went through " + last;
   return rows;
 }
@@ -141,11 +141,11 @@ void add_oddities(const Console& console, const operations::Team& team, std::vec
                                      ": " + printable(member.answers_reason)});
   for (const auto& member : team.members)
     if (const long long since = member.unread_ms; since != 0)
-      rows.push_back({"unread", console.loud("nobody reads the inbox of " + printable(member.member)) +
+      rows.push_back({"unread", console.loud("no session reads the inbox of " + printable(member.member)) +
                                     ": what we wrote " + ago(since) + " stands there"});
   for (const auto& member : team.unreachable)
     rows.push_back({"nobody", console.loud(printable(member.member) + " is in the roster and cannot be answered") +
-                                  ": " + printable(member.reason) + "; start it anew under another name"});
+                                  ": " + printable(member.reason) + "; start it again under another name"});
   for (const auto& orphan : team.orphaned_inboxes)
     rows.push_back({"orphaned", console.loud(printable(orphan.inbox)) + " is an orphaned inbox with " +
                                    std::to_string(orphan.entries) + " entries, " + std::to_string(orphan.unread) +

@@ -120,7 +120,7 @@ constexpr Command task_rows[] = {
      .examples = "inbox-poller tasks show 0f3a9c21d4e8",
      .arguments = one_task, .work = runs<show_one>, .prints = operations::shapes<operations::BoxTasks>},
     {.name = "tasks requeue", .group = Group::look, .summary = "Put a dead task back to where it can be claimed",
-     .help = "Puts a dead task back to where it can be claimed; its attempts are counted anew.",
+     .help = "Puts a dead task back to where it can be claimed; its attempts are counted from zero.",
      .examples = "inbox-poller tasks requeue 0f3a9c21d4e8",
      .arguments = one_task, .work = runs<requeue>, .prints = operations::shapes<operations::BoxTask>},
 };

@@ -39,7 +39,7 @@ decltype(arguments::Wait::until) points_of(const WaitOptions& options) {
 }
 
 std::string sentence_of(const operations::Text& point, const operations::Waited& answer) {
-  if (point == "idle") return answer.present == 0 ? "there is no worker" : "no worker is working";
+  if (point == "idle") return answer.present == 0 ? "the team has no worker" : "no worker is working";
   if (point == "closed") return "no worker is left";
   if (point == "answered") return "no request is open";
   const long long mail = answer.mail;
@@ -120,7 +120,7 @@ constexpr Argument wait_takes[] = {
     takes<&WaitOptions::mail>("--mail", "Until a message waits for the lead"),
     takes<&WaitOptions::answered>("--answered", "Until no request is open"),
     takes<&WaitOptions::all>("--all", "Until all of these are met, not the first"),
-    takes<&WaitOptions::limit>("--timeout DURATION", "Wait at most so long (without it: for ever)"),
+    takes<&WaitOptions::limit>("--timeout DURATION", "Wait at most so long (default: without a limit)"),
     takes<&WaitOptions::quiet>("--quiet", "Print nothing; the exit code tells"),
 };
 
@@ -137,7 +137,7 @@ constexpr Command wait_rows[] = {
      .examples = "inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --timeout 30min\n"
                  "inbox-poller shutdown --all && inbox-poller wait --exited --timeout 5min\n"
                  "inbox-poller wait --mail --timeout 1h && inbox-poller recv\n"
-                 "# a headless lead's Stop hook: its turn ends only when nobody works and no mail has come\n"
+                 "# a headless lead's Stop hook: its turn ends only when no worker works and no mail has come\n"
                  "inbox-poller wait --idle --mail --timeout 10min --quiet; exec inbox-poller hook",
      .arguments = wait_takes, .work = runs<wait>, .prints = operations::shapes<operations::Waited>,
      .exit_codes = "Exit codes:\n"

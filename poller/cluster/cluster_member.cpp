@@ -161,8 +161,8 @@ void ClusterMember::leads(const LeaderLease& lease) {
   state_.context.telemetry.emit(
       Event::cluster_leader,
       {{"team", state_.context.name},
-       {"new", lease.holder.empty() ? "nobody" : lease.holder},
-       {"reason", lease.holder.empty() ? "nobody has the lease" : "epoch " + std::to_string(lease.epoch)}});
+       {"new", lease.holder.empty() ? "none" : lease.holder},
+       {"reason", lease.holder.empty() ? "no node has the lease" : "epoch " + std::to_string(lease.epoch)}});
   ++state_.roster_version;
   state_.work.raise();
   broker_->wake();  // receive() waits on the streams of the former role
@@ -198,7 +198,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
       state_.context.telemetry.emit(Event::cluster_leader,
                                     {{"team", state_.context.name},
                                      {"old", state_.settings.node},
-                                     {"new", "nobody"},
+                                     {"new", "none"},
                                      {"reason", wants_to_lead() ? "the lease could not be renewed in time: nothing is "
                                                                   "decided here any more"
                                                                 : "this node does not lead any more"}});

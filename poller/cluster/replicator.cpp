@@ -303,7 +303,7 @@ Status Replicator::take(const ReceivedFrame& letter, Tx& tx) {
   if (letter.key.value.empty() || !key_range(letter.key.value)) {
     tx.log(Event::replication_rejected, {{"team", state_.context.name},
                                    {"node", letter.node},
-                                   {"reason", "a letter of node " + letter.node + " has no key"}});
+                                   {"reason", "a letter of node " + letter.node + "'s key is missing"}});
     return Done{};
   }
   return letter.to.empty() ? take_receipt(letter, tx) : keep(letter, tx);
@@ -344,7 +344,7 @@ Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame
                                       state_.leading()))
     return Refusal(std::move(why));
   if (!row.lead && context.roster.find(letter.to) == nullptr)
-    return Refusal(handlers::Refused{"node.nobody", "\"" + row.inbox + "\" is nobody of this node's roster"});
+    return Refusal(handlers::Refused{"node.nobody", "\"" + row.inbox + "\" is not a member in this node's roster"});
   if (!row.final || row.lead) return Refusal();
   TRY(auto before, context.ledger.node_mail().answer_to(context.name, row.inbox, row.request_id));
   if (before && before->entry == row.entry) {  // another leader passed it on: one copy is enough

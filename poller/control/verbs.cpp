@@ -129,7 +129,7 @@ struct Verbs::Row {
     }
     if constexpr (requires { request.kind; }) {
       if (const auto& kind = request.kind.bytes; !kind.empty() && !schema::parse<handlers::RequestKind>(kind))
-        return Error{"request.invalid", "\"" + kind + "\" is no kind of request; kinds are permission, sandbox, plan and stop"};
+        return Error{"request.invalid", "\"" + kind + "\" is not a kind of request; use permission, sandbox, plan or stop"};
     }
     return Done{};
   }
@@ -196,7 +196,7 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
   services_.telemetry.emit(Event::control_command, {{"type", envelope.verb}, {"by", envelope.by}});
   const Verb* verb = find(envelope.verb);
   if (verb == nullptr)
-    co_return refuse("verb.unknown", "there is no verb \"" + envelope.verb + "\"; docs/reference/control.md lists them");
+    co_return refuse("verb.unknown", "verb \"" + envelope.verb + "\" does not exist; docs/reference/control.md lists all verbs");
   if (envelope.tools) {
     auto said = as_the_lead(*verb, request);
     if (!said) co_return refuse(said.error());
@@ -209,7 +209,7 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
 
 Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request) const {
   if (verb.lead_says.empty())
-    return Error{"lead.no_tools", "\"" + std::string(verb.name) + "\" is no tool of a lead's; docs/reference/mcp.md lists them"};
+    return Error{"lead.no_tools", "\"" + std::string(verb.name) + "\" is not a tool of a lead; docs/reference/mcp.md lists them"};
   const auto* named = request.if_contains("team");
   TRY(const auto team, team_of(named != nullptr && named->is_string() ? std::string(named->get_string()) : ""));
   const auto& context = team->context();
@@ -280,11 +280,13 @@ Result<Verbs::TeamPtr> Verbs::team_of(const std::string& name) const {
       awaited += (awaited.empty() ? "" : ", ") + config.team.team_folder(name.empty() ? config.team.name : name);
   if (name.empty() && !names.empty())
     return Error{"team.ambiguous", "several teams are served; say which with --team: " + names};
+  const std::string meant = schema::did_you_mean(name, known);
   if (!awaited.empty())
-    return Error{"team.absent", (name.empty() ? "no team is served yet" : "team \"" + name + "\" is not there yet") +
-                                    "; waiting for a config.json below " + awaited + schema::did_you_mean(name, known)};
-  return Error{"team.unknown", (name.empty() ? "no team" : "no team called \"" + name + "\"") + " is served; served: " +
-                                   (names.empty() ? "none" : names) + schema::did_you_mean(name, known)};
+    return Error{"team.absent", (name.empty() ? "no team is served yet" : "team \"" + name + "\" is not there yet") + meant +
+                                    (meant.empty() ? "; the daemon" : " The daemon") + " waits for a config.json below " + awaited};
+  if (name.empty()) return Error{"team.unknown", "no team is served"};
+  return Error{"team.unknown", "team \"" + name + "\" is not served" + meant + (meant.empty() ? "; served" : " Served") + " are: " +
+                                   (names.empty() ? "none" : names)};
 }
 
 Result<operations::Status> Verbs::status(const arguments::Status& request) {

@@ -51,11 +51,11 @@ asio::awaitable<Result<operations::Judgment>> Verbs::evaluate(TeamPtr team, argu
     }
     if (session->closed) {
       requests.withdraw(*opened);
-      co_return Error{"control.closed", "nobody waits for the decision any more"};
+      co_return Error{"control.closed", "the caller stopped waiting for the decision"};
     }
     if (team->retired())
       co_return Error{"team.unknown",
-                      "team \"" + team->context().name + "\" is no longer served; its requests are kept"};
+                      "team \"" + team->context().name + "\" is not served any more; its requests are kept"};
     co_await poll.next(decision_look);
   }
 }

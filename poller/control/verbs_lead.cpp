@@ -124,7 +124,7 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
     if (session->closed) co_return Error{"control.closed", "the receiver went away"};
     if (team->retired())
       co_return Error{"team.unknown",
-                      "team \"" + team->context().name + "\" is no longer served; its messages are kept"};
+                      "team \"" + team->context().name + "\" is not served any more; its messages are kept"};
     const auto seen = team->chat().count();
     if (waits && session->hook->replaced)
       co_return Error{"lead.attached", "a hook of the lead's newer session waits in its place"};
@@ -187,10 +187,10 @@ Result<operations::LeadOfTeam> Verbs::lead(Team& team, const arguments::Lead& re
   if (const auto& state = request.state.bytes; !state.empty()) {
     event = schema::parse<LeadEvent>("reports_" + state);
     if (!event)
-      return Error{"request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, offline"};
+      return Error{"request.invalid", "\"" + state + "\" cannot be a lead's state; use busy, idle or offline"};
   } else if (const auto& name = request.event; !name.empty()) {
     event = schema::parse<LeadEvent>(name);
-    if (!event) return Error{"request.invalid", "\"" + name + "\" is no event; events are " + names_of_events()};
+    if (!event) return Error{"request.invalid", "\"" + name + "\" is not an event; use one of " + names_of_events()};
   }
   if (event) {
     std::optional<config::Duration> limit;

@@ -62,7 +62,7 @@ asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, arguments:
   for (;;) {
     if (poll.is_gone()) co_return Error{"control.closed", "the daemon is ending, or who waited went away"};
     if (team->retired())
-      co_return Error{"team.unknown", "team \"" + team->context().name + "\" is no longer served"};
+      co_return Error{"team.unknown", "team \"" + team->context().name + "\" is not served any more"};
     poll.look();
     CO_TRY(const auto counts, counts_of(*team, services_));
     operations::Waited waited;

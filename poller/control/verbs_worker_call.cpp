@@ -36,7 +36,7 @@ asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(arguments::Wo
     team = one;
     worker = std::move(name);
   }
-  if (!team) co_return ignored("session " + event.session_id + " is no worker's of a team that is served");
+  if (!team) co_return ignored("session " + event.session_id + " does not belong to a worker of a served team");
   if (auto why = team->worker_calls().why_silent(); !why.empty()) co_return ignored(why);
   const handlers::Call call{event.tool_use_id, event.tool_name, event.tool_input, event.cwd,
                             event.permission_mode == "plan"};

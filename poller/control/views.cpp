@@ -49,6 +49,12 @@ handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs 
 
 operations::OpenRequest open_request_view(Team& team, const handlers::Request& request) {
   auto view = team.requests().view_of(request);
+  const std::string left = handlers::why_left_to_lead(request.kind, team.context().view());
+  if (!left.empty()) {
+    view.answers = "not_leader";
+    view.answers_reason = "the request " + left;
+    return view;
+  }
   const auto worth = team.context().worth(request.asker);
   view.answers = handlers::to_string(worth.answers);
   view.answers_reason = worth.reason;
@@ -234,7 +240,7 @@ operations::Lead lead_view(Team& team) {
   auto& delivery = team.delivery();
   const auto& row = delivery.lead().row();
   operations::Lead view{.member = team.context().lead,
-                        .state = row.state,
+                        .state = to_string(row.state),
                         .since_ms = row.since_ms,
                         .until_ms = row.until_ms,
                         .by = row.by,
@@ -370,7 +376,7 @@ class Trace {
     TRY(auto orders, ledger_.orders().of_team(row.team));
     for (const auto& order : orders)
       if (order.key == row.key)
-        view.order = {order.member, order.kind, order.subject, order.by, order.state, order.state_ms};
+        view.order = {order.member, to_string(order.kind), order.subject, order.by, to_string(order.state), order.state_ms};
     to.push_back(std::move(view));
     return Done{};
   }

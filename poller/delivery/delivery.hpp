@@ -88,7 +88,7 @@ class Delivery {
   /// the transcript be read.
   void heard(const schema::HookEvent&, bool counts = true);
   HookOffers& hook_offers() { return hooks_; }
-  /// Requeues all messages with a lease time, because the team is no longer served.
+  /// Requeues all messages with a lease time, because the team is not served any more.
   void recall();
 
   /// Pushes available messages in batches if the chosen method is a pushed one (exec, file, tmux).

@@ -23,8 +23,7 @@ Status LeadActivity::restore() {
     return Done{};
   }
   row_ = *row;
-  state_ = schema::parse<LeadState>(row_.state).value_or(LeadState::idle);
-  if (state_ == LeadState::busy) {
+  if (row_.state == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
     // At most the recorded limit remains, whatever the clocks of then and now are.
     const auto limit = milliseconds(row_.until_ms - row_.since_ms);
@@ -35,20 +34,19 @@ Status LeadActivity::restore() {
 }
 
 Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
-  const auto state = handlers::next(state_, event);
+  const auto state = handlers::next(row_.state, event);
   const auto now = context_.clock.wall_ms();
   ++reports_;
   const bool presumed = event == LeadEvent::batch_pushed;
   // If no report of turns' ends is expected, a presumed state would only delay. A known state is never shortened.
-  if (presumed && (state == state_ || !tells_turns_now())) return Done{};
-  if (state != state_) {
-    untold_.push_back({state_, state, event});
+  if (presumed && (state == row_.state || !tells_turns_now())) return Done{};
+  if (state != row_.state) {
+    untold_.push_back({row_.state, state, event});
     row_.since_ms = now;
   }
   const auto busy_for =
       limit.value_or(presumed ? context_.config.delivery.assume_busy_for : context_.config.delivery.busy_timeout);
-  state_ = state;
-  row_.state = to_string(state);
+  row_.state = state;
   row_.by = to_string(event);
   row_.until_ms = state == LeadState::busy ? now + busy_for.count() : 0;
   busy_until_.reset();

@@ -38,7 +38,7 @@ class LeadActivity {
   /// Ends an expired busy state and records pending events. Call once a tick.
   void run_due();
 
-  [[nodiscard]] LeadState state() const { return state_; }
+  [[nodiscard]] LeadState state() const { return row_.state; }
   [[nodiscard]] const LeadRow& row() const { return row_; }
   [[nodiscard]] bool has_session() const { return !row_.session.empty(); }
   /// Version counter; grows with every reported lead event.
@@ -53,8 +53,7 @@ class LeadActivity {
   Status record();
 
   TeamState& context_;
-  LeadState state_ = LeadState::idle;
-  LeadRow row_{"idle", 0, 0, {}, {}, {}};
+  LeadRow row_;
   std::vector<Change> untold_;  // changes of state that are not recorded yet
   bool unrecorded_ = false;
   long long reports_ = 0;

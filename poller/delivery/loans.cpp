@@ -149,7 +149,7 @@ void Delivery::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
 }
 
 void Delivery::recall() {
-  take_back(leases_.due(SteadyTime::max()), "the team is no longer served");
+  take_back(leases_.due(SteadyTime::max()), "the team is not served any more");
 }
 
 void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {

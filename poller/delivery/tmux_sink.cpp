@@ -83,7 +83,7 @@ std::string why_not(const schema::ScreenReading& reading) {
   using schema::ScreenKind;
   switch (reading.kind) {
     case ScreenKind::empty_prompt: return {};
-    case ScreenKind::draft: return "somebody's text stands in its composer: submit or clear it";
+    case ScreenKind::draft: return "its composer holds text: submit or clear it";
     case ScreenKind::running: return "the lead is working";
     case ScreenKind::dialog: return "a dialog is open, which Enter would answer: answer it";
     case ScreenKind::menu: return "a list is open, from which Enter would choose: close it (Escape)";
@@ -98,7 +98,7 @@ std::string paste_safe(std::string_view text) { return schema::visible(text); }
 std::string TmuxSink::unavailable(const std::string& told) const {
   const auto& pane = context_.config.delivery.tmux.pane.empty() ? told : context_.config.delivery.tmux.pane;
   if (pane.empty()) return "no pane of the lead is known: set delivery.tmux.pane, or install the lead's hooks";
-  return schema::is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is no tmux pane";
+  return schema::is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is not the name of a tmux pane (%0, %1 …)";
 }
 
 std::string TmuxSink::text_for(const std::vector<Offered>& messages) {
@@ -120,7 +120,7 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
   auto front = co_await panes_.front(id);
   if (!front) co_return Error{"tmux.unavailable", front.error().message};
   if (!*front)
-    co_return Error{"tmux.pane", "tmux has no pane " + id +
+    co_return Error{"tmux.pane", "tmux does not know pane " + id +
                                      ": start the lead in one, or correct delivery.tmux.pane or delivery.tmux.command"};
   const Pane& now = (*front)->pane;
   if (!bound_ || bound_->id != now.id) {
@@ -146,7 +146,7 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
     const auto& [kind, typed, at_end, at_line_start, frame] = seen.reading;
     if (kind == schema::ScreenKind::empty_prompt || (kind == schema::ScreenKind::running && typed.empty())) {
       standing_.clear();
-      if (keys == 0) co_return Error{"tmux.enter", "somebody submitted or cleared what was pasted"};
+      if (keys == 0) co_return Error{"tmux.enter", "the pasted text was submitted or cleared by a person"};
       may_repeat_ = false;
       co_return Done{};
     }

@@ -38,7 +38,7 @@ std::string_view describe(WriteStatus put) {
   switch (put) {
     case WriteStatus::done: return "written";
     case WriteStatus::unchanged: return "was there already";
-    case WriteStatus::busy: return "the inbox is in use by somebody else";
+    case WriteStatus::busy: return "another program is writing the inbox";
     case WriteStatus::blocked: return "something that is not ours to remove blocks the inbox";
     case WriteStatus::gone: return "the inbox is gone";
     case WriteStatus::refused: return "the inbox is not a file we may write";

@@ -171,7 +171,7 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
         schema::MessageKey key;
         candidates.get(0, id);
         if (!Cell<schema::MessageKey>::read(candidates, 1, key))
-          return database.damaged("message " + std::to_string(id) + " has no key");
+          return database.damaged("message " + std::to_string(id) + "'s key is missing");
         if (!keep(key)) gone.push_back(id);
       }
     }

@@ -125,7 +125,7 @@ Result<bool> ledger_exists(const std::string& path) {
     if (!there(path + "-wal")) return false;
     return Error{"ledger.damaged",
                  path + " is missing but " + path +
-                     "-wal is there. Put the ledger back, or start anew: `inbox-poller run --new-ledger` "
+                     "-wal is there. Put the ledger back, or start with an empty one: `inbox-poller run --new-ledger` "
                      "sets the remainder aside and begins an empty one"};
   }
   for (const char* part : {"", "-wal", "-shm", "-journal"}) {
@@ -136,7 +136,7 @@ Result<bool> ledger_exists(const std::string& path) {
   if (status.st_size < smallest_database) {
     return Error{"ledger.damaged",
                  path +
-                     " is empty or cut off, a ledger never is. Restore it from a copy, or start anew: "
+                     " is empty or cut off. Restore it from a copy, or start with an empty one: "
                      "`inbox-poller run --new-ledger` sets it aside and begins an empty one"};
   }
   return true;

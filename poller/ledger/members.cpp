@@ -34,7 +34,7 @@ const Table<TeamLeadRow>& leads_table() {
   constexpr auto lead = &T::lead;
   static const Table<T> table(
       "leads",
-      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), {"'idle'", "'busy'", "'offline'"}),
+      {fixed<&T::team>("team"), changing<lead, &LeadRow::state>("state"),
        changing<lead, &LeadRow::since_ms>("since_ms"), changing<lead, &LeadRow::until_ms>("until_ms"),
        changing<lead, &LeadRow::by>("reported_by"), changing<lead, &LeadRow::session>("session"),
        changing<lead, &LeadRow::pane>("pane")},

@@ -64,7 +64,7 @@ Status examine_columns(Database& database) {
   TRY(const auto wanted, columns_of_format());
   TRY(auto missing, database.value<std::string>(
       "SELECT value FROM json_each(?1) WHERE value NOT IN (" + std::string(all_columns) + ")", wanted));
-  return missing.empty() ? Status(Done{}) : database.damaged("it has no column " + missing);
+  return missing.empty() ? Status(Done{}) : database.damaged("column " + missing + " is missing");
 }
 
 // A flipped bit in the number alone must not set a ledger aside, so the tables must have another format too.

@@ -79,7 +79,7 @@ Result<std::vector<OutboxRow>> OutboxTable::written(std::string_view team) {
 Status OutboxTable::set(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
   static const std::string sql = outbox_where("id = ?1");
   TRY(auto found, outbox_table().first(database_, database_.query(sql, id)));
-  if (!found) return Error{"ledger.sql", database_.path() + ": there is no outbox row " + std::to_string(id)};
+  if (!found) return Error{"ledger.sql", database_.path() + ": outbox row " + std::to_string(id) + " does not exist"};
   OutboxRow& row = *found;
   row.state = state;
   row.attempts = attempts;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "handlers/gate.hpp"
+#include "handlers/orders.hpp"
 #include "poller/clock.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
@@ -107,19 +109,19 @@ struct OrderRow {
   std::string team;
   std::string member;
   long long joined_ms = 0;  // the roster's joinedAt; a member that joins again is a new one
-  std::string kind;         // "mode" or "rule"
+  handlers::OrderKind kind = handlers::OrderKind::mode;
   std::string subject;      // the mode's wire name; the rule's text
   std::string origin;       // cause: "config acceptEdits", "command 17", "rule 4"; once per member and origin
   std::string by;
   schema::MessageKey key;  // of the message that carries it
   EpochMs sent_ms = 0;
-  std::string state = "sent";  // sent, applied, not_applied, superseded
+  handlers::OrderState state = handlers::OrderState::sent;
   EpochMs state_ms = 0;
 };
 
 /// State of a team's lead, from its last report.
 struct LeadRow {
-  std::string state;  // "idle", "busy", "offline"
+  handlers::LeadState state = handlers::LeadState::idle;
   EpochMs since_ms = 0;
   EpochMs until_ms = 0;      // busy: end of the report's validity; otherwise 0
   std::string by = {};       // name of the reported event; empty: none yet

@@ -105,9 +105,9 @@ const Table<OrderRow>& orders_table() {
   static const Table<O> table(
       "orders",
       {number<&O::id>("id"), fixed<&O::team>("team"), fixed<&O::member>("member"), fixed<&O::joined_ms>("joined_ms"),
-       one_of(fixed<&O::kind>("kind"), {"'mode'", "'rule'"}), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
+       fixed<&O::kind>("kind"), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
        fixed<&O::by>("requested_by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
-       one_of(changing<&O::state>("state"), {"'sent'", "'applied'", "'not_applied'", "'superseded'"}),
+       changing<&O::state>("state"),
        changing<&O::state_ms>("state_ms")},
       "team, member, joined_ms, kind, origin", {}, [](const O& row) { return "order " + std::to_string(row.id); });
   return table;
@@ -208,10 +208,10 @@ Result<std::optional<long long>> OrderTable::add(const OrderRow& row) {
   return database_.changes() > 0 ? std::optional(added) : std::nullopt;
 }
 
-Status OrderTable::set(long long id, std::string_view state, EpochMs at_ms) {
+Status OrderTable::set(long long id, handlers::OrderState state, EpochMs at_ms) {
   static const std::string sql = orders_table().select() + "WHERE id = ?1";
   TRY(auto found, orders_table().first(database_, database_.query(sql, id)));
-  if (!found) return Error{"ledger.sql", database_.path() + ": there is no order " + std::to_string(id)};
+  if (!found) return Error{"ledger.sql", database_.path() + ": order " + std::to_string(id) + " does not exist"};
   OrderRow& row = *found;
   row.state = state;
   row.state_ms = at_ms;

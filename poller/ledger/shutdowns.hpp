@@ -34,7 +34,7 @@ class OrderTable {
 
   /// Adds an order. Returns its id; nullopt if the member has an order of this kind and origin.
   Result<std::optional<long long>> add(const OrderRow&);
-  Status set(long long id, std::string_view state, EpochMs at_ms);
+  Status set(long long id, handlers::OrderState state, EpochMs at_ms);
   Result<std::vector<OrderRow>> of_team(std::string_view team);
 
  private:

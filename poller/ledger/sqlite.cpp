@@ -340,7 +340,7 @@ Error Database::fault(int result) const {
 Error Database::damaged(std::string_view finding) const {
   return {"ledger.damaged",
           path_ + " is damaged: " + std::string(finding) +
-              ". Restore it from a copy, or start anew: `inbox-poller run --new-ledger` sets it aside as " + path_ +
+              ". Restore it from a copy, or start with an empty one: `inbox-poller run --new-ledger` sets it aside as " + path_ +
               ".damaged-<time> and begins an empty one"};
 }
 

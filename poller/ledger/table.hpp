@@ -98,7 +98,7 @@ struct KeyCell {
   static std::string declared(std::string_view) { return "BLOB NOT NULL"; }
   static void bind(Statement& to, int index, std::string_view value) {
     if (const auto bytes = key_bytes(value)) return to.bind(index, Blob{*bytes});
-    to.refuse("\"" + std::string(value) + "\" is no key of a message");
+    to.refuse("\"" + std::string(value) + "\" is not the key of a message");
   }
   static bool read(const Statement& from, int column, std::string& value) {
     std::string bytes;

@@ -67,7 +67,7 @@ bool is_actor_name(std::string_view name) { return schema::is_valid_name(name) &
 Status require_actor_name(std::string_view name) {
   if (is_actor_name(name)) return Done{};
   return Error{"name.invalid", "\"" + std::string(name) +
-                                   "\" is no actor's name: A-Z a-z 0-9 _ -, at most 64, and neither \"tmp\" nor "
+                                   "\" cannot be an actor's name: use A-Z a-z 0-9 _ -, at most 64 characters, but not \"tmp\" or "
                                    "\"tasks\", which are folders of the queue"};
 }
 
@@ -94,7 +94,7 @@ std::string new_mailbox_note(const std::string& to, const std::string& sender, c
   std::vector<std::string> others = actors;
   std::erase_if(others, [&](const std::string& name) { return name == to || name == sender; });
   return "\"" + to + "\" had no mailbox yet: it was made, and the message waits in it" + schema::did_you_mean(to, others) +
-         (others.empty() ? "; there is no other actor yet" : "; other actors: " + listed(others));
+         (others.empty() ? "; no other actor exists yet" : "; other actors: " + listed(others));
 }
 
 // --- tasks
@@ -159,7 +159,7 @@ Error not_held_by(const std::string& actor, const std::string& id, const TaskFil
 }
 
 Error no_task(const std::string& id, const std::string& place) {
-  return {"task.unknown", "there is no task " + id + " below " + place};
+  return {"task.unknown", "task " + id + " is not below " + place};
 }
 
 const TaskFile* best_of(const std::vector<TaskFile>& tasks, const std::string& id) {

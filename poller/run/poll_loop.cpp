@@ -294,7 +294,7 @@ void PollLoop::tell_neighbor(const config::TeamConfig& config, const std::string
   const auto there = system_of(config).list(services_.files, config);
   if (!there || std::find(there->begin(), there->end(), name) != there->end()) return;
   if (const auto meant = schema::did_you_mean(name, *there); !meant.empty())
-    services_.telemetry.emit(Event::daemon_warning, {{"reason", "there is no team \"" + name + "\" below " +
+    services_.telemetry.emit(Event::daemon_warning, {{"reason", "team \"" + name + "\" does not exist below " +
                                                                     config.team.root + " yet" + meant}});
 }
 

@@ -108,7 +108,7 @@ void LeadRequests::withdraw(const Request& request) {
 Result<std::optional<LeadVerdict>> LeadRequests::decision(const Request& request) {
   if (requests_.find(name_of(request)) != nullptr) return std::optional<LeadVerdict>();
   TRY(const auto known, context_.ledger.requests().find(context_.name, name_of(request)));
-  if (!known) return Error{"request.unknown", "the request " + request.request_id + " is no longer in the ledger"};
+  if (!known) return Error{"request.unknown", "request " + request.request_id + " is not in the ledger any more"};
   const Request& decided = *known;
   if (handlers::is_open(decided.state)) return std::optional<LeadVerdict>();
   if (decided.state == RequestState::withdrawn)

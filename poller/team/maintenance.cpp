@@ -88,7 +88,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std
     }
     auto row = archived(*one.key, open);
     if (!row) {
-      tell("the ledger has no whole copy of message " + one.key->value + ": " + row.error().message);
+      tell("the ledger's copy is cut off: message " + one.key->value + ": " + row.error().message);
       co_return std::nullopt;
     }
     item.archived = *row;

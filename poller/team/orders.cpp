@@ -4,12 +4,16 @@
 #include <utility>
 
 namespace inbox_poller::poller {
+
+using handlers::OrderKind;
+using handlers::OrderState;
+
 namespace {
 
 std::string origin_of(const SessionRule& rule) { return "rule " + std::to_string(rule.id); }
 
 bool waits_for_adoption(const OrderRow& row) {
-  return row.kind == "mode" && (row.state == "sent" || row.state == "not_applied");
+  return row.kind == OrderKind::mode && (row.state == OrderState::sent || row.state == OrderState::not_applied);
 }
 
 }  // namespace
@@ -23,17 +27,17 @@ Status Orders::restore() {
 Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& members, config::PermissionMode mode,
                                                const std::string& by) {
   for (const auto& member : members)  // all or none: reject before anything is started
-    TRY(mode_letter(member, mode, "", by));
+    TRY(mode_draft(member, mode, "", by));
   std::vector<OrderRow> sent;
   TRY(commit([&](Tx& tx) -> Status {
     TRY(const auto batch, tx.ledger.next_batch());
-    std::vector<Letter> letters;
+    std::vector<Draft> drafts;
     for (const auto& member : members) {
-      TRY(auto letter, mode_letter(member, mode, "command " + std::to_string(batch), by));
-      sent.push_back(letter.row);
-      letters.push_back(std::move(letter));
+      TRY(auto draft, mode_draft(member, mode, "command " + std::to_string(batch), by));
+      sent.push_back(draft.row);
+      drafts.push_back(std::move(draft));
     }
-    return send(letters, batch, tx);
+    return send(drafts, batch, tx);
   }));
   return sent;
 }
@@ -61,14 +65,14 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
                                {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
     if (audience == Audience::us || !allowed.not_told.empty()) return Done{};
     TRY(const auto batch, tx.ledger.next_batch());
-    std::vector<Letter> letters;
+    std::vector<Draft> drafts;
     for (const auto& member : context_.roster.members) {
       if (member.name == context_.lead) continue;
-      TRY(auto letter, rule_letter(member.name, allowed.rule));
+      TRY(auto draft, rule_draft(member.name, allowed.rule));
       allowed.told.push_back(member.name);
-      letters.push_back(std::move(letter));
+      drafts.push_back(std::move(draft));
     }
-    return send(letters, batch, tx);
+    return send(drafts, batch, tx);
   }));
   return allowed;
 }
@@ -98,10 +102,10 @@ void Orders::run_due() {
   // rest.
   if (const auto changes = seen(); !changes.empty())
     static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));
-  if (const auto letters = lacking(); !letters.empty())
+  if (const auto drafts = lacking(); !drafts.empty())
     static_cast<void>(commit([&](Tx& tx) -> Status {
       TRY(const auto batch, tx.ledger.next_batch());
-      return send(letters, batch, tx);
+      return send(drafts, batch, tx);
     }));
 }
 
@@ -114,7 +118,7 @@ std::vector<std::string> Orders::told(long long rule_id) const {
   SessionRule rule;
   rule.id = rule_id;
   for (const auto& member : context_.roster.members)
-    if (was_given(member, "rule", origin_of(rule))) names.push_back(member.name);
+    if (was_given(member, OrderKind::rule, origin_of(rule))) names.push_back(member.name);
   return names;
 }
 
@@ -122,7 +126,7 @@ std::vector<OrderRow> Orders::not_applied() const {
   std::vector<OrderRow> rows;
   for (const auto& row : rows_) {
     const auto* member = context_.roster.find(row.member);
-    if (row.state == "not_applied" && member != nullptr && is_about(row, *member)) rows.push_back(row);
+    if (row.state == OrderState::not_applied && member != nullptr && is_about(row, *member)) rows.push_back(row);
   }
   return rows;
 }
@@ -131,7 +135,7 @@ bool Orders::is_about(const OrderRow& row, const schema::Member& member) const {
   return row.member == member.name && row.joined_ms == member.joined_at_ms;
 }
 
-bool Orders::was_given(const schema::Member& member, std::string_view kind, std::string_view origin) const {
+bool Orders::was_given(const schema::Member& member, OrderKind kind, std::string_view origin) const {
   return std::any_of(rows_.begin(), rows_.end(), [&](const OrderRow& row) {
     return is_about(row, member) && row.kind == kind && row.origin == origin;
   });
@@ -147,49 +151,49 @@ OrderRow Orders::row_for(const std::string& member) const {
   return row;
 }
 
-Result<Orders::Letter> Orders::mode_letter(const std::string& member, config::PermissionMode mode,
+Result<Orders::Draft> Orders::mode_draft(const std::string& member, config::PermissionMode mode,
                                            const std::string& origin, const std::string& by) const {
-  Letter letter{row_for(member), {}};
-  letter.row.kind = "mode";
-  letter.row.subject = config::to_string(mode);
-  letter.row.origin = origin;
-  letter.row.by = by;
-  auto post = handlers::set_mode(member, mode, origin, context_.view(), letter.row.sent_ms);
+  Draft draft{row_for(member), {}};
+  draft.row.kind = OrderKind::mode;
+  draft.row.subject = config::to_string(mode);
+  draft.row.origin = origin;
+  draft.row.by = by;
+  auto post = handlers::set_mode(member, mode, origin, context_.view(), draft.row.sent_ms);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return error_of(*refused);
-  letter.post = std::get<handlers::Post>(std::move(post));
-  letter.row.key = letter.post.key;
-  return letter;
+  draft.post = std::get<handlers::Post>(std::move(post));
+  draft.row.key = draft.post.key;
+  return draft;
 }
 
-Result<Orders::Letter> Orders::rule_letter(const std::string& member, const SessionRule& rule) const {
+Result<Orders::Draft> Orders::rule_draft(const std::string& member, const SessionRule& rule) const {
   TRY(const auto parsed, config::parse_permission_rule(rule.rule));
-  Letter letter{row_for(member), {}};
-  letter.row.kind = "rule";
-  letter.row.subject = rule.rule;
-  letter.row.origin = origin_of(rule);
-  letter.row.by = rule.by;
-  auto post = handlers::share_rule(member, parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
+  Draft draft{row_for(member), {}};
+  draft.row.kind = OrderKind::rule;
+  draft.row.subject = rule.rule;
+  draft.row.origin = origin_of(rule);
+  draft.row.by = rule.by;
+  auto post = handlers::share_rule(member, parsed, draft.row.origin, context_.view(), draft.row.sent_ms);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return error_of(*refused);
-  letter.post = std::get<handlers::Post>(std::move(post));
-  letter.row.key = letter.post.key;
-  return letter;
+  draft.post = std::get<handlers::Post>(std::move(post));
+  draft.row.key = draft.post.key;
+  return draft;
 }
 
-std::vector<Orders::Letter> Orders::lacking() const {
+std::vector<Orders::Draft> Orders::lacking() const {
   std::vector<handlers::Given> given;
   for (const auto& row : rows_) given.push_back({row.member, row.joined_ms, row.kind, row.origin});
   auto rules = context_.rules.of_session();
   std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != "team"; });
   std::vector<handlers::SharedRule> shared;
   for (const auto& rule : rules) shared.push_back({origin_of(rule), rule.rule});
-  std::vector<Letter> letters;
+  std::vector<Draft> drafts;
   for (const auto& owed : handlers::owed_orders(given, shared, context_.view())) {
-    auto letter = owed.mode ? mode_letter(owed.member, *owed.mode, owed.origin, "config")
-                            : rule_letter(owed.member, rules[owed.rule]);
+    auto draft = owed.mode ? mode_draft(owed.member, *owed.mode, owed.origin, "config")
+                            : rule_draft(owed.member, rules[owed.rule]);
     // Neither can be rejected here: the configuration was checked against its ceiling, the rule when it was added.
-    if (letter) letters.push_back(*std::move(letter));
+    if (draft) drafts.push_back(*std::move(draft));
   }
-  return letters;
+  return drafts;
 }
 
 std::vector<Orders::Change> Orders::seen() const {
@@ -199,8 +203,8 @@ std::vector<Orders::Change> Orders::seen() const {
     const auto* member = context_.roster.find(row.member);
     if (!waits_for_adoption(row) || member == nullptr || !is_about(row, *member)) continue;
     const auto adoption = handlers::adoption_of(row.subject, row.sent_ms, *member, context_.config.modes, now);
-    if (adoption == handlers::Adoption::applied) changes.push_back({row, "applied"});
-    if (adoption == handlers::Adoption::not_applied && row.state == "sent") changes.push_back({row, "not_applied"});
+    if (adoption == handlers::Adoption::applied) changes.push_back({row, OrderState::applied});
+    if (adoption == handlers::Adoption::not_applied && row.state == OrderState::sent) changes.push_back({row, OrderState::not_applied});
   }
   return changes;
 }
@@ -208,9 +212,9 @@ std::vector<Orders::Change> Orders::seen() const {
 Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   for (const auto& [row, state] : changes) {
     TRY(tx.ledger.orders().set(row.id, state, context_.clock.wall_ms()));
-    if (state == "applied")
+    if (state == OrderState::applied)
       tx.log(Event::setting_applied, {{"team", context_.name}, {"member", row.member}, {"value", row.subject}});
-    if (state == "not_applied")
+    if (state == OrderState::not_applied)
       tx.log(Event::setting_not_applied,
              {{"team", context_.name},
               {"member", row.member},
@@ -222,12 +226,12 @@ Status Orders::change(const std::vector<Change>& changes, Tx& tx) {
   return Done{};
 }
 
-Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx) {
-  for (const auto& [row, entry] : letters) {
+Status Orders::send(const std::vector<Draft>& drafts, long long batch, Tx& tx) {
+  for (const auto& [row, entry] : drafts) {
     std::vector<Change> superseded;
     for (const auto& older : rows_)
-      if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
-        superseded.push_back({older, "superseded"});
+      if (row.kind == OrderKind::mode && waits_for_adoption(older) && older.member == row.member)
+        superseded.push_back({older, OrderState::superseded});
     TRY(change(superseded, tx));
     TRY(const auto added, tx.ledger.orders().add(row));
     if (!added) continue;  // already known
@@ -235,7 +239,7 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, Tx& tx)
     tx.log(Event::setting_sent, {{"team", context_.name},
                                {"message_key", entry.key.value},
                                {"member", row.member},
-                               {"type", row.kind},
+                               {"type", std::string(to_string(row.kind))},
                                {"value", row.subject},
                                {"by", row.by}});
   }

@@ -48,25 +48,26 @@ class Orders {
   [[nodiscard]] std::vector<OrderRow> not_applied() const;
 
  private:
-  struct Letter {
+  /// An order that is not yet recorded, and its message.
+  struct Draft {
     OrderRow row;
     handlers::Post post;
   };
   struct Change {
     OrderRow row;
-    std::string state;
+    handlers::OrderState state;
   };
 
-  [[nodiscard]] bool was_given(const schema::Member&, std::string_view kind, std::string_view origin) const;
+  [[nodiscard]] bool was_given(const schema::Member&, handlers::OrderKind kind, std::string_view origin) const;
   [[nodiscard]] bool is_about(const OrderRow&, const schema::Member&) const;
-  [[nodiscard]] Result<Letter> mode_letter(const std::string& member, config::PermissionMode, const std::string& origin,
+  [[nodiscard]] Result<Draft> mode_draft(const std::string& member, config::PermissionMode, const std::string& origin,
                                            const std::string& by) const;
-  [[nodiscard]] Result<Letter> rule_letter(const std::string& member, const SessionRule&) const;
+  [[nodiscard]] Result<Draft> rule_draft(const std::string& member, const SessionRule&) const;
   [[nodiscard]] OrderRow row_for(const std::string& member) const;
-  [[nodiscard]] std::vector<Letter> lacking() const;
+  [[nodiscard]] std::vector<Draft> lacking() const;
   [[nodiscard]] std::vector<Change> seen() const;
 
-  Status send(const std::vector<Letter>&, long long batch, Tx&);
+  Status send(const std::vector<Draft>&, long long batch, Tx&);
   Status change(const std::vector<Change>&, Tx&);
   /// Commits with context_.commit() and reloads rows_ from the ledger.
   Status commit(const Work& work);

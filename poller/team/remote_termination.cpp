@@ -74,7 +74,7 @@ asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
   if (known && !*known && context_.roster.find(order.member) == nullptr) {
     told.state = to_string(ShutdownState::cleaned);
-    told.detail = "nobody of that name is here";
+    told.detail = "no worker of that name is on this node";
     co_return told;
   }
   if (known && !*known) {

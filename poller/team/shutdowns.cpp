@@ -63,7 +63,7 @@ std::optional<Error> hindrance(const std::string& what, const WriteReceipt& resu
     case WriteStatus::done:
     case WriteStatus::unchanged:
     case WriteStatus::gone: return std::nullopt;  // an unreadable message ends no worker
-    case WriteStatus::busy: return told("is in use by somebody else");
+    case WriteStatus::busy: return told("is being written by another program");
     case WriteStatus::blocked: return told("is blocked by something that is not ours to remove");
     case WriteStatus::refused: return told("is not a file we may change");
     case WriteStatus::fault: return told("cannot be changed");
@@ -186,7 +186,7 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
   if (auto why = handlers::left_alone(member, schema::is_pane_id(id), context_.roster); !why.empty()) co_return alone(why);
   const auto found = co_await panes_.find(id);
   if (!found) co_return alone("tmux could not be asked about its pane " + id + ": " + found.error().message);
-  if (!*found) co_return alone("tmux has no pane " + id);
+  if (!*found) co_return alone("tmux does not know pane " + id);
   const Pane pane = **found;
   const auto lead = family_.lead();
   std::vector<handlers::PaneProcess> inside;

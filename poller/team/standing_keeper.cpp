@@ -87,11 +87,11 @@ void StandingKeeper::competing_consumer(std::string code, std::size_t count) {
        {"code", code},
        {"count", std::to_string(count)},
        {"reason", code == "flipped"
-                      ? "messages were marked read before we saw them; nobody writes them like that"
+                      ? "messages were marked read before InboxPoller saw them"
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
   std::erase_if(signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
   if (!handlers::are_believed(ages)) return;
-  give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"interceptor\", then inbox-poller resume");
+  give_way("another program consumes " + inbox_path() + "; stop it, or use role = \"interceptor\", then inbox-poller resume");
 }
 
 void StandingKeeper::check_lead_process() {

@@ -12,7 +12,7 @@ std::unique_ptr<ClusterMember> open_cluster(Runtime& services, TeamState& contex
   if (!context.config.cluster.is_set()) return nullptr;
   auto broker = services.open_broker
                       ? services.open_broker(context.config)
-                      : Result<std::unique_ptr<Broker>>(Error{"redis.missing", "this build has no Redis"});
+                      : Result<std::unique_ptr<Broker>>(Error{"redis.missing", "this build was made without Redis"});
   if (broker)
     return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, *std::move(broker), "");
   return std::make_unique<ClusterMember>(context, boxes.mailbox, boxes.members, nullptr, broker.error().message);
@@ -111,7 +111,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
                                       bool to_all) {
   if (const auto nobody = handlers::why_no_worker(to, context_.view())) return error_of(*nobody);
   if (context_.roster.find(to)->status == schema::ended_status)
-    return Error{"member.ended", to + " has shut down, as its roster says, and nobody reads its inbox any more"};
+    return Error{"member.ended", to + " has shut down, as its roster says: its inbox is not read any more"};
   schema::Message message;
   message.from = context_.lead;
   message.text = text;

@@ -22,7 +22,7 @@ std::string told_of(const schema::Task& task, const std::string& lead, const con
 Result<schema::Task> Team::assign(const std::string& task, const std::string& to, const std::string& by) {
   if (const auto why = handlers::why_no_worker(to, context_.view())) return Error{why->code, why->reason};
   if (context_.roster.find(to)->status == schema::ended_status)
-    return Error{"member.ended", to + " has shut down, as its roster says: give the task to somebody else"};
+    return Error{"member.ended", to + " has shut down, as its roster says: give the task to another worker"};
   const auto is_there = [&](const std::string& owner) {
     const auto* member = context_.roster.find(schema::bare_name(owner));
     return member != nullptr && member->status != schema::ended_status;
@@ -33,7 +33,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
   switch (assigned.put) {
     case WriteStatus::done: break;
     case WriteStatus::unchanged: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};
-    case WriteStatus::gone: return Error{"task.unknown", "there is no task " + task + " on the board of team " + context_.name};
+    case WriteStatus::gone: return Error{"task.unknown", "task " + task + " is not on the board of team " + context_.name + "; `inbox-poller tasks` lists them"};
     case WriteStatus::refused: return Error{"task.not_free", assigned.detail};
     case WriteStatus::busy:
     case WriteStatus::blocked:

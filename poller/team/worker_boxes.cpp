@@ -53,7 +53,7 @@ std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
                              {"inbox", inbox},
                              {"count", std::to_string(orphan.unread)},
                              {"reason",
-                              "nobody in the team has this name, so nobody reads it; if the lead is meant, name it in "
+                              "no member of the team has this name, so the inbox is never read; if the lead is meant, name it in "
                               "team.aliases"}});
   }
   return changed;
@@ -157,7 +157,7 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
     finding.is_expected = by_node;
     finding.by = by_node ? "node " + (*carried)->node : context_.lead;
     finding.reason = std::string(*allowed ? "approved" : "denied") +
-                     (by_node ? " by the node that led then" : " in the lead's name by somebody else");
+                     (by_node ? " by the node that led then" : " in the lead's name by another program");
     finding.fields.emplace_back("decision", *allowed ? "approved" : "denied");
     finding.closes = *open;
   } else {

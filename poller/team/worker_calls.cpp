@@ -88,7 +88,7 @@ std::string WorkerCalls::why_silent() const {
 Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
   using handlers::RequestKind;
   if (call.id.size() > most_id || !schema::is_valid_request_id(call.id))
-    return Error{"request.invalid", "the call has no tool_use_id of letters, digits or @._:+=-"};
+    return Error{"request.invalid", "the call's tool_use_id is missing or holds other characters than letters, digits and @._:+=-"};
   if (call.tool.empty() || !handlers::is_sendable_input(call.input))
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {

@@ -38,7 +38,7 @@ BOOST_DESCRIBE_STRUCT(RequestPart, (), (part, rule, missing))
 struct OpenRequest : Request {
   Text folder;  // where it would run; empty: not known
   std::vector<RequestPart> parts;
-  Text answers;  // whether its asker takes an answer of ours: count, verified, presumed verified
+  Text answers;  // whether you may answer and the asker accepts it: count, verified, presumed verified, not_leader
   Text answers_reason;
   std::optional<Text> short_id;  // what `pending --list` shows
 };

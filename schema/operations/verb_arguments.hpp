@@ -194,7 +194,7 @@ BOOST_DESCRIBE_STRUCT(Resolve, (), (ids, like, team, kind))
 struct Send {
   static constexpr std::string_view verb = "send";
   static constexpr std::string_view about = "Writes to a worker";
-  static constexpr Need need{"text", "there is no text to send"};
+  static constexpr Need need{"text", "the text to send is missing"};
   using Answer = operations::Sent;
   std::string member, text, summary, team;
 };
@@ -203,7 +203,7 @@ BOOST_DESCRIBE_STRUCT(Send, (), (member, text, summary, team))
 struct Broadcast {
   static constexpr std::string_view verb = "broadcast";
   static constexpr std::string_view about = "Writes to each worker";
-  static constexpr Need need{"text", "there is no text to send"};
+  static constexpr Need need{"text", "the text to send is missing"};
   using Answer = operations::Broadcast;
   std::string text, summary, team;
 };

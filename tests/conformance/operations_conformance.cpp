@@ -139,7 +139,7 @@ void nobody_there(Place& place) {
   const auto first = ada->send({"bob", "note", 1, {}});
   REQUIRE(first.ok());
   CHECK(first->new_mailbox);
-  CHECK(first->note == "\"bob\" had no mailbox yet: it was made, and the message waits in it; there is no other actor yet");
+  CHECK(first->note == "\"bob\" had no mailbox yet: it was made, and the message waits in it; no other actor exists yet");
   const auto second = ada->send({"bob", "note", 2, {}});
   CHECK_FALSE(second->new_mailbox);
   CHECK(second->note.empty());

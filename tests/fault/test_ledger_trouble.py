@@ -255,7 +255,7 @@ class ItsLog(unittest.TestCase):
         ledger = scenario.daemon.state / "ledger.sqlite3"
         ledger.rename(scenario.folder / "aside")
         self.assertEqual(scenario.run(), 1)
-        self.assertRegex(scenario.world.runs[-1][1].decode(), "Put the ledger back, or start anew: .*--new-ledger")
+        self.assertRegex(scenario.world.runs[-1][1].decode(), "Put the ledger back, or start with an empty one: .*--new-ledger")
         (scenario.folder / "aside").rename(ledger)
         self.assertEqual(scenario.run(), 0)
         self.assertEqual(scenario.judge(over=True), [])

@@ -33,7 +33,7 @@ class AbsentTeam(ProcessTest):
         self.addCleanup(child.stdout.close)
         said = wait_for("it says what it waits for, or ends", lambda: errors.read_text() or child.poll() is not None)
         self.assertIsNone(child.poll(), "%s ended: %s" % (arguments, errors.read_text()))
-        self.assertIn("waiting for a config.json below", said)
+        self.assertIn("waits for a config.json below", said)
         return child, errors
 
     def test_followers_wait_for_the_team_and_say_so_once(self):
@@ -48,7 +48,7 @@ class AbsentTeam(ProcessTest):
             for stdout in select.select(list(waiting), [], [], 0.1)[0]:
                 self.assertIn('"from":"ada"', stdout.readline().replace('": "', '":"'))
                 del waiting[stdout]
-        self.assertEqual(errors.read_text().count("waiting for a config.json"), 1)
+        self.assertEqual(errors.read_text().count("waits for a config.json"), 1)
 
     def test_a_watch_and_a_wait_begin_before_the_team(self):
         watch, _ = self.start("status", "--watch=100ms", "--team", "demo")
@@ -84,7 +84,7 @@ class AbsentTeam(ProcessTest):
         wait_for("it is written", lambda: wire.read_inbox(self.team.inbox("carol")))
 
     def test_a_team_that_nobody_configured_is_no_team_to_wait_for(self):
-        self.assertIn('no team called "dmo" is served; served: none', self.daemon.cli(
+        self.assertIn('team "dmo" is not served; served are: none', self.daemon.cli(
             "send", "ada", "x", "--wait", "--team", "dmo", expect=4).stderr)
 
 

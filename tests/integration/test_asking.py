@@ -76,7 +76,7 @@ class TheLead(AskingTest):
         message = self.lead_hears("permission_requested", request)
         self.assertEqual((message["from"], message["request_id"]), ("ada", request))
         self.assertIn("| Bash\n| command:\n|     make <U+202E>deploy\n|     make clean\n| timeout:\n|     7\n", message["text"])
-        self.assertIn("checked by nobody:\n| Tidies up\n", message["text"])
+        self.assertIn("unchecked:\n| Tidies up\n", message["text"])
         self.daemon.cli(*self.copied(message, "approve"))
         self.assertEqual(self.answer(self.ada, request)["event"], "ran")
         self.nothing_to_hear()
@@ -126,7 +126,7 @@ class TheLead(AskingTest):
         request = self.ada.ask("permission", tool="Bash", input={"command": "make"})
         self.lead_hears("permission_requested", request)
         self.assertEqual(self.answer(self.ada, request)["event"], "refused")
-        self.assertIn("nobody answered in time", self.lead_hears("request_closed", request)["text"])
+        self.assertIn("no answer came in time", self.lead_hears("request_closed", request)["text"])
         late = self.daemon.answer("approve", request, by=LEAD)
         self.assertEqual((late["ok"], late["code"]), (False, "request.already_decided"))
 
@@ -233,7 +233,7 @@ class Stopping(AskingTest):
         self.lead("person", timeout="2s")
         self.ada.ask("stop")
         chat = wait_for("it reads why", lambda: self.ada.events("chat"))
-        self.assertIn("Your request to stop was declined: Denied because nobody answered within 2 seconds.", chat[0]["text"])
+        self.assertIn("Your request to stop was declined: Denied because no answer came within 2 seconds.", chat[0]["text"])
         self.assertTrue(self.ada.runs())
 
 

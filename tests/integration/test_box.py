@@ -211,7 +211,7 @@ class Box(ProcessTest):
 
     def test_what_is_wrong_is_said_in_words(self):
         for arguments, code, words in (
-                (("send", "bbo", "x", "--known-actors", "bob"), 1, 'did you mean "bob"?'), (("send", "../x", "x"), 2, "no actor's name"),
+                (("send", "bbo", "x", "--known-actors", "bob"), 1, 'did you mean "bob"?'), (("send", "../x", "x"), 2, "cannot be an actor's name"),
                 (("send", "bob", "x", "--known-actors", "bob,../x"), 2, "--known-actors"),
                 (("complete", "none", "x"), 4, "`mailbox inbox` shows what you hold"),
                 (("complete", "", "x"), 2, "which task?"), (("claim", "--lease", "0s"), 2, "from 1ms to 30d"),

@@ -172,14 +172,14 @@ class Choice(LadderTest):
             self.assertIn(words, self.reason(method))
             self.assertEqual(bool(words), bool(self.reason(method)), method)
         self.assertRegex(self.daemon.cli("status").stdout,
-                         r"delivery +exec, as nobody is at stdin, hook, socket \(--long says more\); the last messages went through exec\n")
+                         r"delivery +exec, as no receiver is at stdin, hook, socket \(--long says more\); the last messages went through exec\n")
         shown = self.daemon.cli("status", "--long").stdout
         self.assertRegex(shown, r"delivery +exec; the last messages went through exec\n")
         for method in ("stdin", "hook", "socket"):
             self.assertRegex(shown, r"\n +not %s: %s" % (method, self.reason(method)))
         self.assertNotIn("not tmux", shown)  # below the one in use
         self.assertEqual(self.falls(), [("none", "exec")])
-        self.assertIn("socket: nobody follows", self.daemon.log("delivery.method")[0]["reason"])
+        self.assertIn("socket: no program follows", self.daemon.log("delivery.method")[0]["reason"])
 
     def test_with_no_way_at_all_messages_wait_and_status_says_so(self):
         self.serve("stdin", "socket")
@@ -252,7 +252,7 @@ class Falls(LadderTest):
         self.both("socket", "first")
         follower.end(signal.SIGKILL)
         self.stands_on("file")
-        self.assertIn("nobody follows", self.reason("socket"))
+        self.assertIn("no program follows", self.reason("socket"))
         self.both("file", "alone")
         again = self.follow()
         self.both("socket", "again")

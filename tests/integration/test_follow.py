@@ -208,7 +208,7 @@ class Follow(ProcessTest):
         self.assertEqual(follower.process.wait(LIMIT_S), 1)
         self.say("precious")
         self.chat(queued=1)
-        self.assertIn("nobody reads the output", follower.said())
+        self.assertIn("the reader of the output is gone", follower.said())
 
     def test_without_a_daemon_or_with_a_wrong_command_line_it_does_not_wait(self):
         self.daemon.stop()

@@ -139,12 +139,12 @@ class EndToEnd(JsonlTest):
             self.assertIn(name, doctor)
             self.assertIn(name, logged)
             self.assertNotEqual(self.daemon.cli("send", name, "hello", expect=None).returncode, 0)
-        self.assertNotIn("nobody reads the inbox", shown)
+        self.assertNotIn("no session reads the inbox", shown)
         self.daemon.cli("send", "alice", "are you there?")
-        wait_for("nobody reads it", lambda: "nobody reads the inbox of alice" in self.daemon.cli("status").stdout)
+        wait_for("nobody reads it", lambda: "no session reads the inbox of alice" in self.daemon.cli("status").stdout)
         alice = self.work("alice")
         wait_for("now it is read", lambda: alice.find("message"))
-        wait_for("and that is seen", lambda: "nobody reads the inbox" not in self.daemon.cli("status").stdout)
+        wait_for("and that is seen", lambda: "no session reads the inbox" not in self.daemon.cli("status").stdout)
 
     def test_where_the_programs_hold_locks_of_their_own_we_wait_for_them(self):
         team = JsonlTeam(self.folder)

@@ -95,7 +95,7 @@ class Team(ProcessTest):
         self.assertIn("[plans] has no effect", check.stdout + check.stderr)
         self.team.put("tasks/claimed/9.json", "{}")
         doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None)
-        for word in ("a name that is not served", "where nobody looks for tasks"):
+        for word in ("a name that is not served", "where no worker looks for tasks"):
             self.assertIn(word, doctor.stdout)
 
     def test_the_daemon_keeps_the_queue_in_order_and_tells_of_each_finished_task_once(self):
@@ -176,9 +176,9 @@ class Team(ProcessTest):
         self.serve(team_more='unresponsive_after = "1s"\n')
         self.daemon.cli("send", "ada", "are you there?")
         wait_for("it stands in the mailbox", lambda: self.team.files("ada/new"))
-        wait_for("nobody reads it", lambda: "nobody reads the inbox of ada" in self.daemon.cli("status").stdout)
+        wait_for("nobody reads it", lambda: "no session reads the inbox of ada" in self.daemon.cli("status").stdout)
         self.ada.try_recv()
-        wait_for("it is read", lambda: "nobody reads" not in self.daemon.cli("status").stdout)
+        wait_for("it is read", lambda: "no session reads" not in self.daemon.cli("status").stdout)
 
     def test_names_that_no_folder_can_have_are_told_and_the_longest_is_served(self):
         longest, longer = "x" * 64, "y" * 66

@@ -106,7 +106,7 @@ class McpLead(LeadTest):
         for payload in ({"type": "permission_response", "request_id": "perm-1", "subtype": "success"},
                         '{"type":"shutdown_request","requestId":"x"}', {"type": "invented"}):
             self.assertIn("would obey", self.client.refusal("send", to="ada", type="t", payload=payload))
-        self.assertIn("its workers are: ada, bob", self.client.refusal("send", to="nobody", type="t", payload="x"))
+        self.assertIn("workers are: ada, bob", self.client.refusal("send", to="nobody", type="t", payload="x"))
         self.assertIn("in_reply_to", self.client.refusal("send", to="ada", type="t", payload="x", in_reply_to="m"))
         self.team.say("ada", "which branch?\nI have two")
         asked = self.client.tool("recv", timeout_s=600)["message"]["id"]

@@ -164,7 +164,7 @@ class Rules(OrdersTest):
             self.assertEqual([p["permissionUpdate"]["rules"] for p in self.orders(worker, "team_permission_update")],
                              [[{"toolName": "Bash", "ruleContent": "npm test:*"}]])
         shown = self.daemon.cli("rules").stdout
-        self.assertIn("nobody because of the deny rule Bash(git push:*)", shown)
+        self.assertIn("no worker because of the deny rule Bash(git push:*)", shown)
 
     def test_approve_always_tells_no_worker_any_rule(self):
         self.start()

@@ -160,7 +160,7 @@ class TmuxDelivery(WithPane):
         self.refused("is dead")
         self.tmux.bystander()
         self.tmux.run("kill-pane", "-t", lead.pane)
-        self.refused("tmux has no pane " + lead.pane)
+        self.refused("tmux does not know pane " + lead.pane)
         self.assertEqual(lead.typed(), b"")
 
     def test_another_server_with_the_same_pane_id_gets_nothing(self):
@@ -265,7 +265,7 @@ class Screens(WithPane):
     def test_a_draft_of_a_person_is_neither_sent_nor_touched(self):
         lead = self.program()
         lead.type("half a thought")
-        self.waits_until(lead, "somebody's text stands in its composer", lambda: lead.press("C-u"))
+        self.waits_until(lead, "its composer holds text", lambda: lead.press("C-u"))
 
     def test_a_lead_at_work_a_list_and_the_transcript_are_left_alone(self):
         lead = self.program()

@@ -85,7 +85,7 @@ class Wait(ProcessTest):
             self.assertIsNone(waiting.poll())
             self.team.remove_member(name)
         self.assertEqual(self.ends(waiting), "no worker is left\n")
-        self.assertEqual(self.daemon.cli("wait", "--idle").stdout, "there is no worker\n")
+        self.assertEqual(self.daemon.cli("wait", "--idle").stdout, "the team has no worker\n")
 
     def test_a_daemon_that_ends_or_dies_ends_the_wait(self):
         for end in (self.daemon.stop, self.daemon.kill):

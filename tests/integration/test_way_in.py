@@ -108,7 +108,7 @@ class WithoutConfiguration(Newcomer):
 
     def test_doctor_names_the_neighbor_of_a_name_that_matches_nothing(self):
         self.configure("demo", '[team]\nname = "demmo"\n')
-        self.assertRegex(self.cli("doctor", expect=None).stdout, r"warning +no team called demmo is there \(yet\); did you mean .?demo")
+        self.assertRegex(self.cli("doctor", expect=None).stdout, r"warning +team \"?demmo\"? does not exist yet; did you mean .?demo")
 
     def test_doctor_names_a_hook_whose_program_is_gone(self):
         self.cli("hook", "install", "--yes")

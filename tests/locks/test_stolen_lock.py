@@ -130,7 +130,7 @@ class StolenLock(ProcessTest):
         self.assertEqual(wire.read_inbox(self.team.lead_inbox), [dict(e, read=True) for e in [late] + self.sent[::-1]])
         world.sent = self.sent + [late]
         self.assertEqual(oracle.violations(world), [])
-        self.assertTrue([e for e in self.daemon.log("inbox.lock_foreign") if "broken by somebody while we held it" in e["reason"]])
+        self.assertTrue([e for e in self.daemon.log("inbox.lock_foreign") if "broken by another program while InboxPoller held it" in e["reason"]])
 
     def test_while_an_answer_comes_in(self):
         late = wire.entry("bob", "came by the thief", timestamp="2026-02-07T15:20:12.000Z")

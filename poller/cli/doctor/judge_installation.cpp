@@ -76,7 +76,7 @@ Findings judge_ledger(const std::string& path, const Result<LedgerReport>& repor
   }
   if (!report->exists)
     return {
-        {Severity::note, "ledger.none", "there is no ledger yet; the daemon makes it when it first runs", path, ""}};
+        {Severity::note, "ledger.none", "the ledger does not exist yet; the daemon creates it at its first start", path, ""}};
   if (report->finding != "ok")
     return {{Severity::error, "ledger.damaged", "the ledger is damaged: " + report->finding, path,
              "keep a copy, then: inbox-poller run --new-ledger"}};
@@ -88,7 +88,7 @@ Findings judge_daemon(const Result<operations::Status>& status, const std::strin
     if (status.error().code != code::no_daemon)
       return {{Severity::error, status.error().code, status.error().message, socket, ""}};
     if (!wanted) return {{Severity::note, "daemon.none", "no daemon runs", socket, "inbox-poller run"}};
-    return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: nobody answers their requests",
+    return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: their requests are not answered",
              socket, "inbox-poller run"}};
   }
   const std::string version = status->version.bytes;
@@ -119,7 +119,7 @@ Findings judge_time(const std::string& path, const FileStat& stat, EpochMs now) 
   const EpochMs ahead = stat.mtime_ns / 1'000'000 - now;
   if (ahead <= future_tolerance_ms) return {};
   return {{Severity::warning, "clock.future",
-           "was changed " + span_text(ahead) + " from now: the clock was set back, or somebody set the file's time",
+           "was changed " + span_text(ahead) + " from now: the clock was set back, or a program set the file's time",
            path, "check the clock (date), then: touch " + shell_word(path)}};
 }
 

@@ -53,7 +53,7 @@ Findings judge_shape(const TeamPlace& team, const InboxSight& inbox, EpochMs now
     case ReadOutcome::lock_held: return {};
     case ReadOutcome::empty:
       return {{young ? Severity::note : Severity::error, "inbox.empty",
-               "has no contents, not even []: a writer is at work or died; clients do not repair it", inbox.path,
+               "is empty, without even []: a writer is at work or died; clients do not repair it", inbox.path,
                young ? "" : "printf '[]' > " + path}};
     case ReadOutcome::torn:
       return {{young ? Severity::note : Severity::error, "inbox.torn",
@@ -111,8 +111,8 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                         path, about_team(team, "lead = \"" + sight.roster->lead_name() + "\"")});
   for (const schema::Unreachable& member : sight.roster->unreachable)
     findings.push_back({Severity::error, "member.unreachable",
-                        member.name + " cannot be answered: " + member.reason + ". Whatever it asks, it waits for ever",
-                        path, "start this worker anew under a name of letters, digits, '-' and '_'"});
+                        member.name + " cannot be answered: " + member.reason + ". Its requests wait without end",
+                        path, "start this worker again under a name of letters, digits, '-' and '_'"});
   findings.push_back({Severity::ok, "roster",
                       std::to_string(sight.roster->members.size()) + " members, " +
                           std::to_string(sight.inboxes.size()) + (sight.inboxes.size() == 1 ? " inbox" : " inboxes"),
@@ -143,7 +143,7 @@ Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now
         in_team(team, "inbox show", inbox.name) + " --full");
   if (inbox.whose == Whose::nobody) {
     add(Severity::warning, "inbox.orphaned",
-        "belongs to nobody: a misspelt name, most of the time (" + std::to_string(inbox.unread) + " unread entries)",
+        "belongs to no member: most often the name is misspelled (" + std::to_string(inbox.unread) + " unread entries)",
         "if they were meant for the lead: " + about_team(team, "aliases = [\"" + inbox.name + "\"]"));
   } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
     add(Severity::warning, "inbox.unread",
@@ -166,10 +166,10 @@ Findings judge_lock(const LockSight& lock, EpochMs now) {
                  "is a file, " + span_text(age) + " old; clients lock with a folder and cannot write past it",
                  "if no tool uses it: rm " + word);
   if (lock.stat.kind != FileKind::directory)
-    return found(Severity::error, "lock.foreign", "is no lock, and no client can write past it",
+    return found(Severity::error, "lock.foreign", "is in the place of a lock, and no client can write past it",
                  "look at what it is, then: rm " + word);
   if (!lock.empty)
-    return found(Severity::error, "lock.not_empty", "is a lock with something in it, which nobody can take over",
+    return found(Severity::error, "lock.not_empty", "is a lock directory that is not empty: no client can take it over",
                  "look at what is inside, then: rm -r " + word);
   const EpochMs stale = std::chrono::milliseconds(stale_after).count();
   if (age < -stale)
@@ -178,7 +178,7 @@ Findings judge_lock(const LockSight& lock, EpochMs now) {
                  "rmdir " + word);
   if (age > stale)
     return found(Severity::warning, "lock.abandoned",
-                 "is a lock that nobody has touched for " + span_text(age) + ": its holder died", "rmdir " + word);
+                 "is a lock that was not touched for " + span_text(age) + ": its holder died", "rmdir " + word);
   return {};
 }
 
@@ -235,7 +235,7 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
              "end it, then " + in_team(team, "resume") + "; or " + about_team(team, "role = \"observer\"") +
                  " (\"interceptor\" where the workers' answers count)"}};
   if (state == LeadProcessState::gone && !leads)
-    return {{Severity::warning, "lead.gone", process + "has ended: nobody takes the messages for the lead", path,
+    return {{Severity::warning, "lead.gone", process + "has ended: no program takes the messages for the lead", path,
              "start the lead again, or " + about_team(team, "role = \"leader\"")}};
   return {};
 }
@@ -320,7 +320,7 @@ Findings judge_polls(const TeamPlace& team, const operations::Status& status) {
 Findings judge_leftovers(const std::string& path, std::size_t files) {
   if (files == 0) return {};
   return {{Severity::note, "team.permission_files",
-           std::to_string(files) + " files of the permission exchange that came before the mailbox; nobody reads them",
+           std::to_string(files) + " files of the permission exchange that came before the mailbox; no client reads them",
            path, "rm -r " + shell_word(path)}};
 }
 

@@ -68,7 +68,7 @@ Finding no_such_team(const World& world, const config::TeamConfig& config) {
     for (const TeamPlace& place : *there) names.push_back(place.name);
   const std::string meant = schema::did_you_mean(config.team.name, names);
   return {meant.empty() ? Severity::note : Severity::warning, "team.none",
-          (config.team.name == "*" ? "no team" : "no team called " + config.team.name) + " is there (yet)" + meant,
+          (config.team.name == "*" ? "no team exists yet" : "team \"" + config.team.name + "\" does not exist yet") + meant,
           config.team.root,
           meant.empty() ? "" : "check name under [team] in " + printable(config.source)};
 }

@@ -21,7 +21,7 @@ void look_at_lines(const std::string& path, std::string_view bytes, Findings& fi
     if (const std::string why = why_readers_end(bytes.substr(at, end - at)); !why.empty())
       findings.push_back({Severity::warning, "line.unreadable",
                           "readers end at this line, and so does every later one: " + why,
-                          path + ":" + std::to_string(number), "take the line out while nobody is writing"});
+                          path + ":" + std::to_string(number), "remove the line while no program writes"});
     at = end + 1;
   }
 }
@@ -35,7 +35,7 @@ void look_at_roster(const World& world, const Directory& team, Findings& finding
   for (const auto& [name, reason] : roster->unreachable)
     findings.push_back({Severity::error, "member.unreachable",
                         schema::printable(name) + " cannot be answered: " + schema::printable(reason),
-                        team.path + "/config.json", "start it anew under another name"});
+                        team.path + "/config.json", "start it again under another name"});
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config) {
   if (!team) {
     const bool missing = is_errno(team.error(), ENOENT);
     findings.push_back({missing ? Severity::note : Severity::error, missing ? "team.none" : team.error().code,
-                        missing ? "there is no such team (yet)" : team.error().message, path,
+                        missing ? "the team does not exist yet" : team.error().message, path,
                         "check folder under [team] in " + schema::printable(config.source)});
     return section;
   }
   if (config.team.members.empty() && !world.files.stat_at(*team, "config.json"))
-    findings.push_back({Severity::note, "roster.missing", "there is no roster: its program has not begun, or keeps none",
+    findings.push_back({Severity::note, "roster.missing", "the roster is missing: the team's program has not started, or keeps no roster",
                         path + "/config.json", "for a program that keeps none: members = [...] under [team]"});
   if (config.team.members.empty()) look_at_roster(world, *team, findings);
   const std::string inboxes = config.team.inbox_folder(config.team.name);

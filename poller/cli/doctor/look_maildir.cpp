@@ -27,7 +27,7 @@ void look_at_files(const MaildirRoot& root, const std::string& below, Findings& 
     if (file || is_errno(file.error(), ENOENT)) continue;
     if (++told > most_files) break;
     findings.push_back({Severity::warning, "envelope.unreadable", "no store can read it: " + printable(file.error().message),
-                        folder->path + "/" + printable(name), "mend the file, or move it away"});
+                        folder->path + "/" + printable(name), "repair the file, or move it away"});
   }
 }
 
@@ -36,7 +36,7 @@ void look_at_actor(const MaildirRoot& root, const std::string& name, Findings& f
   const std::string path = root.path() + "/" + printable(name);
   const auto box = root.folder(name + "/new");
   if (!box && is_errno(box.error(), ENOENT)) {
-    findings.push_back({Severity::note, "actor.no_mailbox", "is no mailbox: it has no folder new/", path,
+    findings.push_back({Severity::note, "actor.no_mailbox", "cannot be a mailbox: its folder new/ is missing", path,
                         "if an agent is meant: COLLAB_ACTOR=" + shell_word(name) + " inbox-poller mailbox try-recv"});
     return;
   }
@@ -53,11 +53,11 @@ void look_at_tasks(const MaildirRoot& root, Findings& findings) {
   const std::string path = root.path() + "/tasks";
   if (const auto astray = root.names("tasks/claimed"))
     for (const std::string& name : *astray)
-      findings.push_back({Severity::warning, "task.astray", "stands in claimed/ itself, where nobody looks for tasks",
+      findings.push_back({Severity::warning, "task.astray", "lies in claimed/ itself, where no worker looks for tasks",
                           path + "/claimed/" + printable(name),
                           "mv " + shell_word(path + "/claimed/" + name) + " " + shell_word(path + "/open/")});
   if (root.folder("tasks/completed"))
-    findings.push_back({Severity::warning, "task.completed", "is looked into by nobody: what is finished stands in done/",
+    findings.push_back({Severity::warning, "task.completed", "is not read by any worker: finished tasks lie in done/",
                         path + "/completed", ""});
   for (const char* below : {"tasks/open", "tasks/done"}) look_at_files(root, below, findings);
   if (const auto dead = root.names("tasks/dead"); dead && !dead->empty())

@@ -32,7 +32,7 @@ void look_at_box(const RedisReply& box, const std::string& place, Findings& find
     findings.push_back({Severity::warning, "actor.name", "is the box of a name that is not served (A-Z a-z 0-9 _ -, at most 64)",
                         where, "give the agent another name"});
   if (box.parts.size() == 2)
-    findings.push_back({Severity::error, "box.foreign", "is no stream: another program writes there", where, ""});
+    findings.push_back({Severity::error, "box.foreign", "does not hold a stream: another program writes there", where, ""});
   const bool was_read = box.parts.size() > 2 && !box.at(1).text.empty();
   if (const long long waiting = box.at(3).as_number(); box.parts.size() > 2 && !was_read && waiting > 0)
     findings.push_back({Severity::warning, "mail.never_read",

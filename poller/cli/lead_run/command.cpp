@@ -75,7 +75,7 @@ constexpr Command lead_run_rows[] = {
              "counts as delivered when its model answers after the client took the line up (command_lifecycle,\n"
              "user_message_uuids, or the line repeated), or else, assumed, when a turn with an answer ends. With [lead]\n"
              "permissions its prompts for tools (can_use_tool) are answered by the rules and by `approve` and `deny`;\n"
-             "without that they are left to whoever reads the output. What its command line lacks for this (--verbose, --replay-user-messages and,\n"
+             "without that they are left to the program that reads the output. What its command line lacks for this (--verbose, --replay-user-messages and,\n"
              "with [lead] permissions, --permission-prompt-tool stdio) is added, and said.\n"
              "lines: any other program. Each message is one line of JSON as `recv --format json` prints it, and counts\n"
              "as delivered once it was written. The program may call `inbox-poller lead busy` and `lead idle`.\n\n"

@@ -114,7 +114,7 @@ void LeadSupervisor::attached(const boost::json::object& answer) {
   if (permissions && !options_.prompts && !std::exchange(life_.said_no_prompts, true))
     tell_(
         "[lead] permissions is set, and the lead was started without --permission-prompt-tool stdio: it decides by "
-        "itself, and nobody is asked; start it again");
+        "itself without asking; start it again");
   judge_.served(raw_text_of(answer, "team"), permissions);
 }
 

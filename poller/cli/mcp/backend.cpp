@@ -84,7 +84,7 @@ std::string ActorBackend::instructions() const {
 asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object arguments) {
   if (tool.who == Who::actor && tasks_ == nullptr)
     co_return Error{"mailbox.unsupported",
-                    "the lead of a team has no tasks here: they are in the team's own task list, which its workers read"};
+                    "a lead's tasks are not here: they are in the team's own task list, which its workers read"};
   if (tool.answer == Shape::tasks) {
     auto sweeping = tasks_->sweep();
     auto gone = co_await std::move(sweeping);

@@ -31,7 +31,7 @@ Result<std::vector<std::string>> arguments_of(const Context& context, const McpI
   if (!whom->root.empty()) {
     std::error_code problem;
     if (!config::is_engine_address(whom->root) && !fs::is_directory(whom->root, problem))
-      return Error{"settings.unusable", "nothing was written: there is no folder " + whom->root};
+      return Error{"settings.unusable", "nothing was written: this folder does not exist: " + whom->root};
     words.insert(words.end(), {"--root", whom->root, "--actor", whom->actor});
     if (!whom->known_actors.empty()) words.insert(words.end(), {"--known-actors", whom->known_actors});
   }

@@ -249,7 +249,7 @@ std::string LeadBackend::whole(const Tool& tool) const {
 
 asio::awaitable<Result<Given>> LeadBackend::call(const Tool& tool, json::object arguments) {
   if (tool.who == Who::channel) {
-    if (channel_ == nullptr) co_return Error{"mailbox.unsupported", "this server has no channel: there is nothing to acknowledge"};
+    if (channel_ == nullptr) co_return Error{"mailbox.unsupported", "this server was started without a channel: nothing can be acknowledged"};
     co_return Given{{{"acknowledged", channel_->acknowledge(text_in(arguments, "key")) ? 1 : 0}}, {}};
   }
   if (tool.who != Who::lead) {

@@ -119,7 +119,7 @@ void Server::hear(Request request) {
   if (method == "server/discover") return discover(request);
   if (method == "tools/list") return list(request, era);
   if (method == "tools/call") return begin(request, era);
-  refuse({request.id, Code::no_method, "there is no such method here: " + method.substr(0, 100)});
+  refuse({request.id, Code::no_method, "this server does not have the method " + method.substr(0, 100)});
 }
 
 void Server::initialize(const Request& request) {
@@ -159,7 +159,7 @@ void Server::begin(Request& request, Era era) {
   const json::value* const name = request.params.if_contains("name");
   if (name == nullptr || !name->is_string()) return bad("\"name\" must be the name of a tool");
   const Tool* const tool = find_tool(name->get_string());
-  if (tool == nullptr) return bad("there is no tool of this name; tools/list has them");
+  if (tool == nullptr) return bad("this server does not have a tool of this name; tools/list lists them");
   const json::value* const given = request.params.if_contains("arguments");
   if (given != nullptr && !given->is_object() && !given->is_null()) return bad("\"arguments\" must be an object");
   json::object arguments = given != nullptr && given->is_object() ? given->get_object() : json::object();

@@ -336,7 +336,7 @@ std::vector<operations::OpenRequest> Top::meant(char key, long long now) {
   } else {
     const auto marked = list().marked();
     for (const ListRow* row : marked) requests.push_back(request_on(*row));
-    if (requests.empty() && list().selected() == nullptr) return none("there is no request");
+    if (requests.empty() && list().selected() == nullptr) return none("no request is open");
     if (!list().is_armed(now)) return none("too soon: it has just come into view; nothing was done");
     if (requests.empty()) requests.push_back(request_on(*list().selected()));
   }
@@ -344,7 +344,7 @@ std::vector<operations::OpenRequest> Top::meant(char key, long long now) {
     if (!can_be_answered(request)) return none(request_name(request) + " cannot be answered: " + printable(request.answers_reason));
   if (key == 'A' && requests.size() > 1) return none("A is for one request: its rule is shown before; Escape takes the marks away");
   if (key == 'A' && requests.front().kind != "permission")
-    return none("\"always\" adds a permission rule; this is no permission: a approves it");
+    return none("\"always\" adds a permission rule, and this request is of another kind: a approves it");
   return requests;
 }
 

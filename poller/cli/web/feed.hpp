@@ -54,7 +54,7 @@ class Feed {
   DaemonModel model_;
   Rows requests_, teams_;
   std::map<std::string, double> age_of_;  // arrival of open requests by key, Unix epoch in milliseconds
-  std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";
+  std::string daemon_ = R"({"up":false,"why":"not asked yet"})";
   std::deque<Sample> samples_;
   double longest_wait_s_ = 0;  // of requests decided since the last sample
   std::vector<std::weak_ptr<Stream>> pages_;

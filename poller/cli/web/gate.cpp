@@ -58,7 +58,7 @@ std::optional<Refusal> Gate::refuse(const Visit& visit) const {
     if (visit.content_type != "application/json") return Refusal{415, "the body has to be application/json"};
   }
   if (!is_for_anybody(visit) && !visit.has_session)
-    return Refusal{401, "this browser has no session here: open the link of `inbox-poller web --link`"};
+    return Refusal{401, "this browser is not signed in: open the link that `inbox-poller web --link` prints"};
   return std::nullopt;
 }
 
@@ -95,7 +95,7 @@ bool is_same_secret(std::string_view one, std::string_view other) {
 
 std::string new_secret() {
   std::array<unsigned char, 32> bytes{};
-  if (::getentropy(bytes.data(), bytes.size()) != 0) throw std::runtime_error("the system has no random bytes");
+  if (::getentropy(bytes.data(), bytes.size()) != 0) throw std::runtime_error("the system gave no random bytes");
   std::string text;
   for (const unsigned char byte : bytes) {
     text += "0123456789abcdef"[byte >> 4];

@@ -67,7 +67,7 @@ class Sessions {
 
 /// Compares in a time that depends only on the length.
 bool is_same_secret(std::string_view, std::string_view);
-/// Returns 256 bits from the system in hexadecimal. Throws when the system has no random bytes.
+/// Returns 256 bits from the system in hexadecimal. Throws when the system gave no random bytes.
 std::string new_secret();
 
 }  // namespace inbox_poller::poller::cli::web

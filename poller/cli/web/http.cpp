@@ -243,7 +243,7 @@ HttpServer::~HttpServer() {
 Status HttpServer::listen(const std::string& address, unsigned short port) {
   error_code problem;
   const auto ip = asio::ip::make_address(address, problem);
-  if (problem) return Error{"web.address", "\"" + address + "\" is no IP address"};
+  if (problem) return Error{"web.address", "\"" + address + "\" is not an IP address"};
   const tcp::endpoint at(ip, port);
   auto& acceptor = core_->acceptor;
   acceptor.open(at.protocol(), problem);

@@ -121,7 +121,7 @@ Site::Answer Site::answer(Request request) {
     made.text = std::make_shared<const std::string>(file->text);
     co_return made;
   }
-  co_return refusal(404, "web.unknown", "there is no such page");
+  co_return refusal(404, "web.unknown", "this page does not exist");
 }
 
 Site::Answer Site::open_session(Request request) {

@@ -96,7 +96,7 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
                                               "); it is left as it is. Repair it, or move it away");
   }
   if (is_odd && !is_old) {
-    return stopped(WriteOutcome::changed, path + " is being written by somebody");
+    return stopped(WriteOutcome::changed, path + " is being written by another program");
   }
 
   // The oldest keys are enough: a consumer of our entry has consumed them, and a peer that overwrites ours most likely

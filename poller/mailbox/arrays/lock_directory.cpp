@@ -103,7 +103,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
     case LockStep::refuse:
       return failed(LockOutcome::foreign,
                     path + " is " + std::string(describe(seen->kind)) + " of " + std::to_string(seen->size) +
-                        " bytes, which is no lock; no client can write to this inbox until a person "
+                        " bytes, not a lock; no client can write to this inbox until a person "
                         "has looked at it and removed it");
     case LockStep::take_over: note = path + " was abandoned (unchanged for " + age + ") and was taken over"; break;
     case LockStep::examine_file: {
@@ -169,7 +169,7 @@ LockRelease LockDirectory::release(HeldLock& lock) {
   if (held_us_.size() < remembered_holds) held_us_.emplace_back();
   held_us_[holds_++ % remembered_holds] = static_cast<std::uint32_t>(held.count());
 
-  if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by somebody while we held it";
+  if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by another program while InboxPoller held it";
   if (out.intact && !out.detail.empty()) {
     const SteadyTime seen = clock_.steady();
     observations_.insert_or_assign(

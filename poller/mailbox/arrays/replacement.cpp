@@ -10,7 +10,7 @@ namespace inbox_poller::poller {
 WriteResult stopped(WriteOutcome outcome, std::string detail) { return {outcome, std::move(detail), 0}; }
 
 WriteResult no_inbox_name(const std::string& inbox) {
-  return stopped(WriteOutcome::refused, "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
+  return stopped(WriteOutcome::refused, "'" + inbox + "' cannot be an inbox's name: use A-Z a-z 0-9 _ -, at most 200 characters");
 }
 
 WriteResult stopped_by(const Error& error) {
@@ -60,7 +60,7 @@ WriteResult swap_in(FileSystem& files, const Directory& folder, const std::strin
     if (!same) return stopped_by(same.error());
     if (!*same) return stopped(WriteOutcome::changed, {});
   }
-  if (!lock.still_ours()) return stopped(WriteOutcome::changed, "our lock was broken by somebody");
+  if (!lock.still_ours()) return stopped(WriteOutcome::changed, "the lock was broken by another program");
   if (!was_there) {
     const Status renamed = temporary.replace_target();
     return renamed.ok() ? WriteResult{} : stopped_by(renamed.error());

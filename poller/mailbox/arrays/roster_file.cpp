@@ -29,7 +29,7 @@ Result<schema::Roster> RosterFile::read(const Directory& team) {
   const std::string path = team.path + "/" + roster_file;
   if (snapshot.outcome == ReadOutcome::missing) {
     copy_ = {};
-    return Error{"roster.missing", path + " does not exist, so this is no team (yet)"};
+    return Error{"roster.missing", path + " does not exist: the team is not there yet"};
   }
   if (snapshot.outcome != ReadOutcome::document) return Error{"roster.unreadable", snapshot.detail};
   if (is_blank(snapshot.bytes)) {
@@ -101,14 +101,14 @@ WriteResult RosterFile::change_once(const Directory& team, const Edit& edit) {
   // The whole file must be a roster, not only the part that is cut. A client that died while writing leaves half a
   // roster, which a person has to fix. An empty file is restored by mend().
   const Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
-  if (!roster && !snapshot.settled) return stopped(WriteOutcome::changed, path + " is being written by somebody");
+  if (!roster && !snapshot.settled) return stopped(WriteOutcome::changed, path + " is being written by another program");
   if (!roster && is_blank(snapshot.bytes))
     return stopped(WriteOutcome::refused, path +
                                               " holds nothing; what was last seen in it is put back when it stays so. "
                                               "Repair it if that is not known");
   if (!roster)
     return stopped(WriteOutcome::refused,
-                   path + " is no roster (" + roster.error().message + "); it is left as it is. Repair it");
+                   path + " cannot be read as a roster (" + roster.error().message + "); it is left as it is. Repair it");
   const Result<std::string> wanted = edit(snapshot.bytes);
   if (!wanted) return stopped(WriteOutcome::refused, path + ": " + wanted.error().message);
   if (*wanted == snapshot.bytes) return stopped(WriteOutcome::already_there, {});

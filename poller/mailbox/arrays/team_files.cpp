@@ -34,7 +34,7 @@ TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string
     if (!look) return end(stopped_by(look.error()));
     result.detail = std::move(look->passed_over);
     if (look->held.empty()) {
-      if (look->writer) return end(stopped(WriteOutcome::changed, "a task is being written by somebody"));
+      if (look->writer) return end(stopped(WriteOutcome::changed, "a task is being written by another program"));
       const Status synced = files_.sync_dir(tasks);  // also for tasks released just before a crash
       return end(synced.ok() ? WriteResult{} : stopped_by(synced.error()));
     }
@@ -57,7 +57,7 @@ TaskAssigned TeamFiles::assign_task(const Directory& tasks, const std::string& t
   if (snapshot.outcome == ReadOutcome::missing) return end({WriteStatus::gone, {}});
   Result<schema::Task> found = schema::decode_task(snapshot.bytes);
   if (snapshot.outcome == ReadOutcome::torn || (!found && !snapshot.settled))
-    return end({WriteStatus::busy, "task " + task + " is being written by somebody"});
+    return end({WriteStatus::busy, "task " + task + " is being written by another program"});
   if (snapshot.outcome != ReadOutcome::document) return end({WriteStatus::refused, snapshot.detail});
   if (!found) return end({WriteStatus::refused, found.error().message});
   result.task = *found;

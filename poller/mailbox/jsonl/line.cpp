@@ -139,7 +139,7 @@ Result<std::string> text_of(std::string_view bytes, const JsonlFields& line, con
                              {"summary", quote(line.text("content"))}});
   const std::string whole = decode_string(quote(bytes)).value_or("");
   if (!std::holds_alternative<UnknownPayload>(decode_payload(whole)))
-    return Error{"line.type", "a " + type + " is not carried by JSONL inboxes: nobody could be answered"};
+    return Error{"line.type", "a " + type + " is not carried by JSONL inboxes: an answer could not reach its sender"};
   return whole;
 }
 

@@ -189,7 +189,7 @@ Batch LineBox::take(const Directory& folder, Access reader, std::size_t most, co
   batch.size.unread = reader == Access::exclusive ? batch.taken.size() : batch.size.entries;
   if (batch.size.unread == 0) batch.size.oldest_unread_ms = 0;
   if (!no_lease_.empty() && batch.detail.empty())
-    batch.detail = "there is no lease on it (" + no_lease_ + "), so it is exchanged when it is big instead of emptied";
+    batch.detail = "the file system gives no lease on it (" + no_lease_ + "), so it is replaced when it is big instead of emptied";
   return batch;
 }
 

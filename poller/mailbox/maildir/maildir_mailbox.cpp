@@ -372,7 +372,7 @@ std::vector<WriteReceipt> MaildirMailbox::post(const std::string& inbox, std::sp
 
 WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Message& message) {
   if (!is_actor_name(inbox) || inbox == settings_.lead)
-    return {WriteStatus::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
+    return {WriteStatus::refused, "'" + inbox + "' cannot be an actor's name: use A-Z a-z 0-9 _ -, at most 64 characters"};
   const MessageKey key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
   const auto letter = letter_of(message, inbox, key.value);
   if (!letter) return {WriteStatus::refused, letter.error().message};

@@ -37,7 +37,7 @@ schema::Roster MaildirMailbox::read_roster() {
   for (const std::string& name : names) {
     if (!is_actor_name(name)) {
       roster.unreachable.push_back(
-          {name, "its name is no actor's (A-Z a-z 0-9 _ -, at most 64, no - in front, neither \"tmp\" nor \"tasks\")"});
+          {name, "its name cannot be an actor's: use A-Z a-z 0-9 _ -, at most 64 characters, no - in front, not \"tmp\" or \"tasks\""});
       continue;
     }
     schema::Member member;

@@ -310,8 +310,8 @@ Result<Envelope> TaskQueue::requeue(const std::string& id) {
   TRY(const auto found, find(id));
   TRY(require_dead(found, id));
   if (found.task.text("id").empty() && !found.task.raw("file").empty())
-    return Error{"task.not_dead", "that is no task but the reason why tasks/dead/" + found.task.text("file") +
-                                      " stands there; mend that file and move it to tasks/open"};
+    return Error{"task.not_dead", "that file is not a task but the reason why tasks/dead/" + found.task.text("file") +
+                                      " stands there; repair that file and move it to tasks/open"};
   TRY(const auto dead, root_.folder(task_folder(TaskPlace::dead)));
   TRY(const auto file, root_.read(dead, found.name));
   Envelope task = file.envelope;

@@ -336,7 +336,7 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
       {"delivery", {{"methods", json::array{hook, exec}}, {"last_method", "hook"}}}};
   const auto status = [&] { return shown({"status"}, {{"teams", json::array{team}}}); };
   CHECK(has(status(), "lead      team-lead is idle for 5s (its turn ended)\n"));
-  CHECK(has(status(), "delivery  exec, as nobody is at hook (--long says more); the last messages went through hook\n"));
+  CHECK(has(status(), "delivery  exec, as no receiver is at hook (--long says more); the last messages went through hook\n"));
   CHECK_FALSE(has(status(), "was heard"));
   CHECK(has(shown({"status", "--long"}, {{"teams", json::array{team}}}),
             "delivery  exec; the last messages went through hook\n            not hook: no hook\\x1b was heard\n"));
@@ -428,8 +428,8 @@ TEST_CASE("a shutdown under way is told with the pane that it will close, or wit
   const auto trace = [&] { return shown({"trace", "shutdown-1@ann"}, {{"shutdowns", json::array{shutdown}}}); };
   CHECK(has(trace(), "it is approved: the worker agreed; closes the pane %7\n"));
   shutdown["pane_id"] = "";
-  shutdown["left_alone"] = "tmux has no pane %7";
-  CHECK(has(trace(), "it is approved: the worker agreed; will close no pane: tmux has no pane %7\n"));
+  shutdown["left_alone"] = "tmux does not know pane %7";
+  CHECK(has(trace(), "it is approved: the worker agreed; will close no pane: tmux does not know pane %7\n"));
 }
 
 TEST_CASE("every code of a refusal comes with what to do about it") {

@@ -240,8 +240,8 @@ TEST_CASE("arguments that do not fit are refused in a sentence that says what to
   CHECK(sentence(talk.call("recv", {{"timeout_s", -1}})).find("timeout_s") != std::string::npos);
   CHECK(sentence(talk.call("recv", {{"timeout_s", 1e300}})).find("timeout_s") != std::string::npos);
   CHECK(sentence(talk.call("claim", {{"lease_ttl", 0}})).find("over 0") != std::string::npos);
-  CHECK(sentence(talk.call("recv", {{"timeuot_s", 1}})) == "recv has no argument \"timeuot_s\"; did you mean \"timeout_s\"?");
-  CHECK(sentence(talk.call("sweep", {{"actor", "bob"}})) == "sweep has no argument \"actor\"; it takes none");
+  CHECK(sentence(talk.call("recv", {{"timeuot_s", 1}})) == "recv does not take the argument \"timeuot_s\"; did you mean \"timeout_s\"?");
+  CHECK(sentence(talk.call("sweep", {{"actor", "bob"}})) == "sweep does not take the argument \"actor\"; it takes none");
   CHECK(sentence(talk.call("send", {{"to", "nobody"}, {"type", "note"}, {"payload", 1}})) ==
         "there is no actor called \"nobody\" here");
   CHECK(sentence(talk.call("complete", {{"task_id", "x"}, {"result", nullptr}})).starts_with("there is no task \"x\"; "));

@@ -49,7 +49,7 @@ TEST_CASE("texts that are no host patterns are refused with the reason") {
       {"https://x.com", "it is a URL"},
       {"::1", "IPv6 stands without brackets"},
       {"::1:443", "IPv6 stands without brackets"},
-      {"*.127.0.0.1", "an address has no subdomains"},
+      {"*.127.0.0.1", "an IP address cannot have subdomains"},
       {"*:0", "what follows the host is not a port"},
       {"x.com:99999", "what follows the host is not a port"},
       {"x y", "it has white space or control characters"},

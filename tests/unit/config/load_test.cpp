@@ -380,7 +380,7 @@ TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as u
   CHECK(parse(minimal, {"/home/ann", "/cfg", "", "", ""}).team.config.team.root == "/cfg/teams");
   CHECK(parse(minimal, {"/home/ann", "", "", "", ""}).team.config.team.root == "/home/ann/.claude/teams");
   CHECK(joined(parse(minimal, {}).problems) ==
-        "t.toml:1:1: team.root has no default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
+        "t.toml:1:1: team.root cannot be chosen by default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
 }
 
 TEST_CASE("each mistake is named with its place, what is wrong and what is expected") {
@@ -478,11 +478,11 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[permissions]\ndefault = \"maybe\"",
        "4:11: permissions.default is \"maybe\"; it must be \"ask\", \"deny\" or \"allow\""},
       {"[team]\nname = \"a\"\n[permissions]\ndefault = \"allow\"",
-       "4:11: permissions.default is dangerous: every call that no rule speaks about is allowed, and nobody is asked; "
+       "4:11: permissions.default is dangerous: every call that no rule matches is allowed without asking; "
        "if that "
        "is meant, write \"default-allow\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[sandbox]\ndefault = \"allow\"",
-       "4:11: sandbox.default is dangerous: every host that no pattern names may be reached, and nobody is asked; if "
+       "4:11: sandbox.default is dangerous: every domain that no pattern matches may be reached without asking; if "
        "that is "
        "meant, write \"any-host\" into the list team.accept_risks"},
       {"[team]\nname = \"a\"\n[sandbox]\nallow = [\"*\"]",
@@ -595,7 +595,7 @@ TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quie
         "t.toml:6: permissions.allow holds \"Bash\": every command that can be split with certainty is allowed, "
         "whatever it does; write \"Bash(PROGRAM:*)\"");
   CHECK(parsed.warnings[1] ==
-        "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
+        "t.toml: every call that no rule matches is allowed without asking "
         "(team.accept_risks says that this is meant)");
   CHECK(parsed.team.config.plans.ceiling == PermissionMode::bypass);
   CHECK(parsed.team.config.modes.on_join == PermissionMode::dont_ask);
@@ -998,7 +998,7 @@ h2 = ["w3", "w4"]
     return all;
   };
   CHECK(with("rediss://engine.lan:6379", "").find("cluster.redis_url is missing") != std::string::npos);
-  CHECK(with("rediss://engine.lan:6379", "http://x").find("is no address of a Redis") != std::string::npos);
+  CHECK(with("rediss://engine.lan:6379", "http://x").find("is not the address of a Redis") != std::string::npos);
   const auto leaky = with("rediss://engine.lan:6379", "redis://ann:tiger@x");
   CHECK(leaky.find("cluster.secret") != std::string::npos);
   CHECK(leaky.find("tiger") == std::string::npos);

@@ -172,9 +172,9 @@ TEST_CASE("when the deadline passes the request is denied, and the worker learns
   CHECK(permission.request.decided_by == "deadline");
   CHECK(only_text(permission.posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
-        R"("error":"Denied because nobody answered within 10 minutes."})");
+        R"("error":"Denied because no answer came within 10 minutes."})");
   CHECK(only_text(decided(team, plan, late).posts)
-            .find(R"("approved":false,"feedback":"Denied because nobody answered within 90 seconds.")") !=
+            .find(R"("approved":false,"feedback":"Denied because no answer came within 90 seconds.")") !=
         std::string::npos);
   CHECK(only_text(decided(team, network, late).posts).find(R"("allow":false)") != std::string::npos);
 }
@@ -183,10 +183,10 @@ TEST_CASE("a span of one is spelled as one") {
   Team team;
   team.config.permissions.timeout = std::chrono::minutes(1);
   CHECK(decided(team, tool, answer(RequestEvent::deadline_passes)).request.reason ==
-        "Denied because nobody answered within 1 minute.");
+        "Denied because no answer came within 1 minute.");
   team.config.permissions.timeout = std::chrono::milliseconds(1500);
   CHECK(decided(team, tool, answer(RequestEvent::deadline_passes)).request.reason ==
-        "Denied because nobody answered within 1500 milliseconds.");
+        "Denied because no answer came within 1500 milliseconds.");
 }
 
 TEST_CASE("nothing is written to somebody who left, or who was answered by another") {

@@ -147,7 +147,7 @@ TEST_CASE("what is told of somebody who is no worker of the team is told of nobo
   CHECK(tells_of_worker(event("TaskCompleted")));
   CHECK_FALSE(tells_of_worker(event("Stop")));
   CHECK(why_no_worker_of(idle, "demo", true, false).empty());
-  CHECK(why_no_worker_of(idle, "demo", false, false) == "\"eve\" is no worker of team demo");
+  CHECK(why_no_worker_of(idle, "demo", false, false) == "\"eve\" is not a worker of team demo");
   CHECK_FALSE(why_no_worker_of(idle, "demo", true, true).empty());
 }
 

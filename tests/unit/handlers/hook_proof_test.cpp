@@ -117,7 +117,7 @@ TEST_CASE("an idle session is woken from 2.1.139 on where a person is at it, and
   CHECK(why_not_woken({ClientMode::interactive, "2.1.138", false}).find("2.1.139") != std::string::npos);
   CHECK(why_not_woken({ClientMode::interactive, "", false}).find("not known") != std::string::npos);
   for (const auto mode : {ClientMode::headless, ClientMode::unknown})
-    CHECK(why_not_woken({mode, "2.1.331", true}).find("nobody is at the client") != std::string::npos);
+    CHECK(why_not_woken({mode, "2.1.331", true}).find("no person is at the client") != std::string::npos);
 }
 
 TEST_CASE("what an event says of a hook's output") {

@@ -49,7 +49,7 @@ TEST_CASE("a permission shows the tool, its input member by member, the claim, t
 |     git tag v1
 | timeout:
 |     5
-What w1 says about it, checked by nobody:
+What w1 says about it, unchecked:
 | List files
 What it suggests beside; an approval does not apply it:
 | [{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"userSettings"}]
@@ -197,9 +197,9 @@ TEST_CASE("a closed request says how it ended, in one line") {
   CHECK(told(RequestState::approved) ==
         "permission perm-1-aaaaaaa of w1 was approved by alice perm-9 was approved; nothing is left to do.");
   CHECK_THAT(told(RequestState::denied), Contains("was denied by alice"));
-  CHECK_THAT(told(RequestState::expired), Contains("was denied because nobody answered in time; nothing is left"));
+  CHECK_THAT(told(RequestState::expired), Contains("was denied because no answer came in time; nothing is left"));
   CHECK_THAT(told(RequestState::withdrawn), Contains("is withdrawn, since w1 has left the team; nothing is left"));
-  CHECK_THAT(told(RequestState::answered_elsewhere), Contains("was answered by somebody else, in the inbox of w1;"));
+  CHECK_THAT(told(RequestState::answered_elsewhere), Contains("was answered by another program, in the inbox of w1;"));
 }
 
 }  // namespace inbox_poller::handlers::request_block_test

@@ -98,7 +98,7 @@ TEST_CASE("a no and a deadline are told as chat, which no words turn into a cont
   CHECK(only_text(decided(team, answer(RequestEvent::person_denies)).posts) ==
         "Your request to stop was declined: Denied by alice; no reason was given.");
   CHECK(only_text(decided(team, answer(RequestEvent::deadline_passes)).posts) ==
-        "Your request to stop was declined: Denied because nobody answered within 10 minutes.");
+        "Your request to stop was declined: Denied because no answer came within 10 minutes.");
   const std::string order = R"({"type":"mode_set_request","mode":"bypassPermissions"})";
   const auto text = only_text(decided(team, answer(RequestEvent::person_denies, order)).posts);
   CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(text)));

@@ -52,7 +52,7 @@ TEST_CASE("a pane in which nothing names the worker is its own only when both be
     CHECK(alone(noon + apart).worker.empty());
   }
   for (const EpochMs started : {EpochMs{0}, noon + joining_ms + 1, noon - joining_ms - 1})
-    CHECK_THAT(alone(started).left_alone, Contains("may be somebody else's"));
+    CHECK_THAT(alone(started).left_alone, Contains("may be another person's"));
 }
 
 TEST_CASE("a pane in which we run, or the lead does, is nobody's to close, whatever names the worker there") {

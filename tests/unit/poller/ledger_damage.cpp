@@ -36,7 +36,7 @@ std::string sound_ledger(const std::string& path) {
     must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
     must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
     must(ledger->members().put({"red", "ann", true, "idle", "", "3", 1}));
-    must(ledger->leads().put("red", {"busy", 1, 2}));
+    must(ledger->leads().put("red", {handlers::LeadState::busy, 1, 2}));
     must(ledger->rosters().put("red", {R"({"members":[{"name":"ann"}]})", 7, 1}));
     return Done{};
   }));
@@ -105,14 +105,14 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   tell(answers, "open shutdowns", ledger.shutdowns().open("red"), list(shutdown));
   tell(answers, "shutdowns", ledger.shutdowns().latest("red", 100), list(shutdown));
   tell(answers, "orders", ledger.orders().of_team("red"), list([](const OrderRow& row) {
-         return row.member + std::to_string(row.joined_ms) + row.kind + row.subject + row.origin + row.state;
+         return row.member + std::to_string(row.joined_ms) + row.subject + row.origin + std::string(to_string(row.kind)) + std::string(to_string(row.state));
        }));
   tell(answers, "open count", ledger.requests().open_count("red", "ann"), number);
   tell(answers, "owed", ledger.outbox().owed("red"), number);
   tell(answers, "rules", ledger.rules().of_team("red"),
        list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
   tell(answers, "lead", ledger.leads().find("red"),
-       maybe([](const LeadRow& row) { return row.state + std::to_string(row.until_ms); }));
+       maybe([](const LeadRow& row) { return std::string(to_string(row.state)) + std::to_string(row.until_ms); }));
   tell(answers, "roster", ledger.rosters().find("red"),
        maybe([](const RosterRow& row) { return row.bytes + std::to_string(row.file); }));
   tell(answers, "members", ledger.members().of_team("red"),

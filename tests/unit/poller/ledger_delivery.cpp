@@ -344,9 +344,9 @@ TEST_CASE("confirmation and priority survive the ledger, and values it does not 
 
 TEST_CASE("the lead's row comes back whole") {
   auto ledger = in_memory();
-  must(ledger->leads().put("red", {"busy", 5, 9, "tool_used", "0b1c", "%3"}));
+  must(ledger->leads().put("red", {handlers::LeadState::busy, 5, 9, "tool_used", "0b1c", "%3"}));
   const auto row = must(ledger->leads().find("red")).value();
-  CHECK((row.state == "busy" && row.since_ms == 5 && row.until_ms == 9));
+  CHECK((row.state == handlers::LeadState::busy && row.since_ms == 5 && row.until_ms == 9));
   CHECK((row.by == "tool_used" && row.session == "0b1c" && row.pane == "%3"));
 }
 

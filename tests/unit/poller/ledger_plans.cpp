@@ -93,9 +93,9 @@ void use_everything(Ledger& ledger) {
     must(ledger.shutdowns().latest("red", 10));
     must(ledger.shutdowns().by_id("shutdown-1@ann"));
     must(ledger.orders().add(order_row("ann", "config plan")));
-    must(ledger.orders().set(1, "applied", 2));
+    must(ledger.orders().set(1, handlers::OrderState::applied, 2));
     must(ledger.orders().of_team("red"));
-    must(ledger.leads().put("red", {"idle", 1, 0}));
+    must(ledger.leads().put("red", {handlers::LeadState::idle, 1, 0}));
     must(ledger.leads().find("red"));
     must(ledger.next_batch());
     must(ledger.history().add({1, "red", named("k1").value, "r-1", "message.accepted", ""}));

@@ -153,10 +153,10 @@ TEST_CASE("members, session rules and the lead's state are kept, the latest of e
   CHECK((left[0].id == first && left[1].id == team && left[1].kind == "team"));
 
   CHECK_FALSE(must(ledger->leads().find("red")).has_value());
-  must(ledger->leads().put("red", {"idle", 1, 0}));
-  must(ledger->leads().put("red", {"busy", 2, 30}));
+  must(ledger->leads().put("red", {handlers::LeadState::idle, 1, 0}));
+  must(ledger->leads().put("red", {handlers::LeadState::busy, 2, 30}));
   const auto lead = must(ledger->leads().find("red")).value();
-  CHECK((lead.state == "busy" && lead.since_ms == 2 && lead.until_ms == 30));
+  CHECK((lead.state == handlers::LeadState::busy && lead.since_ms == 2 && lead.until_ms == 30));
 }
 
 }  // namespace inbox_poller::poller::ledger_test::ledger_requests_test

@@ -149,18 +149,18 @@ TEST_CASE("an order is given once to a member of this joining, of this kind and 
   auto rejoined = order_row("ann", "config plan");
   rejoined.joined_ms = 501;
   auto rule = order_row("ann", "config plan");
-  rule.kind = "rule";
+  rule.kind = handlers::OrderKind::rule;
   for (const auto& other : {order_row("bob", "config plan"), order_row("ann", "command 4"), rejoined, rule})
     CHECK(must(ledger->orders().add(other)).has_value());
-  must(ledger->orders().set(*first, "applied", 2000));
+  must(ledger->orders().set(*first, handlers::OrderState::applied, 2000));
 
   const auto rows = must(ledger->orders().of_team("red"));
   REQUIRE(rows.size() == 5);
-  CHECK((rows[0].id == *first && rows[0].subject == "plan" && rows[0].state == "applied" && rows[0].state_ms == 2000 &&
+  CHECK((rows[0].id == *first && rows[0].subject == "plan" && rows[0].state == handlers::OrderState::applied && rows[0].state_ms == 2000 &&
          rows[0].sent_ms == 1000 && rows[0].by == "mona" && rows[0].key == named("key of config plan")));
-  CHECK((rows[3].joined_ms == 501 && rows[4].kind == "rule" && rows[4].state == "sent"));
+  CHECK((rows[3].joined_ms == 501 && rows[4].kind == handlers::OrderKind::rule && rows[4].state == handlers::OrderState::sent));
   CHECK(must(ledger->orders().of_team("blue")).empty());
-  CHECK(code_of(ledger->orders().set(99, "applied", 1)) == "ledger.sql");
+  CHECK(code_of(ledger->orders().set(99, handlers::OrderState::applied, 1)) == "ledger.sql");
 }
 
 TEST_CASE("an entry is ours from the moment it is owed, and stays so") {

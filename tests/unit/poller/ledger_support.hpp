@@ -152,7 +152,7 @@ inline handlers::Shutdown shutdown_row(const std::string& id, handlers::Shutdown
 }
 
 inline OrderRow order_row(const std::string& member, const std::string& origin) {
-  return {0, "red", member, 500, "mode", "plan", origin, "mona", named("key of " + origin), 1000, "sent", 1000};
+  return {0, "red", member, 500, handlers::OrderKind::mode, "plan", origin, "mona", named("key of " + origin), 1000, handlers::OrderState::sent, 1000};
 }
 
 /// While it lives, remembers the last connection that anything in this process opened.

@@ -240,7 +240,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   must(ledger->outbox().enqueue(outbox_row("ann", "denied", "r-1")));
   must(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied)));
   must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
-  must(ledger->leads().put("red", {"busy", 1, 2}));
+  must(ledger->leads().put("red", {handlers::LeadState::busy, 1, 2}));
   must(ledger->members().put({"red", "ann", true, "idle", "", "", 1}));
   must(ledger->shutdowns().put("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
   must(ledger->orders().add(order_row("ann", "config plan")));
@@ -263,7 +263,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->shutdowns().find("red", "shutdown-1@ann")) == "ledger.damaged");
   CHECK(code_of(ledger->shutdowns().open("red")) == "ledger.damaged");
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");
-  CHECK(code_of(ledger->orders().set(1, "applied", 2)) == "ledger.damaged");
+  CHECK(code_of(ledger->orders().set(1, handlers::OrderState::applied, 2)) == "ledger.damaged");
   // A decision is not made on top of a damaged one either.
   CHECK(code_of(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
 }

@@ -87,7 +87,7 @@ struct World {
   }
   std::vector<std::string> states() const {
     std::vector<std::string> list;
-    for (const auto& row : orders->rows()) list.push_back(row.member + " " + row.subject + " " + row.state);
+    for (const auto& row : orders->rows()) list.push_back(row.member + " " + row.subject + " " + std::string(to_string(row.state)));
     return list;
   }
   int logged(const std::string& event) const {

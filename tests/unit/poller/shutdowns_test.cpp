@@ -506,7 +506,7 @@ TEST_CASE("no pane is touched that is not certainly the worker's, and it is said
   CHECK_THAT(place(R"("tmuxPaneId": "", "backendType": "tmux")"), Contains("names no tmux pane"));
   CHECK_THAT(place(R"("tmuxPaneId": "%7;kill-server", "backendType": "tmux")"), Contains("names no tmux pane"));
   CHECK_THAT(place(R"("backendType": "tmux")"), Contains("names no tmux pane"));
-  CHECK_THAT(place(R"("tmuxPaneId": "%77")"), Contains("tmux has no pane %77"));
+  CHECK_THAT(place(R"("tmuxPaneId": "%77")"), Contains("tmux does not know pane %77"));
   CHECK_THAT(place(R"("tmuxPaneId": "%1")"), Contains("team-lead as well"));
   CHECK_THAT(place(own_pane, {}, R"(, {"agentId": "w2@team", "name": "w2", "tmuxPaneId": "%7"})"),
              Contains("w2 as well"));

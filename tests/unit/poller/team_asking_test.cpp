@@ -153,7 +153,7 @@ TEST_CASE("the lead hears when the deadline decides, and when the asker leaves")
     const auto closed = world.only_message();
     CHECK(closed.type == "request_closed");
     CHECK_THAT(closed.text, Contains(leaves ? "is withdrawn, since w1 has left the team;"
-                                            : "was denied because nobody answered in time;"));
+                                            : "was denied because no answer came in time;"));
   }
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
     }
     world.tick();
     CHECK(world.texts("w1") ==
-          std::vector<std::string>{deadline ? "Your request to stop was declined: Denied because nobody answered "
+          std::vector<std::string>{deadline ? "Your request to stop was declined: Denied because no answer came "
                                               "within 10 minutes."
                                             : "Your request to stop was declined: task 3 is yours"});
     CHECK(world.ledger->shutdowns().latest("t", 10)->empty());

@@ -180,6 +180,9 @@ TEST_CASE("an observer refuses everything that would write to the team") {
     INFO(verb);
     CHECK(serving.code(verb, fields) == "role.not_leader");
   }
+  const auto shown = serving.ask("pending").at("requests").at(0);
+  CHECK(shown.at("answers") == "not_leader");  // `pending` prints no `approve` that cannot work
+  CHECK(json::value_to<std::string>(shown.at("answers_reason")).starts_with("the request is for the lead of t to answer: here the role is observer"));
   CHECK(*serving.world.ledger->outbox().owed("t") == 0);
 }
 
@@ -338,7 +341,7 @@ TEST_CASE("a list of a team that nobody serves is refused, and not empty") {
     CHECK(serving.code(verb, {{"team", "t"}}) == "ok");
     CHECK(serving.code(verb) == "ok");
   }
-  CHECK(serving.ask("pending", {{"team", "nope"}}).at("message") == "no team called \"nope\" is served; served: t");
+  CHECK(serving.ask("pending", {{"team", "nope"}}).at("message") == "team \"nope\" is not served; served are: t");
 }
 
 TEST_CASE("an unknown verb is told from a team that is not there") {

@@ -56,7 +56,7 @@ TEST_CASE("what is wrong with a text is said with the place where it is wrong") 
       {"[{\"a\" 1}]", 6, "expected ':' after a key, found '1'"},
       {"[{\"a\":1,}]", 8, "expected a key in quotes, found '}'"},
       {"[{a:1}]", 2, "expected a key in quotes, found 'a'"},
-      {"[\"abc", 5, "the string that begins at byte 1 has no end"},
+      {"[\"abc", 5, "the string that begins at byte 1 is not ended"},
       {"[\"\\x\"]", 3, "expected an escape such as \\n or \\u0041, found 'x'"},
       {"[\"\\u12g4\"]", 6, "expected four hexadecimal digits after \\u, found 'g'"},
       {"[tru]", 4, "expected the literal true, found ']'"},

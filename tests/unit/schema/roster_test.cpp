@@ -172,7 +172,7 @@ TEST_CASE("whose inbox would be another's, or whose name nobody can read or writ
         "Foo.Bar: its inbox would be Foo-Bar.json, as that of foo-bar\n");
   CHECK(unreachable(R"({"name":"b.oss"},{"name":"b\u006fss"})").empty());
   CHECK(unreachable(R"({"name":"a@b"})") == "a@b: its name holds '@', behind which clients write the team\n");
-  CHECK(unreachable(R"({"name":"a\u202eb"},{"name":"a\nb"},{"name":"a\u00a0b"})").find("a character that nobody sees") !=
+  CHECK(unreachable(R"({"name":"a\u202eb"},{"name":"a\nb"},{"name":"a\u00a0b"})").find("an invisible or invalid character") !=
         std::string::npos);
   CHECK(unreachable("{\"name\":\"" + std::string(201, 'x') + "\"}").find("too long for a file") != std::string::npos);
   CHECK(unreachable(R"({"name":"Foo"},{"name":"foo"})").empty());  // clients write two files; so do we
@@ -267,7 +267,7 @@ TEST_CASE("with_member refuses what is no member of this name, and a file withou
       {roster_file, R"({"name":"b"})", "member.name: is not \"a\""},
       {roster_file, R"({"name":"a@t"})", "member.name: "},
       {roster_file, R"({"name":5})", "member.name: is missing"},
-      {R"({"name":"t"})", R"({"name":"a"})", "members: there is no list"},
+      {R"({"name":"t"})", R"({"name":"a"})", "members: the list is missing"},
       {R"({"members":{}})", R"({"name":"a"})", "members: expected an array, found an object"},
       {R"({"members":[)", R"({"name":"a"})", "expected"},
   };
