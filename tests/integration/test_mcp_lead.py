@@ -116,7 +116,7 @@ class McpLead(LeadTest):
         wait_for("ada sees what is answered", lambda: 'In answer to your message "which branch?":\nmain' in [
             e["text"] for e in json.loads(self.team.inbox("ada").read_text())])
         self.assertIn("match_type", self.client.refusal("recv", match_type="t"))
-        self.assertIn("no tasks", self.client.refusal("claim"))
+        self.assertIn("tasks are not here", self.client.refusal("claim"))
         self.assertEqual(self.client.tool("inbox")["unread"], 0)
 
     def test_a_lead_decides_with_tools_and_it_is_recorded_as_the_leads(self):
@@ -230,7 +230,7 @@ class McpLeadOfLines(LeadTest):
         self.assertEqual(self.client.tool("shutdown", member="alice", reason="done")["shutdowns"][0]["by"], "lead")
         for name, arguments in (("post", {"payload": 1}), ("claim", {}), ("complete", {"task_id": "1", "result": 1}),
                                 ("heartbeat", {"task_id": "1"}), ("abandon", {"task_id": "1", "reason": "r"}), ("sweep", {})):
-            self.assertIn("no tasks", self.client.refusal(name, **arguments))
+            self.assertIn("tasks are not here", self.client.refusal(name, **arguments))
 
 
 class Channel(LeadTest):

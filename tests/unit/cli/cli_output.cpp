@@ -198,7 +198,7 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   CHECK(has(trace(), "  delivery.delivered  method=recv\n"));
   message["delivery"] = "queued";
   message["attempts"] = 0;
-  CHECK(has(trace(), "it waits for the lead: it is handed out when the lead is idle"));
+  CHECK(has(trace(), "it waits for the lead: it is delivered when the lead is idle"));
   message["delivery"] = "offered";
   message["offered_ms"] = now - 18'000'500;
   CHECK(has(

@@ -251,7 +251,7 @@ TEST_CASE("the doctor's exit code is 0, 1 for warnings and 2 for errors") {
   team.put("alcie", {});
   const Outcome warned = team.run({"doctor"});
   CHECK(warned.code == 1);
-  CHECK(warned.out.find("warning  belongs to nobody") != std::string::npos);
+  CHECK(warned.out.find("warning  belongs to no member") != std::string::npos);
   CHECK(warned.out.find("-> if they were meant for the lead: write `aliases = [\"alcie\"]`") != std::string::npos);
   CHECK(team.run({"doctor", "--team", "other"}).code == 2);  // none of that name was examined
 

@@ -325,7 +325,7 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
   CHECK(wire(sent[0]).at("always") == true);
-  CHECK(shows(seat.type("jA"), "this is no permission"));
+  CHECK(shows(seat.type("jA"), "this request is of another kind"));
   CHECK(seat.requests().empty());
 }
 

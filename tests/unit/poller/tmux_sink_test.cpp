@@ -103,7 +103,7 @@ TEST_CASE("a draft that reads like the beginning of an earlier paste is a person
   const auto pasted = run_awaitable(sink.paste("%1", text));
   REQUIRE_FALSE(pasted);
   INFO(pasted.error().message);
-  CHECK(pasted.error().message.find("somebody submitted or cleared") != std::string::npos);
+  CHECK(pasted.error().message.find("the pasted text was submitted or cleared") != std::string::npos);
   CHECK(sink.pointer(1) == "[may be a repeat] " + text);
   composer.typed = text.substr(0, 9);
   const auto ready = run_awaitable(sink.ready("%1"));
