@@ -178,6 +178,9 @@ class Web(ProcessTest):
         self.assertEqual(ProcessTest.answer(self, worker, request["request_id"])["event"], "ran")
         gone = events.next("requests", lambda told: told["gone"])["gone"][0]
         self.assertEqual((gone["key"], gone["state"], gone["by"]), (request["message_key"], "approved", "carol"))
+        later = page.events()
+        self.addCleanup(later.close)
+        later.next("teams", lambda told: any(team["decided"] == 1 for team in told["put"]))
 
     def test_an_answer_is_for_a_request_that_is_open_as_it_was_shown(self):
         page = self.page()
@@ -221,6 +224,10 @@ class Web(ProcessTest):
         events.next("teams", lambda told: any(team["chat"]["queued"] for team in told["put"]))
         status, chat = page.json("GET", "/api/history?team=demo")
         self.assertEqual((status, chat["rows"][0]["sender"], chat["rows"][0]["text"]), (200, "bob", "hello <b><U+200B></b>"))
+        self.team.say("bob", "once more")
+        wait_for("both are there", lambda: len(page.json("GET", "/api/history")[1]["rows"]) == 2)
+        for limit, rows in (("1", 1), ("0", 1), ("x", 2), ("1000", 2)):
+            self.assertEqual(len(page.json("GET", "/api/history?limit=" + limit)[1]["rows"]), rows, limit)
         status, way = page.json("GET", "/api/trace?id=" + chat["rows"][0]["message_key"][:12])
         self.assertEqual(status, 200)
         self.assertIn("from bob", way["text"])
@@ -229,7 +236,7 @@ class Web(ProcessTest):
         wait_for("it is ready", lambda: page.request("GET", "/readyz")[0] == 200)
         status, headers, text = page.request("GET", "/metrics", Cookie=None)
         self.assertEqual((status, headers["Content-Type"].partition(";")[0]), (200, "application/openmetrics-text"))
-        self.assertIn('inbox_poller_chat_queued{team="demo"} 1\n', text)
+        self.assertIn('inbox_poller_chat_queued{team="demo"} 2\n', text)
         self.daemon.kill()
         self.assertFalse(events.next("daemon", lambda told: not told["up"])["up"])
         self.assertEqual([page.request("GET", path)[0] for path in ("/healthz", "/readyz", "/metrics", "/api/decisions")], [503] * 4)

@@ -51,6 +51,9 @@ json::object team_row(const operations::Team& team) {
   json::array trouble;
   for (const std::string& word : team_line(team).trouble) trouble.emplace_back(printable(word));
   row["trouble"] = std::move(trouble);
+  long long decided = 0;
+  for (const auto& one : team.counted.decisions) decided += one.count;
+  row["decided"] = decided;  // tells the page when to ask for decisions again
   return row;
 }
 

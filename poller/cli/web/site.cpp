@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <charconv>
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
@@ -18,8 +19,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int messages_shown = 100;
-constexpr int decisions_shown = 100;
+constexpr int rows_shown = 100;
 
 Reply reply(unsigned status, const json::object& object) {
   Reply made;
@@ -79,6 +79,14 @@ json::object decision_row(const operations::Request& request) {
     row[name] = value;
   row.erase("content");
   return row;
+}
+
+/// Returns how many rows a query wants: all that are shown, or fewer by `limit`.
+int rows_wanted(std::string_view query) {
+  const std::string limit = from_query(query, "limit");
+  int wanted = rows_shown;
+  std::from_chars(limit.data(), limit.data() + limit.size(), wanted);
+  return std::clamp(wanted, 1, rows_shown);
 }
 
 template <class Rows, class Row>
@@ -208,7 +216,7 @@ Site::Answer Site::trace(Request request) {
 
 Site::Answer Site::history(Request request) {
   auto asking =
-      feed_.model().ask(arguments::History{.team = from_query(request.query, "team"), .limit = messages_shown});
+      feed_.model().ask(arguments::History{.team = from_query(request.query, "team"), .limit = rows_wanted(request.query)});
   const auto found = co_await std::move(asking);
   if (!found) co_return refusal(found.error());
   co_return rows_of(found->messages, message_row);
@@ -216,7 +224,7 @@ Site::Answer Site::history(Request request) {
 
 Site::Answer Site::decisions(Request request) {
   auto asking =
-      feed_.model().ask(arguments::Decisions{.team = from_query(request.query, "team"), .limit = decisions_shown});
+      feed_.model().ask(arguments::Decisions{.team = from_query(request.query, "team"), .limit = rows_wanted(request.query)});
   const auto found = co_await std::move(asking);
   if (!found) co_return refusal(found.error());
   co_return rows_of(found->decisions, decision_row);

@@ -1,48 +1,38 @@
-// What is looked at: workers, chat, the way of a message, and what was decided.
+// What is looked at behind a click: workers, chat, the way of a message, and what was decided.
 import { html, useState, useEffect } from '/preact.js';
-import { ago, get } from '/requests.js';
-
-/// What `path` answers, again when `when` changes.
-function useLook(path, when) {
-  const [answer, set] = useState(null);
-  useEffect(() => {
-    let late = false;
-    if (!path) { set(null); return undefined; }
-    get(path).then(it => { if (!late) set(it); });
-    return () => { late = true; };
-  }, [path, when]);
-  return answer;
-}
-
-const Refused = ({ answer }) => answer && !answer.ok ? html`<p class="warn" role="alert">${answer.message}</p>` : null;
+import { Ago, ago, count, useLook, Refused, doingOf, leadOf, troubleOf } from '/words.js';
+import { Event, ofDecision, ofMessage } from '/now.js';
 
 export function Workers({ state }) {
   const teams = [...state.teams.values()];
-  if (!teams.length) return html`<p class="quiet">No team is served.</p>`;
-  return html`<h2 class="unseen">Workers</h2>${teams.map(team => html`<section key=${team.key}><h2>${team.team}</h2>
-    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.member} is ${team.lead.state} for ${ago(team.lead.since_ms)}${' · '}${team.requests} requests · ${team.chat.queued} messages wait${team.chat.queued ? ' for ' + ago(team.chat.oldest_queued_ms) : ''}</p>
-    ${team.way && html`<p class="quiet">The way to the lead: ${team.way}</p>`}
-    ${team.trouble.length > 0 && html`<p class="warn">${team.trouble.join(', ')}</p>`}
-    <div class="table" tabindex="0" role="region" aria-label=${'Workers of ' + team.team}><table><thead><tr><th scope="col">Worker</th><th scope="col">Does</th><th scope="col">Requests</th><th scope="col">Heard of</th><th scope="col">Task</th><th scope="col">Mode</th></tr></thead>
-      <tbody>${team.members.map(worker => html`<tr key=${worker.member}><th scope="row">${worker.member}</th><td>${worker.doing}${worker.detail && ': ' + worker.detail}</td>
-        <td>${worker.pending}</td><td>${ago(worker.last_seen_ms)}</td><td>${worker.task}</td><td>${worker.mode}</td></tr>`)}</tbody></table></div></section>`)}`;
+  if (!teams.length) return html`<h2>Workers</h2><p>No team is served.</p><p class="quiet"><code>inbox-poller doctor</code> says why.</p>`;
+  return html`${teams.map(team => html`<section key=${team.key} class="panel"><h2>${team.team}</h2>
+    ${troubleOf(team).map(word => html`<p class="warn">${word}</p>`)}
+    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.member} ${leadOf(team).word} · ${count(team.requests, 'request')} · ${count(team.chat.queued, 'message')} for the lead${team.chat.queued ? ', the oldest ' + ago(team.chat.oldest_queued_ms) : ''}</p>
+    ${team.way && html`<details><summary>The way to the lead</summary><p class="quiet">${team.way}</p></details>`}
+    ${!team.members.length && html`<p class="quiet">No worker yet: the first message of one makes it known.</p>`}
+    ${team.members.length > 0 && html`<table class="workers"><thead><tr><th scope="col">Worker</th><th scope="col">Does</th><th scope="col">Open</th><th scope="col">Seen</th><th scope="col">Task</th><th scope="col">Mode</th></tr></thead>
+      <tbody>${team.members.map(worker => { const doing = doingOf(worker); return html`<tr key=${worker.member}><th scope="row">${worker.member}</th>
+        <td><span class=${doing.look}>${doing.word}</span>${worker.detail && html`<br /><span class="quiet">${worker.detail}</span>`}</td>
+        <td>${worker.pending || ''}</td><td><${Ago} ms=${worker.last_seen_ms} /></td><td>${worker.task}</td><td>${worker.mode}</td></tr>`; })}</tbody></table>`}</section>`)}`;
 }
 
 function TeamChoice({ state, team, set }) {
-  return html`<label>Team<select value=${team} onChange=${event => set(event.target.value)}><option value="">all</option>
+  return html`<label>Team <select value=${team} onChange=${event => set(event.target.value)}><option value="">all</option>
     ${[...state.teams.keys()].map(name => html`<option value=${name}>${name}</option>`)}</select></label>`;
 }
 
 export function Chat({ state }) {
   const [team, set] = useState('');
-  const counts = JSON.stringify([...state.teams.values()].map(one => one.chat));
-  const answer = useLook('/api/history' + (team && '?team=' + encodeURIComponent(team)), counts);
-  return html`<h2 class="unseen">Chat</h2><div class="tools"><${TeamChoice} state=${state} team=${team} set=${set} /></div><${Refused} answer=${answer} />
-    ${answer?.ok && !answer.rows.length && html`<p class="quiet">No message has come.</p>`}
-    ${answer?.ok && html`<ul class="requests">${[...answer.rows].reverse().map(one => html`<li key=${one.message_key}><div class="row">
-      <span class="age quiet">${ago(one.received_ms)}</span><b>${one.sender} → ${one.inbox}</b>
-      <span class="who">${one.type} it ${one.sentence} · <a href=${'#/way/' + one.message_key}>trace</a></span></div>
-      <div class="card">${one.subject ? html`<p>${one.subject}</p>` : html`<pre>${one.text}${one.is_cut ? '…' : ''}</pre>`}</div></li>`)}</ul>`}`;
+  const [opened, open] = useState('');
+  const answer = useLook('/api/history' + (team && '?team=' + encodeURIComponent(team)), JSON.stringify([...state.teams.values()].map(one => one.chat)));
+  return html`<section class="panel"><div class="tools"><h2>Chat</h2><${TeamChoice} state=${state} team=${team} set=${set} /></div><${Refused} answer=${answer} />
+    ${answer?.ok && !answer.rows.length && html`<p>No message has come.</p><p class="quiet">What workers write to the lead appears here, with where it is now.</p>`}
+    ${answer?.ok && html`<ul class="messages">${[...answer.rows].reverse().map(one => html`<li key=${one.message_key}>
+      <button class="row" aria-expanded=${opened === one.message_key} onClick=${() => open(opened === one.message_key ? '' : one.message_key)}>${one.sender} to ${one.inbox}</button>
+      <span class="quiet meta"><${Ago} ms=${one.received_ms} /> · ${ofMessage(one).came} · <a href=${'#/way/' + one.message_key}>trace</a></span>
+      <pre class=${'words' + (opened === one.message_key ? '' : ' brief')}>${one.subject || one.text + (one.is_cut ? '…' : '')}</pre>
+      ${opened === one.message_key && html`<p class="quiet">${one.type}, it ${one.sentence}</p>`}</li>`)}</ul>`}</section>`;
 }
 
 export function Way({ argument }) {
@@ -50,19 +40,17 @@ export function Way({ argument }) {
   const [wanted, want] = useState(argument || '');
   useEffect(() => { if (argument) { set(argument); want(argument); } }, [argument]);
   const answer = useLook(wanted && '/api/trace?id=' + encodeURIComponent(wanted), '');
-  return html`<h2 class="unseen">Trace</h2><form class="tools" onSubmit=${event => { event.preventDefault(); want(id.trim()); }}>
-    <label>A message's key, the beginning of one, or the id of an request or a shutdown<input value=${id} onInput=${event => set(event.target.value)} /></label>
+  return html`<section class="panel"><h2>Trace</h2><form class="tools" onSubmit=${event => { event.preventDefault(); want(id.trim()); }}>
+    <label class="field">A message's key, the beginning of one, or the id of a request or a shutdown<input value=${id} onInput=${event => set(event.target.value)} /></label>
     <button>Trace</button></form><${Refused} answer=${answer} />
-    ${answer?.ok && html`<pre tabindex="0" role="region" aria-label="Its way">${answer.text}</pre>`}`;
+    ${!wanted && html`<p class="quiet">Each request, answer and message has a link here: it shows when it came, what was done, and where it is now.</p>`}
+    ${answer?.ok && html`<pre tabindex="0" role="region" aria-label="Its way">${answer.text}</pre>`}</section>`;
 }
 
 export function Answers({ state }) {
-  const over = [...state.requests.values()].filter(request => request.fate).length;
-  const answer = useLook('/api/decisions', over);
-  return html`<h2 class="unseen">Answers</h2><${Refused} answer=${answer} />
-    ${answer?.ok && !answer.rows.length && html`<p class="quiet">Nothing was decided yet.</p>`}
-    ${answer?.ok && answer.rows.length > 0 && html`<div class="table" tabindex="0" role="region" aria-label="Answers"><table><thead><tr><th scope="col">Ago</th><th scope="col">What</th><th scope="col">Who asked</th><th scope="col">Answer</th><th scope="col">Trace</th></tr></thead>
-      <tbody>${answer.rows.map(one => html`<tr key=${one.key}><td>${ago(one.decided_ms)}</td><td><code>${one.subject}</code></td><td>${one.member}, ${one.team}</td>
-        <td>${one.state} by ${one.decided_by}${one.rule && ' (' + one.rule + ')'}${one.reason && ': ' + one.reason}</td>
-        <td><a href=${'#/way/' + one.key} aria-label=${'Trace ' + one.request_id}>trace</a></td></tr>`)}</tbody></table></div>`}`;
+  const teams = [...state.teams.values()];
+  const answer = useLook('/api/decisions', JSON.stringify(teams.map(team => team.decided)) + [...state.requests.values()].filter(request => request.fate).length);
+  return html`<section class="panel"><h2>Answers</h2><${Refused} answer=${answer} />
+    ${answer?.ok && !answer.rows.length && html`<p>Nothing was decided yet.</p><p class="quiet">Who decided what, and by which rule, appears here.</p>`}
+    ${answer?.ok && answer.rows.length > 0 && html`<ul class="events">${answer.rows.map(one => html`<${Event} key=${one.key} one=${ofDecision(one)} />`)}</ul>`}</section>`;
 }

@@ -1,157 +1,267 @@
-// The list of open requests, and one of them whole. What is approved was in view to its end, for a moment at least, and did
-// not change or move in it.
+// The list of open requests. Each row has the command in full and its answers. What is approved was in view to its end, for a
+// moment at least, and did not change or move in it.
 import { html, useState, useEffect, useRef } from '/preact.js';
+import { span, ago, count, get, fateText, memo, useClock } from '/words.js';
 
 const armed_after = 400;  // ms in view
-export const span = ms => {
-  const s = Math.max(Math.floor(ms / 1000), 0);
-  return s < 60 ? s + 's' : s < 3600 ? Math.floor(s / 60) + 'm' : s < 86400 ? Math.floor(s / 3600) + 'h ' + Math.floor(s % 3600 / 60) + 'm'
-    : Math.floor(s / 86400) + 'd ' + Math.floor(s % 86400 / 3600) + 'h';
-};
-export const ago = ms => ms ? span(Date.now() - ms) : '-';
-export const get = async path => {
-  const answer = await fetch(path).catch(() => null);
-  return answer ? await answer.json() : { ok: false, message: 'the page is not served any more' };
-};
 
-/// What the terminal shows of an request, line by line. Where a line is wrapped, the rest stays behind its margin: a text cannot
+// Who is told when something comes into view or leaves it, and which rows in view start to count anew after a move.
+const watched = new WeakMap();
+const inView = new Set();
+const watcher = new IntersectionObserver(entries => { for (const entry of entries) watched.get(entry.target)?.(entry.isIntersecting); });
+
+/// Rows stand elsewhere now: what was aimed at one of them does not count for another.
+export function moved() { for (const again of [...inView]) again(); }
+addEventListener('resize', moved);
+
+/// Whether the end of a text has been in view long enough. `version`: another one is another text.
+function useArmed(end, version) {
+  const [armed, arm] = useState(false);
+  useEffect(() => {
+    let timer;
+    const again = () => {
+      arm(false);
+      clearTimeout(timer);
+      timer = setTimeout(() => arm(true), armed_after);
+    };
+    watched.set(end.current, seen => {
+      clearTimeout(timer);
+      arm(false);
+      if (seen) { inView.add(again); again(); } else inView.delete(again);
+    });
+    arm(false);
+    const what = end.current;
+    watcher.observe(what);
+    return () => { clearTimeout(timer); inView.delete(again); watcher.unobserve(what); };
+  }, [version]);
+  return armed;
+}
+
+const is_change = tool => tool === 'Edit' || tool === 'MultiEdit';
+const kindOf = (line, tool) => is_change(tool) ? { '+': ' put', '-': ' cut' }[line[0]] ?? '' : '';
+
+/// What the terminal shows of a request, line by line. Where a line is wrapped, the rest stays behind its margin: a text cannot
 /// pass for a part of what surrounds it.
 export function Lines({ text, tool }) {
-  const is_change = tool === 'Edit' || tool === 'MultiEdit';
-  return html`<pre tabindex="0" role="region" aria-label="What is asked">${text.replace(/\n$/, '').split('\n').map(line => {
+  return html`<pre>${text.replace(/\n$/, '').split('\n').map(line => {
     const said = /^ *\| ?(.*)$/.exec(line);
-    if (!said) return html`<span class="line">${line.trim()}</span>`;
-    const kind = is_change ? { '+': ' put', '-': ' cut' }[said[1][0]] ?? '' : '';
-    return html`<span class=${'line said' + kind}>${said[1] || ' '}</span>`;
+    return said ? html`<span class=${'line said' + kindOf(said[1], tool)}>${said[1] || ' '}</span>` : html`<span class="line">${line.trim()}</span>`;
   })}</pre>`;
+}
+
+/// The same text in blocks, each with its label. Only a line of ours has two spaces before it, so that no input can pass for one.
+export function blocksOf(request) {
+  const [, asks, ...rest] = request.content.replace(/\n$/, '').split('\n');
+  const blocks = [];
+  for (const line of rest) {
+    const said = /^ *\| ?(.*)$/.exec(line);
+    if (!said) blocks.push({ label: line.trim(), ours: /^ {2}\S/.test(line), said: [] });
+    else if (blocks.length) blocks[blocks.length - 1].said.push(said[1]);
+    else blocks.push({ label: '', said: [said[1]] });
+  }
+  const is = (block, words) => block.ours && block.label.endsWith(words);
+  return {
+    asks: asks.trim().replace(/ with$/, ''),
+    shown: blocks.filter(block => !is(block, "'s suggestions, not applied by an approval:") && !(block.ours && !block.said.length && block.label === 'its folder: ' + request.folder))
+      .map(block => is(block, "'s description, not checked by anybody:") ? { ...block, label: 'says, unchecked:', words: true } : block.label === 'command:' ? { ...block, label: '' } : block),
+    suggested: blocks.find(block => is(block, "'s suggestions, not applied by an approval:")),
+  };
+}
+
+function Blocks({ blocks, tool }) {
+  return blocks.map(({ label, said, words }) => html`<div class="block">${label && html`<span class="label">${label}</span>`}
+    ${said.length > 0 && html`<pre class=${words ? 'words' : ''}>${said.map(line => html`<span class=${'line said' + kindOf(line, words ? '' : tool)}>${line || ' '}</span>`)}</pre>`}</div>`);
 }
 
 function Parts({ parts }) {
   if (!parts.length) return null;
-  return html`<h3>Its parts</h3><ol class="parts">${parts.map(({ part, rule, missing }) => html`
+  return html`<ol class="parts">${parts.map(({ part, rule, missing }) => html`
     <li class=${rule ? '' : 'missing'}><code>${part}</code> <span class=${rule ? 'quiet' : 'warn'}>${rule ? 'allowed by ' + rule : missing || 'no rule covers it'}</span></li>`)}</ol>`;
 }
 
-const fateText = ({ state, by, rule, reason }) => [state || 'not open any more', by && 'by ' + by, rule && '(' + rule + ')', reason && ': ' + reason].filter(Boolean).join(' ');
-
-/// Asks back; the answer that does nothing has the focus.
-function Question({ title, children, yes, onYes, onNo }) {
-  const box = useRef();
-  useEffect(() => { box.current.showModal(); box.current.querySelector('button.stay').focus(); }, []);
-  return html`<dialog ref=${box} aria-label=${title} onClose=${onNo}><h2>${title}</h2>${children}
-    <div class="actions"><button class="stay" onClick=${onNo}>Do nothing</button><button class="yes" onClick=${onYes}>${yes}</button></div></dialog>`;
+/// How long it can still be answered: a number for the eye, and a bar.
+function Left({ request }) {
+  const { deadline_ms: end, asked_ms: start } = request;
+  const text = useClock(() => {
+    const left = end - Date.now();
+    return !end ? 'no limit' : left <= 0 ? 'over' : left >= 120000 ? span(left) : Math.floor(left / 60000) + ':' + String(Math.floor(left / 1000) % 60).padStart(2, '0');
+  });
+  if (request.fate) return html`<div class="left quiet"><b>done</b></div>`;
+  const left = end ? Math.min(Math.max((end - Date.now()) / Math.max(end - start, 1), 0), 1) : 1;
+  const look = !end ? 'quiet' : end - Date.now() < 30000 ? 'bad' : left < .34 || end - Date.now() < 120000 ? 'warn' : 'good';
+  return html`<div class=${'left ' + look} role="group" aria-label="Time left"><b>${text}</b>${end > 0 && html`<small> left</small><i aria-hidden="true"><s style=${{ width: Math.round(left * 100) + '%' }}></s></i>`}</div>`;
 }
 
-function Card({ request, state, say, hand }) {
-  const actions = useRef();
-  const end = useRef();  // of what has to be read
+/// Asks back; the answer that does nothing has the focus. What is long has to be seen to its end before the yes counts.
+function Question({ title, yes, verdict, requests, rule, onYes, onNo }) {
+  const box = useRef();
+  const end = useRef();
   const reason = useRef();
-  const [armed, arm] = useState(false);
   const [told, tell] = useState('');
-  const [asking, setAsking] = useState(null);
+  const armed = useArmed(end, '');
+  const denies = verdict === 'deny';
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current.showModal();
+    box.current.querySelector(denies ? 'input' : 'button.stay').focus();
+    return () => before?.isConnected && before.focus();
+  }, []);
+  const go = () => {
+    if (!denies) return armed ? onYes({}) : tell('Read it to its end first.');
+    const words = reason.current.value.trim();
+    return words ? onYes({ reason: words }) : tell('Say why: the worker reads it.');
+  };
+  return html`<dialog ref=${box} aria-label=${title} onClose=${onNo}><h2>${title}</h2>
+    ${rule && html`<p>The rule: <code>${rule.rule}</code></p><p>${count(rule.covers.length, 'open request')} that it covers:</p>
+      <ul>${rule.covers.slice(0, 20).map(one => html`<li><code>${one}</code></li>`)}</ul>`}
+    <div class="whole" tabindex="0" role="region" aria-label="What is asked">${requests.map(one => html`<${Lines} text=${one.content} tool=${one.tool} />`)}<div class="end" ref=${end}></div></div>
+    ${denies && html`<label class="field">Why not: the worker reads it<input ref=${reason} placeholder="what to do instead" onKeyDown=${event => event.key === 'Enter' && go()} /></label>`}
+    <p class="warn" role="status">${told}</p>
+    <div class="actions"><button class="stay" onClick=${onNo}>Do nothing</button>
+      <button class=${denies ? 'no' : 'yes'} aria-disabled=${!denies && !armed} onClick=${go}>${yes}</button></div></dialog>`;
+}
+
+const answer = async (request, verdict, more) => {
+  const reply = await fetch('/api/answer', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ key: request.key, team: request.team, kind: request.kind, verdict, ...more }) }).catch(() => null);
+  return reply ? await reply.json() : { message: 'the page is not served any more; nothing was answered' };
+};
+
+/// `acts`: what the list does for a row; it stays the same object.
+const Row = memo(({ request, chosen, current, opened, acts }) => {
+  const end = useRef();
   const [busy, setBusy] = useState(false);
-  useEffect(() => {  // again when it is another text, or the list was moved
-    arm(false);
-    let timer;
-    const seen = new IntersectionObserver(([entry]) => {
-      clearTimeout(timer);
-      if (entry.isIntersecting) timer = setTimeout(() => arm(true), armed_after); else arm(false);
-    });
-    seen.observe(end.current);
-    return () => { clearTimeout(timer); seen.disconnect(); };
-  }, [request.content, request.at, state.moved]);
+  const armed = useArmed(end, request.at);
   const over = Boolean(request.fate) || Boolean(request.cannot);
   const ready = armed && !over && !busy;
-
-  async function send(verdict, more = {}) {
-    if (verdict === 'approve' ? !ready : over || busy) {
-      actions.current.scrollIntoView({ block: 'nearest' });
-      tell(over ? '' : 'Read it to its end first.');
-      return;
-    }
+  const { asks, shown, suggested } = blocksOf(request);
+  const size = shown.reduce((sum, block) => sum + block.said.length, 0);
+  const is_long = size > 6 || request.content.length > 400;
+  const unread = () => {
+    end.current.scrollIntoView({ block: 'nearest' });
+    acts.say(over ? 'It cannot be answered.' : 'Read it to its end first.');
+  };
+  async function send(more = {}) {
+    if (!ready) return unread();
     setBusy(true);
-    const answer = await fetch('/api/answer', { method: 'POST', headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ key: request.key, team: request.team, kind: request.kind, verdict, ...more }) }).catch(() => null);
-    const words = answer ? await answer.json() : { message: 'the page is not served any more; nothing was answered' };
-    setBusy(false);
-    const text = words.ok ? `${words.state}: ${words.subject}${words.rule_added ? '; from now on: ' + words.rule_added : ''}` : words.message;
-    tell(text);
-    say(text);
-  }
-  function deny() {
-    const words = reason.current.value.trim();
-    if (words) return send('deny', { reason: words });
-    tell('Say why: the worker reads it.');
-    reason.current.focus();
+    acts.told(await answer(request, 'approve', more));
+    return setBusy(false);
   }
   async function always() {
-    if (!ready) return send('approve');
+    if (!ready) return unread();
     const rule = await get(`/api/rule?id=${encodeURIComponent(request.key)}&team=${encodeURIComponent(request.team)}&kind=${request.kind}`);
-    if (rule.ok) setAsking({ rule }); else tell(rule.message);
+    return rule.ok ? acts.ask({ verdict: 'approve', requests: [request], rule }) : acts.say(rule.message);
   }
-  const close = () => setAsking(null);
-  const approve = () => ready ? setAsking({}) : send('approve');
-  hand({ approve, always, deny: () => reason.current?.focus() });
-  return html`<div class="card">
-    <${Lines} text=${request.content} tool=${request.tool} />
-    <${Parts} parts=${request.parts} />
-    ${request.why && html`<p><b>Why you are asked:</b> ${request.why}</p>`}
-    ${request.cannot && html`<p class="warn">It cannot be answered from here: ${request.cannot}</p>`}
-    <p class="quiet">${request.kind} ${request.request_id}, asked ${ago(request.asked_ms)} ago${request.deadline_ms ? ', denied in ' + span(request.deadline_ms - Date.now()) : ''}${' · '}<a href=${'#/way/' + request.key}>trace</a></p>
-    <div class="end" ref=${end}></div>
-    <div ref=${actions}>${request.fate ? html`<p role="status"><b>It is ${fateText(request.fate)}</b></p>` : html`
-      <div class="actions">
-        <button class="yes" aria-disabled=${!ready} onClick=${() => send('approve')}>Approve</button>
-        <button aria-disabled=${!ready} onClick=${always}>Always …</button>
-        <label>Why not<input ref=${reason} disabled=${over} placeholder="what to do instead" onKeyDown=${event => event.key === 'Enter' && deny()} /></label>
-        <button class="no" aria-disabled=${over || busy} onClick=${deny}>Deny</button></div>`}
-      <p role="status" class="warn">${told}</p></div>
-    ${asking && html`<${Question} title=${asking.rule ? 'Allow this from now on, in this session?' : 'Approve this?'} yes=${asking.rule ? 'Always' : 'Approve'} onNo=${close}
-      onYes=${() => { close(); send('approve', asking.rule ? { rule: asking.rule.rule } : {}); }}>
-      ${asking.rule ? html`<p>The rule: <code>${asking.rule.rule}</code></p><p>Open requests that it covers: ${asking.rule.covers.length}</p>
-        <ul>${asking.rule.covers.slice(0, 20).map(one => html`<li><code>${one}</code></li>`)}</ul>` : ''}
-      <${Lines} text=${request.content} tool=${request.tool} /><//>`}
-  </div>`;
+  const deny = () => over ? acts.say('It is not open any more.') : acts.ask({ verdict: 'deny', requests: [request] });
+  acts.keys.set(request.key, { approve: () => ready ? acts.ask({ verdict: 'approve', requests: [request] }) : unread(), always, deny });
+  return html`<li id=${'request-' + request.key} class=${'request' + (request.fate ? ' over' : '') + (current ? ' current' : '')} data-key=${request.key}>
+    <input type="checkbox" aria-label=${'Choose ' + request.subject} checked=${chosen} disabled=${over} onChange=${() => acts.choose(request.key)} />
+    <${Left} request=${request} />
+    <div class="what">
+      <button class="row" aria-expanded=${opened} onClick=${() => acts.toggle(request.key)}>${asks}</button>
+      <span class="quiet meta">${request.team}${request.folder && ' · ' + request.folder}${size > 6 ? ' · ' + size + ' lines' : ''}</span>
+      <div class="text" tabindex=${is_long ? 0 : null} role=${is_long ? 'region' : null} aria-label=${is_long ? 'What is asked' : null}><${Blocks} blocks=${shown} tool=${request.tool} /><div class="end" ref=${end}></div></div>
+      ${request.cannot ? html`<p class="warn">It cannot be answered from here: ${request.cannot}</p>` : request.why && html`<p class="quiet why">Why you are asked: ${request.why}</p>`}
+      ${opened && html`<div class="more"><${Parts} parts=${request.parts} />
+        ${suggested && html`<p class="quiet">${request.member} suggests, and an approval does not apply: <code>${suggested.said.join(' ')}</code></p>`}
+        <p class="quiet">${request.kind} ${request.request_id}, asked ${ago(request.asked_ms)} ago${request.deadline_ms ? ', denied at ' + new Date(request.deadline_ms).toLocaleTimeString() + ' unless answered' : ''}${' · '}<a href=${'#/way/' + request.key}>trace</a></p></div>`}
+    </div>
+    <div class="actions">${request.fate ? html`<p role="status"><b>${fateText(request.fate)}</b></p>` : html`
+      <button class="yes" aria-disabled=${!ready} onClick=${() => send()}>Approve</button>
+      ${request.kind === 'permission' && html`<button aria-disabled=${!ready} onClick=${always}>Always …</button>`}
+      <button class="no" aria-disabled=${over || busy} onClick=${deny}>Deny …</button>`}</div></li>`;
+});
+
+/// Sends the same answer to several, one after the other, and says what became of all.
+async function answerAll(requests, verdict, more, say) {
+  let done = 0;
+  let refused = '';
+  for (const request of requests) {
+    const words = await answer(request, verdict, more);
+    if (words.ok) done += 1; else refused = words.message;
+  }
+  say(`${done} ${verdict === 'deny' ? 'denied' : 'approved'}${refused && '; not answered: ' + refused}`);
 }
+
+const toldText = words => words.ok ? `${words.state}: ${words.subject}${words.rule_added ? '; from now on: ' + words.rule_added : ''}` : words.message;
 
 export function Requests({ state, tidy, say, wanted }) {
   const [filter, setFilter] = useState('');
   const [opened, open] = useState('');
+  const [current, go] = useState('');
+  const [chosen, choose] = useState(new Set());
+  const [asking, ask] = useState(null);
   const input = useRef();
   const list = useRef();
-  const keys = useRef({});
-  const target = opened || wanted;
+  const now = useRef({});
+  const acts = useRef(null);
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = [...state.requests.values()].sort((a, b) => a.asked_ms - b.asked_ms || (a.key < b.key ? -1 : 1))
+  const rows = [...state.requests.values()]
     .filter(request => words.every(word => [request.subject, request.member, request.team, request.kind, request.request_id].some(text => text.toLowerCase().includes(word))));
-  const over = rows.filter(request => request.fate).length;
+  const over = [...state.requests.values()].filter(request => request.fate).length;
+  const free = rows.filter(request => !request.fate && !request.cannot);
+  const picked = [...state.requests.values()].filter(request => chosen.has(request.key) && !request.fate);
+  now.current = { picked, current };
+  acts.current ??= {
+    keys: new Map(), say, ask,
+    told: told => say(toldText(told)),
+    choose: key => choose(before => { const after = new Set(before); if (!after.delete(key)) after.add(key); return after; }),
+    toggle: key => { open(before => before === key ? '' : key); go(key); moved(); },
+  };
+  const askAll = verdict => ask({ verdict, requests: now.current.picked });
   useEffect(() => {
     const press = event => {
-      if (event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
-      const buttons = [...list.current?.querySelectorAll('button.row') ?? []];
-      const at = buttons.indexOf(document.activeElement.closest('li')?.querySelector('button.row'));
+      if (event.target.closest('input:not([type=checkbox]), textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+      const here = document.activeElement.closest('li.request')?.dataset.key ?? now.current.current;
+      const item = [...list.current?.children ?? []];
       const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step && (event.key.length === 1 || at >= 0)) buttons[Math.min(Math.max(at + step, 0), buttons.length - 1)]?.focus();
-      else if (event.key === '/') input.current.focus();
-      else if (event.key === 'a') keys.current.approve?.();
-      else if (event.key === 'A') keys.current.always?.();
-      else if (event.key === 'd') keys.current.deny?.();
+      const one = acts.current.keys.get(here);
+      const several = now.current.picked.length > 0;
+      if (step && (event.key.length === 1 || document.activeElement.closest('li.request'))) {
+        let at = item.findIndex(li => li.dataset.key === here);
+        do at += step; while (item[at]?.classList.contains('over'));
+        const to = item[at < 0 && here === '' ? 0 : at];
+        if (to) { to.querySelector('button.row').focus(); to.scrollIntoView({ block: 'nearest' }); go(to.dataset.key); }
+      } else if (event.key === '/') input.current.focus();
+      else if (event.key === 'Escape') choose(new Set());
+      else if (event.key === 'x' && one) acts.current.choose(here);
+      else if (event.key === 'a' && several) askAll('approve');
+      else if (event.key === 'd' && several) askAll('deny');
+      else if (event.key === 'A' && several) say('Always is for one request; Escape takes the choice away.');
+      else if ('aAd'.includes(event.key) && !one) say('Press j first: it goes to a request.');
+      else if (event.key === 'a') one.approve();
+      else if (event.key === 'A') one.always();
+      else if (event.key === 'd') one.deny();
       else return;
       event.preventDefault();
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);
-  useEffect(() => { if (wanted) document.getElementById('request-' + wanted)?.scrollIntoView(); }, [wanted, rows.length > 0]);
-  if (!rows.some(request => request.key === target)) keys.current = {};
-  return html`<h2 class="unseen">Requests</h2>
-    <div class="tools"><label>Filter<input ref=${input} type="search" value=${filter} onInput=${event => setFilter(event.target.value)} /></label>
-      ${over > 0 && html`<button onClick=${tidy}>Put away ${over} answered</button>`}</div>
-    ${!rows.length && html`<p class="quiet">${state.requests.size ? 'No request fits the filter.' : 'Nothing is waiting for an answer.'}</p>`}
-    <ul class="requests" ref=${list}>${rows.map(request => html`
-      <li key=${request.key} id=${'request-' + request.key} class=${(request.fate ? 'over ' : '') + (request.key === target ? 'open' : '')}>
-        <button class="row" aria-expanded=${request.key === target} onClick=${() => { open(request.key === target ? '-' : request.key); }}>
-          <span class="age quiet">${ago(request.asked_ms)}</span><b>${request.subject}</b>
-          <span class="who">${request.member} · ${request.team} · ${request.kind}${request.fate ? ' · ' + fateText(request.fate) : ''}</span></button>
-        ${request.key === target && html`<${Card} request=${request} state=${state} say=${say} hand=${it => { keys.current = it; }} />`}</li>`)}</ul>`;
+  useEffect(() => { if (wanted) { open(wanted); go(wanted); } }, [wanted]);
+  useEffect(() => { if (wanted) document.getElementById('request-' + wanted)?.scrollIntoView({ block: 'nearest' }); }, [wanted, rows.length > 0]);
+  const noTeam = state.daemon?.up && !state.teams.size;
+  return html`<section class="panel requests" aria-labelledby="requests-title">
+    <div class="tools"><h2 id="requests-title">${free.length ? count(free.length, 'request') : 'Requests'}</h2>
+      <label class="unseen" for="filter">Filter</label><input id="filter" ref=${input} type="search" placeholder="Filter" value=${filter} onInput=${event => { setFilter(event.target.value); moved(); }} />
+      <label class="all"><input type="checkbox" disabled=${!free.length} checked=${free.length > 0 && free.every(request => chosen.has(request.key))}
+        onChange=${event => choose(new Set(event.target.checked ? free.map(request => request.key) : []))} /> All</label>
+      <button class="tidy" disabled=${!over} onClick=${tidy} aria-label=${`Put away ${over} answered`}>Put away ${over}</button></div>
+    ${!rows.length && html`<div class="none">${state.requests.size ? html`<p>No request fits the filter.</p>` : noTeam ? html`<p>No team is served yet.</p><p class="quiet"><code>inbox-poller init</code> writes the settings of one.</p>`
+      : html`<p>Nothing is waiting for an answer.</p><p class="quiet">Leave this page open. A request that no rule answers appears here by itself.</p>`}</div>`}
+    <ul class="list" ref=${list} onFocusIn=${event => { const key = event.target.closest('li.request')?.dataset.key; if (key) go(key); }}>${rows.map(request => html`
+      <${Row} key=${request.key} request=${request} chosen=${chosen.has(request.key)} current=${current === request.key} opened=${opened === request.key} acts=${acts.current} />`)}</ul>
+    ${picked.length > 0 && html`<div class="several" role="group" aria-label="Several at once"><b class="chosen">${picked.length} chosen</b>
+      <button class="yes" onClick=${() => askAll('approve')}>Approve ${picked.length} …</button><button class="no" onClick=${() => askAll('deny')}>Deny ${picked.length} …</button>
+      <button onClick=${() => choose(new Set())}>None</button></div>`}
+    ${asking && html`<${Question} ...${asking} onNo=${() => ask(null)}
+      title=${asking.rule ? 'Allow this from now on, in this session?' : (asking.verdict === 'deny' ? 'Deny ' : 'Approve ') + (asking.requests.length === 1 ? 'this?' : `these ${asking.requests.length}?`)}
+      yes=${asking.rule ? 'Always' : asking.verdict === 'deny' ? 'Deny' : 'Approve'}
+      onYes=${more => {
+        const { verdict, requests, rule } = asking;
+        ask(null);
+        choose(new Set());
+        if (requests.length > 1) answerAll(requests, verdict, more, say);
+        else answer(requests[0], verdict, rule ? { rule: rule.rule } : more).then(acts.current.told);
+      }} />`}</section>`;
 }
