@@ -5,6 +5,7 @@ import shlex
 import time
 import unittest
 
+import team as wire
 from console import ConsoleTest, cells
 from daemon import wait_for
 
@@ -185,6 +186,39 @@ class Console(ConsoleTest):
         self.answer_by("A", "from now on in this session: Bash(make one)", "approve permission perm-1, and always")
         self.answer_by("y", "from now on: Bash(make one)")
         self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})
+
+    def mouse(self, row, column, button=0):
+        """What a terminal sends for a press, and for its end: 0 is the left button, 64 and 65 are the wheel."""
+        for code in (button, 3) if button == 0 else (button,):
+            self.tmux.run("send-keys", "-t", self.pane, "-H", *("%x" % byte for byte in b"\x1b[M" + bytes((32 + code, 33 + column, 33 + row))))
+
+    def test_the_mouse_selects_and_opens_and_a_wide_screen_shows_all_of_the_row(self):
+        for number, command in enumerate(("make one", "make two", "make three")):
+            self.asked(number, command)
+        wire.append(self.team.lead_inbox, wire.entry("bob", wire.stringify(wire.idle_notification("bob", "failed", "it broke"))))
+        self.begin(columns=140)
+        shown = self.shows("> perm-0", "1 failed", "1 team, ", "unless answered", "| make one")
+        colors = self.tmux.run("capture-pane", "-e", "-p", "-t", self.pane).splitlines()
+        self.assertRegex(colors[1], "\x1b\\[[0-9;]*31m")  # trouble
+        row = next(number for number, line in enumerate(shown.splitlines()) if "  perm-1" in line)
+        self.mouse(row, 10)
+        self.shows("> perm-1", "| make two")
+        self.mouse(row, 10, 65)
+        self.shows("> perm-2", "| make three")
+        self.mouse(row, 10, 64)
+        self.shows("> perm-1")
+        self.mouse(row, 10)
+        self.shows("permission perm-1  team demo", "Escape back")
+        self.press("Escape")
+        self.shows("> perm-1")
+        self.mouse(0, 20)
+        self.shows("[2:teams]")
+        self.tmux.run("resize-window", "-t", self.pane, "-x", "100", "-y", "20")
+        self.mouse(0, 1)
+        wait_for("the list alone", lambda: "[1:requests 3]" in self.screen() and "| make two" not in self.screen())
+        self.assertEqual(self.states(), {})
+        self.press("q")
+        self.left()
 
     def test_without_a_terminal_it_is_refused_and_an_unknown_one_is_named(self):
         self.assertIn("pending --json", self.daemon.cli("top", expect=2).stderr)

@@ -31,7 +31,12 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 constexpr int paste_begins = KEY_MAX - 2, paste_ends = KEY_MAX - 1;
-constexpr short loud_pair = 1;
+#ifdef BUTTON5_PRESSED
+constexpr mmask_t wheel_down = BUTTON5_PRESSED;
+#else
+constexpr mmask_t wheel_down = 0;  // the ncurses of macOS
+#endif
+constexpr short good_pair = 1, warn_pair = 2, bad_pair = 3;
 
 std::string utf8_of(wint_t value) {
   std::string text;
@@ -71,9 +76,13 @@ class Curses final : public CursesScreen {
     if (colors && ::has_colors()) {
       ::start_color();
       ::use_default_colors();
-      ::init_pair(loud_pair, COLOR_YELLOW, -1);
+      ::init_pair(good_pair, COLOR_GREEN, -1);
+      ::init_pair(warn_pair, COLOR_YELLOW, -1);
+      ::init_pair(bad_pair, COLOR_RED, -1);
       colored_ = true;
     }
+    ::mouseinterval(0);  // a press counts at once
+    ::mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | wheel_down, nullptr);
     brackets(true);
   }
   Curses(const Curses&) = delete;
@@ -95,13 +104,13 @@ class Curses final : public CursesScreen {
     away_ = false;
     ::werase(stdscr);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const attr_t how = attributes(lines[i].look);
-      ::wattrset(stdscr, static_cast<int>(how));
+      const int end = lines[i].beside.empty() ? getmaxx(stdscr) : lines[i].beside_at - 1;
+      ::wattrset(stdscr, static_cast<int>(attributes(lines[i].look) | color(lines[i].tint)));
       mvwaddstr(stdscr, static_cast<int>(i), 0, lines[i].text.c_str());
       if (lines[i].look == Top::Look::selected || lines[i].look == Top::Look::head)
-        for (int at = getcurx(stdscr); getcury(stdscr) == static_cast<int>(i) && at < getmaxx(stdscr); ++at)
-          ::waddch(stdscr, ' ');
+        for (int at = getcurx(stdscr); getcury(stdscr) == static_cast<int>(i) && at < end; ++at) ::waddch(stdscr, ' ');
       ::wattrset(stdscr, 0);
+      if (!lines[i].beside.empty()) mvwaddstr(stdscr, static_cast<int>(i), lines[i].beside_at, lines[i].beside.c_str());
     }
     ::wrefresh(stdscr);
   }
@@ -148,10 +157,24 @@ class Curses final : public CursesScreen {
       case Top::Look::head: return A_UNDERLINE;
       case Top::Look::selected: return A_REVERSE;
       case Top::Look::marked: return A_BOLD;
-      case Top::Look::loud: return A_BOLD | (colored_ ? static_cast<attr_t>(COLOR_PAIR(loud_pair)) : 0);
+      case Top::Look::loud: return A_BOLD | color(Tint::warn);
       case Top::Look::quiet: return A_DIM;
     }
     return A_NORMAL;
+  }
+
+  [[nodiscard]] attr_t color(Tint tint) const {
+    const short pair = tint == Tint::good ? good_pair : tint == Tint::warn ? warn_pair : bad_pair;
+    return colored_ && tint != Tint::none ? static_cast<attr_t>(COLOR_PAIR(pair)) : 0;
+  }
+
+  /// Takes a click or a turn of the wheel.
+  static void take_mouse(std::vector<TopKey>& keys) {
+    MEVENT event;
+    if (::getmouse(&event) != OK) return;
+    if ((event.bstate & BUTTON1_PRESSED) != 0) keys.push_back({TopKey::Kind::click, {}, event.y, event.x});
+    if ((event.bstate & BUTTON4_PRESSED) != 0) keys.push_back({TopKey::Kind::up, {}});
+    if ((event.bstate & wheel_down) != 0) keys.push_back({TopKey::Kind::down, {}});
   }
 
   void take(bool is_function, wint_t value, std::vector<TopKey>& keys) {
@@ -164,6 +187,8 @@ class Curses final : public CursesScreen {
     } else if (pastes_) {
       constexpr std::size_t most = 4096;
       if (!is_function && pasted_.size() < most) pasted_ += utf8_of(value);
+    } else if (is_function && value == KEY_MOUSE) {
+      take_mouse(keys);
     } else if (is_function) {
       if (const auto kind = kind_of(static_cast<int>(value))) keys.push_back({*kind, {}});
     } else if (value == '\r' || value == '\n') {

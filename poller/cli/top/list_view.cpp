@@ -48,6 +48,12 @@ void ListView::move(long by) {
   select(at < 0 ? 0 : static_cast<std::size_t>(at));
 }
 
+bool ListView::select_line(std::size_t line) {
+  if (line >= lines_ || top_ + line >= fits_.size()) return false;
+  const std::size_t before = std::exchange(at_, top_ + line);
+  return before == at_;
+}
+
 void ListView::toggle_mark() {
   if (const auto* row = selected(); row != nullptr && !marks_.insert(row->id).second) marks_.erase(row->id);
 }

@@ -43,6 +43,8 @@ class ListView {
   void move(long by);
   void to_first() { select(0); }
   void to_last() { select(rows_.size()); }
+  /// Selects the row on this line of the last drawing, if there is one; true if it was selected before.
+  bool select_line(std::size_t line);
   [[nodiscard]] const ListRow* selected() const { return fits_.empty() ? nullptr : &rows_[fits_[at_]]; }
   [[nodiscard]] std::size_t position() const { return at_; }
   [[nodiscard]] std::size_t size() const { return fits_.size(); }

@@ -117,7 +117,7 @@ std::vector<ListRow> rows_of(TopPage page, const Known& known) {
 
 Row heads_of(TopPage page) {
   switch (page) {
-    case TopPage::requests: return {"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"};
+    case TopPage::requests: return {"ID", "LEFT", "TEAM", "MEMBER", "KIND", "SUBJECT"};
     case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "OPEN", "CHAT", "WORKERS", "TROUBLE"};
     case TopPage::workers: return {"NAME", "TEAM", "DOING", "SEEN", "MODE", "TASK"};
     case TopPage::chat: return {"AGE", "TEAM", "FROM", "STATE", "TEXT"};
@@ -130,9 +130,20 @@ namespace {
 
 std::string age(long long since_ms, long long now) { return span_text(now - since_ms); }
 
+/// Returns the time left in one unit, such as "9m"; the last two minutes in seconds.
+std::string left_text(long long deadline_ms, long long now) {
+  constexpr long long in_seconds = 120;
+  if (deadline_ms == 0) return "-";
+  const long long seconds = std::max((deadline_ms - now) / 1000, 0LL);
+  if (seconds < in_seconds) return std::to_string(seconds) + 's';
+  const std::string whole = span_text(deadline_ms - now);
+  return whole.substr(0, whole.find(' '));
+}
+
 Row cells(const operations::OpenRequest& request, long long now) {
-  return {printable(request.request_id), age(request.asked_ms, now), printable(request.team),
-          printable(request.member),     printable(request.kind),    printable(request.subject)};
+  return {printable(request.request_id), left_text(request.deadline_ms, now),
+          printable(request.team),       printable(request.member),
+          printable(request.kind),       printable(request.subject)};
 }
 
 Row cells(const operations::Team& team, long long now) {
@@ -166,6 +177,33 @@ Row cells(const operations::Request& request, long long now) {
           printable(request.subject)};
 }
 
+Tint tint(const operations::OpenRequest& request, long long now) {
+  constexpr long long soon_ms = 120'000, very_soon_ms = 30'000;
+  const long long left = request.deadline_ms == 0 ? soon_ms : request.deadline_ms - now;
+  return left < very_soon_ms ? Tint::bad : left < soon_ms ? Tint::warn : Tint::none;
+}
+
+Tint tint(const operations::Team& team, long long) {
+  const TeamLine line = team_line(team);
+  return !line.trouble.empty() ? Tint::bad : line.requests > 0 ? Tint::warn : Tint::none;
+}
+
+Tint tint(const WorkerShown& worker, long long) {
+  const std::string& doing = worker.member.doing.bytes;
+  return doing == "failed" || doing == "unresponsive" ? Tint::bad
+         : doing == "waiting"                         ? Tint::warn
+         : doing == "busy"                            ? Tint::good
+                                                      : Tint::none;
+}
+
+Tint tint(const operations::SaidMessage& message, long long) {
+  return message.delivery == "expired" ? Tint::bad : message.delivery == "queued" ? Tint::warn : Tint::none;
+}
+
+Tint tint(const operations::Request& request, long long) {
+  return request.state == "approved" ? Tint::good : request.state == "denied" ? Tint::bad : Tint::warn;
+}
+
 std::string behind(const operations::OpenRequest& request) {
   return request_name(request) + request_text(request, time_text(request.asked_ms)) + '\n';
 }
@@ -187,6 +225,15 @@ std::string behind(const operations::Request& request) {
 
 Row cells_of(const Shown& shown, long long now) {
   return std::visit([&](const auto& record) { return cells(record, now); }, shown);
+}
+
+Tint tint_of(const Shown& shown, long long now) {
+  return std::visit([&](const auto& record) { return tint(record, now); }, shown);
+}
+
+std::string deadline_text(const operations::Request& request, long long now) {
+  return request.deadline_ms == 0 ? "waits for the lead that reads this inbox"
+                                  : "denied in " + span_text(request.deadline_ms - now) + " unless answered";
 }
 
 std::string text_behind(const Shown& shown) {

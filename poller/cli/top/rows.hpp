@@ -20,6 +20,11 @@ Part part_on(TopPage);
 std::vector<ListRow> rows_of(TopPage, const Known&);
 Row heads_of(TopPage);
 Row cells_of(const Shown&, long long now);
+/// Urgency or outcome of a record, for a terminal with colors.
+enum class Tint { none, good, warn, bad };
+Tint tint_of(const Shown&, long long now);
+/// Tells when an open request is denied.
+std::string deadline_text(const operations::Request&, long long now);
 /// Returns the whole record as lines.
 std::string text_behind(const Shown&);
 

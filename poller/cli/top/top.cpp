@@ -36,6 +36,8 @@ constexpr const char* help_text =
     "scrolled to its end first. A key counts only for what has been in view for 400 ms: what you typed while\n"
     "something else was there does nothing.\n"
     "\n"
+    "A click selects a row, and a click on the selected one shows all of it; the wheel moves. With Shift the mouse\n"
+    "is your terminal's. From 120 columns on the selected row's text is next to the list.\n"
     "A line that begins with \":\" goes on with the one above it. Lines behind \"|\" are an agent's own words.\n"
     "q leaves; a question, a text or this help is left with Escape.\n";
 
@@ -258,6 +260,7 @@ bool Top::moves(const TopKey& key) {
 
 void Top::press_in_list(const TopKey& key, long long now) {
   if (moves(key)) return;
+  if (key.kind == Kind::click) return press_mouse(key);
   const char letter = letter_of(key);
   const auto page = static_cast<std::size_t>(page_);
   if (letter >= '1' && letter <= '5') return go_to(static_cast<TopPage>(letter - '1'));

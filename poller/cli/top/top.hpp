@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "poller/cli/status_text.hpp"
 #include "poller/cli/top/list_view.hpp"
 #include "poller/cli/top/pager.hpp"
 #include "poller/cli/top/rows.hpp"
@@ -28,9 +29,10 @@ struct ScreenSize {
 };
 
 struct TopKey {
-  enum class Kind { text, up, down, page_up, page_down, home, end, left, right, tab, enter, escape, backspace, erase_line, paste };
+  enum class Kind { text, up, down, page_up, page_down, home, end, left, right, tab, enter, escape, backspace, erase_line, paste, click };
   Kind kind = Kind::text;
-  std::string text;  // text: one UTF-8 character; paste: the pasted text
+  std::string text;         // text: one UTF-8 character; paste: the pasted text
+  int row = 0, column = 0;  // click: where, from 0
 };
 
 class Top {
@@ -49,6 +51,9 @@ class Top {
   struct Line {
     std::string text;
     Look look = Look::plain;
+    Tint tint = Tint::none;
+    int beside_at = 0;  // the column of `beside`
+    std::string beside = {};
   };
 
   explicit Top(Options options) : options_(std::move(options)) {}
@@ -56,6 +61,8 @@ class Top {
   [[nodiscard]] TopPage page() const { return page_; }
   /// Takes the present state for a page.
   void got(TopPage page, const Known&);
+  /// Takes the present state of all teams, for the line about them.
+  void got_teams(const operations::Status&);
   /// Records that the daemon does not answer.
   void lost(const Error& why);
   /// Takes the next request for the daemon; empty when there is none. Its answer must go to answered().
@@ -98,6 +105,7 @@ class Top {
   void answered_which(const Request&, const Object& answer);
   void press_in_list(const TopKey&, long long now);
   bool moves(const TopKey&);
+  void press_mouse(const TopKey&);
   void press_in_detail(const TopKey&, long long now);
   void press_in_question(const TopKey&, long long now);
   void press_in_text(const TopKey&, long long now);
@@ -108,19 +116,26 @@ class Top {
   void ask_back(Question question);
   void ask_which(const operations::OpenRequest& request, bool marks);
   void send(const Question&);
-  [[nodiscard]] std::string title() const;
+  [[nodiscard]] std::vector<std::string> titles() const;
+  /// The line about all teams: what waits and what is wrong, then what their workers do.
+  [[nodiscard]] Line teams_line() const;
   /// Describes the position in a text, and a request's deadline.
   [[nodiscard]] std::string place_text(long long now);
   [[nodiscard]] Pager* pager();
   [[nodiscard]] std::string question_text() const;
   [[nodiscard]] std::string keys_text() const;
   void draw_list(std::vector<Line>& lines, int columns, std::size_t rows, long long now);
+  /// Draws all of the selected row on the right, from this column on.
+  void draw_beside(std::vector<Line>& lines, std::size_t first, int at, int columns, long long now);
   void draw_text(std::vector<Line>& lines, Pager& pager, int columns, std::size_t rows, long long now) const;
 
   const Options options_;
   std::array<ListView, top_pages> lists_;
   TopPage page_ = TopPage::requests;
   Mode mode_ = Mode::list;
+  std::vector<TeamLine> teams_;
+  std::size_t first_row_ = 0;  // the line of the list's first row in the last frame
+  int beside_at_ = 0;          // the column of the selected row's text in the last frame; 0: it was not shown
   std::string away_;  // reason why the daemon does not answer; empty: it does
 
   std::optional<Shown> detail_;

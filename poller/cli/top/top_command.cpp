@@ -37,7 +37,7 @@ class TopLoop {
         input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { typed_ = true; }),
         model_(loop_, {.where = [socket = std::move(socket)] { return socket; }, .team = context.team},
                [this](const auto& fresh) { return changed(fresh); }) {
-    model_.watch({Part::requests});
+    model_.watch({Part::requests, Part::status});
   }
 
   ExitCode run() {
@@ -67,6 +67,7 @@ class TopLoop {
     if (const auto& away = model_.away()) top_.lost(*away);
     for (const TopPage page : {TopPage::requests, top_.page()})
       if (std::ranges::find(fresh, part_on(page)) != fresh.end()) top_.got(page, model_.known());
+    if (std::ranges::find(fresh, Part::status) != fresh.end()) top_.got_teams(model_.known().status);
     if (top_.waits()) wake_.raise();
     co_return;
   }
@@ -76,7 +77,7 @@ class TopLoop {
     for (;;) {
       const auto seen = wake_.count();
       if (std::exchange(shown_, top_.page()) != top_.page()) {
-        model_.watch({Part::requests, part_on(top_.page())});
+        model_.watch({Part::requests, Part::status, part_on(top_.page())});
         model_.refresh();  // two pages may show one part
       }
       for (auto request = top_.take_request(); request; request = top_.take_request()) {
@@ -165,7 +166,8 @@ constexpr Command top_rows[] = {
     {.name = "top", .group = Group::answer, .summary = "Answer requests by key on the terminal; see teams, workers and chat",
      .help = "Stays on the terminal and shows what goes on, as it changes: the open requests, teams, workers, chat, and\n"
              "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
-             "pages, ? for the rest, q leaves.\n\n"
+             "pages, ? for the rest, q leaves. The second line sums up all teams. From 120 columns on all of the\n"
+             "selected row is next to the list. Colors tell urgency and outcome (NO_COLOR: none); the mouse selects.\n\n"
              "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
              "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
              "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n"

@@ -66,7 +66,13 @@ struct Seat {
     CHECK(lines.size() <= static_cast<std::size_t>(size.rows));
     for (const auto& line : lines) {
       CHECK(cli::cells(line.text) <= size.columns);
-      text += line.text + '\n';
+      text += line.text;
+      if (!line.beside.empty()) {
+        CHECK(cli::cells(line.text) < line.beside_at);
+        CHECK(line.beside_at + cli::cells(line.beside) <= size.columns);
+        text += std::string(static_cast<std::size_t>(line.beside_at - cli::cells(line.text)), ' ') + line.beside;
+      }
+      text += '\n';
     }
     return text;
   }
@@ -435,6 +441,85 @@ TEST_CASE("n and p show all of the next and the one before, and each has to be i
   CHECK(shows(seat.type("p"), "there is none before it"));
   seat.type("a");
   CHECK(wire(seat.requests().at(0)).at("ids") == json::array{"key-perm-1"});
+}
+
+TEST_CASE("from 120 columns on all of the selected row is next to the list, and a part of a long one says so") {
+  Seat seat;
+  seat.size = {12, 119};
+  seat.list({open_request("perm-1", 1, "make one"), open_request("perm-2", 2, many(60))});
+  CHECK_FALSE(shows(seat.screen(), "| make one"));
+  seat.size.columns = 120;
+  CHECK(shows(seat.screen(), "│     | make one"));
+  CHECK(shows(seat.type("j"), "│     | step 1"));
+  CHECK(shows(seat.screen(), ": Enter shows the rest"));
+  CHECK(shows(seat.type("ay"), "not all of it was shown"));  // what is next to the list is no proof
+  CHECK(seat.requests().empty());
+  seat.list({});
+  CHECK_FALSE(shows(seat.screen(), "│"));
+}
+
+TEST_CASE("the time left is in the list, and what urges or went wrong has a tint") {
+  Seat seat;
+  auto list = std::vector{open_request("perm-1", 1), open_request("perm-2", 2), open_request("perm-3", 3), open_request("perm-4", 4)};
+  const long long left[] = {0, 600'000, 100'000, 20'000};
+  for (std::size_t i = 0; i < 4; ++i) list[i]["deadline_ms"] = left[i] == 0 ? 0 : seat.now + left[i];
+  seat.list(list);
+  const auto shown = seat.top.frame(seat.size, seat.now);
+  const std::pair<const char*, cli::Tint> wanted[] = {{"perm-1  -  ", cli::Tint::none}, {"perm-2  10m ", cli::Tint::none},
+                                                      {"perm-3  100s", cli::Tint::warn}, {"perm-4  20s ", cli::Tint::bad}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(shows(shown.at(i + 2).text, wanted[i].first));
+    CHECK(shown.at(i + 2).tint == wanted[i].second);
+  }
+  const auto tint = [](const char* doing) {
+    cli::WorkerShown worker;
+    worker.member.doing = {doing};
+    return cli::tint_of(worker, 0);
+  };
+  CHECK(tint("unresponsive") == cli::Tint::bad);
+  CHECK(tint("waiting") == cli::Tint::warn);
+  CHECK(tint("busy") == cli::Tint::good);
+  CHECK(tint("idle") == cli::Tint::none);
+}
+
+TEST_CASE("one line sums up all teams with their trouble, where the screen has room for it") {
+  Seat seat;
+  seat.list({open_request("perm-1", 1)});
+  CHECK_FALSE(shows(seat.screen(), "1 team"));
+  const json::object idle{{"member", "ada"}, {"present", true}, {"doing", "idle"}};
+  const json::object silent{{"member", "bob\x1b[2J"}, {"present", true}, {"doing", "unresponsive"}};
+  const json::object team{{"team", "demo"}, {"role", "paused"}, {"members", json::array{idle, silent}}};
+  seat.top.got_teams(operations::decode<operations::Status>(json::object{{"teams", json::array{team}}}));
+  CHECK(shows(seat.screen(), "1 unresponsive, demo: paused; 1 team, 1 idle, 1 unresponsive"));
+  CHECK(seat.top.frame(seat.size, seat.now).at(1).tint == cli::Tint::bad);
+  seat.size.rows = 9;
+  CHECK_FALSE(shows(seat.screen(), "1 team"));
+}
+
+TEST_CASE("a click selects, a second one shows all, and none answers") {
+  Seat seat;
+  const auto click = [&](int row, int column) {
+    seat.now += 1000;
+    seat.top.press({.kind = Kind::click, .text = {}, .row = row, .column = column}, seat.now);
+    return seat.screen();
+  };
+  seat.list({open_request("perm-1", 1), open_request("perm-2", 2, "make two")});
+  seat.screen();
+  CHECK(shows(click(3, 10), "> perm-2"));
+  CHECK(shows(click(20, 10), "> perm-2"));  // there is no row
+  CHECK(shows(click(1, 10), "> perm-2"));   // nor on the heads
+  CHECK(shows(click(3, 10), "| make two"));
+  CHECK(shows(click(3, 10), "| make two"));
+  seat.type("a");
+  CHECK(shows(click(3, 10), "approve permission perm-2?"));
+  seat.type("n");
+  seat.press(Kind::escape);
+  CHECK(shows(click(0, 20), "[2:teams]"));
+  CHECK(shows(click(0, 1), "[1:requests 2]"));
+  seat.size.columns = 140;
+  CHECK(shows(click(2, 10), "> perm-1"));
+  CHECK(shows(click(8, 100), "a approve  A always  d deny  D with a reason  Space more"));  // the text next to the list
+  CHECK(seat.requests().empty());
 }
 
 json::object traced(const std::string& id, const std::string& by) {
