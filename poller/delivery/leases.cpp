@@ -28,6 +28,14 @@ void Leases::end(const std::vector<long long>& ids) {
   }
 }
 
+void Leases::end(const std::vector<long long>& delivered, std::vector<long long> acknowledged) {
+  end(delivered);
+  std::sort(acknowledged.begin(), acknowledged.end());
+  for (auto& held : held_)
+    for (auto& [id, key] : held.shown)
+      if (std::binary_search(acknowledged.begin(), acknowledged.end(), id)) id = 0;
+}
+
 const Leases::Lease* Leases::find(std::string_view key) const {
   const auto id = by_key_.find(key);
   return id == by_key_.end() ? nullptr : &by_id_.at(id->second);
@@ -96,7 +104,8 @@ std::vector<std::string> Leases::taken_by_holder(const std::string& key) const {
     const auto found = std::find_if(shown.begin(), shown.end(), [&](const auto& one) { return one.second == key; });
     if (found == shown.end()) continue;
     keys.clear();  // offered again since: the last holder counts
-    for (auto one = shown.begin(); one != found; ++one) keys.push_back(one->second);
+    for (auto one = shown.begin(); one != found; ++one)
+      if (one->first != 0) keys.push_back(one->second);
   }
   keys.push_back(key);
   return keys;

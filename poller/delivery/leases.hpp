@@ -37,6 +37,8 @@ class Leases {
   void lend(const std::vector<Offered>&, const std::string& method, std::optional<SteadyTime> until);
   /// Removes leases of messages that were acknowledged, requeued, or never shown.
   void end(const std::vector<long long>& ids);
+  /// Ends the leases of delivered messages, and leaves acknowledged ones out of taken_by_holder() until shown again.
+  void end(const std::vector<long long>& delivered, std::vector<long long> acknowledged);
 
   [[nodiscard]] bool has(long long id) const { return by_id_.contains(id); }
   /// Finds the lease of a message; null when it is not leased.
@@ -45,7 +47,6 @@ class Leases {
   bool set_end(long long id, SteadyTime until);
   /// Ids of the leases that end at this moment or earlier.
   [[nodiscard]] std::vector<long long> due(SteadyTime by) const;
-
   Holder enter();
   /// Records that these messages were shown to the holder, in this order.
   void hold(Holder, const std::vector<Offered>&);
@@ -54,16 +55,15 @@ class Leases {
 
   /// Returns `key` after the keys of all messages that this method leased earlier.
   [[nodiscard]] std::vector<std::string> taken_by_method(const std::string& method, const std::string& key) const;
-  /// Returns `key` after the keys of all messages that its last holder was shown earlier.
+  /// Returns `key` after the keys of all messages that its last holder was shown earlier and that nobody acknowledged.
   [[nodiscard]] std::vector<std::string> taken_by_holder(const std::string& key) const;
 
  private:
   struct Held {
     Holder holder = 0;
-    std::vector<std::pair<long long, std::string>> shown = {};  // id and key
+    std::vector<std::pair<long long, std::string>> shown = {};  // id, or 0 once acknowledged, and key
     bool has_left = false;
   };
-
   std::map<long long, Lease> by_id_;
   std::unordered_map<std::string_view, long long> by_key_;  // keys of by_id_
   std::deque<Held> held_;  // present holders and those that left last, oldest first

@@ -70,7 +70,7 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
       tx.log(Event::delivery_delivered, std::move(fields));
     }
   }
-  tx.then([this, delivered] { leases_.end(delivered); });
+  tx.then([this, delivered, ids] { leases_.end(delivered, ids); });
   return delivered;
 }
 

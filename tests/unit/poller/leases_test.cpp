@@ -77,6 +77,20 @@ TEST_CASE("a word for one message is one for all that its holder was shown befor
   CHECK(leases.taken_by_holder("k4") == Keys{"k2", "k4"});
 }
 
+TEST_CASE("a word for one message leaves out what was acknowledged before, until it is shown again") {
+  Leases leases;
+  const auto holder = leases.enter();
+  leases.lend({message(1), message(2), message(3), message(4)}, "socket", {});
+  leases.hold(holder, {message(1), message(2), message(3), message(4)});
+  leases.end({3}, {3, 1});
+  CHECK(leases.has(1));
+  CHECK_FALSE(leases.has(3));
+  CHECK(leases.taken_by_holder("k4") == Keys{"k2", "k4"});
+  CHECK(leases.taken_by_holder("k3") == Keys{"k2", "k3"});  // nothing that was shown later
+  leases.hold(holder, {message(1), message(5)});
+  CHECK(leases.taken_by_holder("k5") == Keys{"k2", "k4", "k1", "k5"});
+}
+
 TEST_CASE("by method it is one for all that went that way before it, in the order of lending and not of ids") {
   Leases leases;
   leases.lend({message(5)}, "mcp", {});
