@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #ifdef __linux__
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <charconv>
+#include <cstring>
 #include <ctime>
-#include <filesystem>
+#include <memory>
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
 
@@ -34,6 +38,10 @@ namespace {
 constexpr std::size_t most_of_family = 256;
 constexpr std::size_t most_ancestors = 1024;
 constexpr std::size_t most_of_any_line = 64 * 1024;  // bytes of each command line in a search of all
+/// A process of this age has replaced its program for the last time: shells and wrappers do so when they begin.
+constexpr std::chrono::seconds settles_after{10};
+/// A client needs more time from its start to its first message, so no search may trust an older one.
+constexpr std::chrono::seconds search_lasts{1};
 
 struct Seen {
   ProcessRef process;
@@ -112,19 +120,18 @@ std::vector<std::string> command_line(long long pid, std::size_t most = std::str
   return arguments;
 }
 
-/// Lists the numbers of all processes.
-std::vector<long long> all_numbers() {
-  std::vector<long long> numbers;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator entry("/proc", failed), end; !failed && entry != end;
-       entry.increment(failed))
-    if (const auto pid = decimal(entry->path().filename().native())) numbers.push_back(*pid);
+/// Lists the numbers of all processes, each with the number of its entry, which another process does not have.
+std::vector<std::pair<long long, unsigned long long>> all_numbers() {
+  std::vector<std::pair<long long, unsigned long long>> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr)
+    if (const auto pid = decimal({entry->d_name, std::strlen(entry->d_name)})) numbers.emplace_back(*pid, entry->d_ino);
   return numbers;
 }
 
 std::vector<Seen> look_at_all() {
   std::vector<Seen> all;
-  for (const long long pid : all_numbers())
+  for (const auto& [pid, entry] : all_numbers())
     if (auto seen = look(pid)) all.push_back(*std::move(seen));
   return all;
 }
@@ -202,9 +209,10 @@ std::vector<Seen> look_at_all() {
   return all;
 }
 
-std::vector<long long> all_numbers() {
-  std::vector<long long> numbers;
-  for (const Seen& seen : look_at_all()) numbers.push_back(seen.process.pid);
+/// Lists the numbers of all processes; 0 says that nothing tells a process from an earlier one with its number.
+std::vector<std::pair<long long, unsigned long long>> all_numbers() {
+  std::vector<std::pair<long long, unsigned long long>> numbers;
+  for (const Seen& seen : look_at_all()) numbers.emplace_back(seen.process.pid, 0);
   return numbers;
 }
 
@@ -243,6 +251,22 @@ long long start_ms(std::string_view started) {
 }
 
 #endif
+
+/// Returns how long the process has run; 0 if unknown.
+std::chrono::milliseconds age_of(long long pid) {
+  const auto seen = look(pid);
+  const long long began = seen ? start_ms(seen->process.started) : 0;
+  if (began == 0) return {};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(now) - std::chrono::milliseconds(began), {});
+}
+
+/// True if an argument is this word or begins with it and "=", as option_of reads it.
+bool has_word(const std::vector<std::string>& arguments, std::string_view word) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& one) {
+    return one.starts_with(word) && (one.size() == word.size() || one[word.size()] == '=');
+  });
+}
 
 bool is_number_of_one(long long pid) { return pid > 0 && pid <= INT32_MAX; }
 
@@ -355,16 +379,27 @@ Result<ProcessRef> parent_of(const ProcessRef& process) {
 }
 
 std::vector<ProcessRef> SystemProcesses::with_word(std::string_view word) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool reads_all = word != word_ || now - read_all_ >= search_lasts;
+  if (reads_all) read_all_ = now;
+  if (word != word_) passed_.clear();
+  word_ = word;
   std::vector<ProcessRef> found;
-  for (const long long pid : all_numbers()) {
-    if (!is_of_this_user(pid)) continue;
-    const auto arguments = command_line(pid, most_of_any_line);
-    const bool has_word = std::any_of(arguments.begin(), arguments.end(), [&](const std::string& one) {
-      return one.starts_with(word) && (one.size() == word.size() || one[word.size()] == '=');  // as option_of reads it
-    });
-    if (!has_word) continue;
-    if (auto seen = look(pid)) found.push_back(std::move(seen->process));
+  std::vector<Passed> passed;
+  for (const auto& [pid, entry] : all_numbers()) {
+    const auto at = std::lower_bound(passed_.begin(), passed_.end(), pid,
+                                     [](const Passed& one, long long number) { return one.pid < number; });
+    const bool is_known = at != passed_.end() && at->pid == pid && at->entry == entry && entry != 0;
+    const auto began = is_known ? at->began : now - age_of(pid);
+    const bool is_passed = is_known && !reads_all && now - began >= settles_after;
+    if (is_passed || !is_of_this_user(pid) || !has_word(command_line(pid, most_of_any_line), word)) {
+      passed.push_back({pid, entry, began});
+    } else if (auto seen = look(pid)) {
+      found.push_back(std::move(seen->process));
+    }
   }
+  std::sort(passed.begin(), passed.end(), [](const Passed& a, const Passed& b) { return a.pid < b.pid; });
+  passed_ = std::move(passed);
   return found;
 }
 

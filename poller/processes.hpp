@@ -2,6 +2,7 @@
 // (/proc, pidfd) and macOS (sysctl).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,8 @@ class Processes {
   virtual std::optional<ProcessRef> in_front_of(const ProcessRef& shell) = 0;
   /// Returns the arguments of the command line; empty when unreadable.
   virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
-  /// Lists this user's living processes with an argument that is this word or begins with it and "=".
+  /// Lists this user's living processes with an argument that is this word or begins with it and "=". A process that
+  /// runs for long and replaces its program may be missed for a second. Decision thread only.
   virtual std::vector<ProcessRef> with_word(std::string_view word) = 0;
   /// Returns the start in milliseconds since the Unix epoch; 0 if unknown.
   virtual long long started_ms(const ProcessRef&) = 0;
@@ -57,6 +59,16 @@ class SystemProcesses final : public Processes {
   long long started_ms(const ProcessRef&) override;
   bool may_signal(const ProcessRef&) override;
   Status signal(const ProcessRef&, int number) override;
+
+ private:
+  struct Passed {
+    long long pid = 0;
+    unsigned long long entry = 0;  // tells it from an earlier process with its number
+    std::chrono::steady_clock::time_point began;
+  };
+  std::string word_;
+  std::vector<Passed> passed_;  // had no argument `word_` at the last search; sorted by number
+  std::chrono::steady_clock::time_point read_all_;
 };
 
 /// True if this is the command line of a shell, by the name of its first argument.

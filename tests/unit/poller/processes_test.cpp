@@ -265,6 +265,19 @@ TEST_CASE("processes of this user are found by a word of their command line") {
   CHECK(processes.with_word(word).size() == 2);
 }
 
+TEST_CASE("a process that replaces its program after a search is found by the next one") {
+  const std::string word = "--then-" + std::to_string(::getpid());
+  const Running child({"sh", "-c", "echo up; kill -STOP $$; exec sh -c 'echo again; kill -STOP $$' name " + word});
+  CHECK(child.line() == "up");
+  REQUIRE(::waitpid(static_cast<pid_t>(child.pid()), nullptr, WUNTRACED) == child.pid());  // it has stopped
+  CHECK(processes.with_word(word).empty());
+  ::kill(static_cast<pid_t>(child.pid()), SIGCONT);
+  CHECK(child.line() == "again");
+  const auto found = processes.with_word(word);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == identified(child.pid()));
+}
+
 #ifdef __linux__
 TEST_CASE("a start is compared with the one that a client wrote, and a space with its own") {
   const auto self = identified(::getpid());
