@@ -98,12 +98,26 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
 
 // The unary plus below makes SQLite find the rows by their few ids, and not by the index on the state.
 
+namespace {
+
+/// Returns the condition for the rows with these ids; its parameter is bound to ids_text(). One id is named alone,
+/// because SQLite copies a list into a temporary table, which costs more than the change of a row.
+std::string_view is_one_of(const std::vector<long long>& ids) {
+  return ids.size() == 1 ? "message = ?1" : "message IN (SELECT value FROM json_each(?1))";
+}
+
+std::string ids_text(const std::vector<long long>& ids) {
+  return ids.size() == 1 ? std::to_string(ids.front()) : json_list(ids);
+}
+
+}  // namespace
+
 Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now) {
   const auto before = database_.chat_changes();
-  auto moved = database_.run(
-      "UPDATE deliveries SET state = 'offered', method = ?2, offered_ms = ?3, attempts = attempts + 1 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
-      json_list(ids), method, now);
+  const std::string sql =
+      "UPDATE deliveries SET state = 'offered', method = ?2, offered_ms = ?3, attempts = attempts + 1 WHERE " +
+      std::string(is_one_of(ids)) + " AND +state = 'queued'";
+  auto moved = database_.run(sql, ids_text(ids), method, now);
   keep_count(before);
   return moved;
 }
@@ -115,10 +129,9 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
     long long id = 0;
     std::string team, sender;
   };
-  static const std::string which =
-      "SELECT d.message, iif(d.priority > 0, d.team, ''), m.sender" + with_message +
-      "d.message IN (SELECT value FROM json_each(?1)) AND +d.state IN ('queued', 'offered')";
-  const std::string list = json_list(ids);
+  const std::string condition = std::string(is_one_of(ids)) + " AND +state IN ('queued', 'offered')";
+  const std::string which = "SELECT d.message, iif(d.priority > 0, d.team, ''), m.sender" + with_message + condition;
+  const std::string list = ids_text(ids);
   const auto read = [](const Database&, const Statement& row) -> Result<Delivered> {
     Delivered one;
     row.read(one.id, one.team, one.sender);
@@ -127,9 +140,8 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
   TRY(const auto delivered, all_rows<Delivered>(database_.query(which, list), read, database_));
   const auto before = database_.chat_changes();
   TRY(database_.run(  // twice as fast as RETURNING, which collects its rows in a temporary table
-      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
-      list, now, to_string(confirmed)));
+      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 WHERE " + condition, list, now,
+      to_string(confirmed)));
   keep_count(before);
   std::vector<long long> found;
   for (const auto& one : delivered) {

@@ -1,5 +1,7 @@
 #include "poller/ledger/outbox.hpp"
 
+#include <algorithm>
+
 #include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
@@ -38,12 +40,27 @@ Status OutboxTable::enqueue(const OutboxRow& row) {
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::due(std::string_view team, EpochMs now, int limit) {
-  // Only the oldest pending row of each inbox, so that replies keep their order. A time later than now + ?4 comes from
-  // a clock that was set back since, and is due.
-  static const std::string sql = outbox_where(
-      "id IN (SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox) "
-      "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3");
-  return outbox_table().all(database_, database_.query(sql, team, now, limit, retry_after_ms));
+  // Only the oldest pending row of each inbox, so that replies keep their order. One statement for both would copy the
+  // ids into a temporary table, also where nothing is pending, and each poll asks.
+  const auto read = [](const Database&, const Statement& row) -> Result<long long> {
+    long long id = 0;
+    row.read(id);
+    return id;
+  };
+  TRY(auto oldest,
+      all_rows<long long>(
+          database_.query("SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox", team),
+          read, database_));
+  std::sort(oldest.begin(), oldest.end());
+  // A time later than now + ?3 comes from a clock that was set back since, and is due.
+  static const std::string sql = outbox_where("id = ?1 AND (next_ms <= ?2 OR next_ms > ?2 + ?3)");
+  std::vector<OutboxRow> rows;
+  for (const auto id : oldest) {
+    if (static_cast<int>(rows.size()) >= limit) break;
+    TRY(auto found, outbox_table().first(database_, database_.query(sql, id, now, retry_after_ms)));
+    if (found) rows.push_back(*std::move(found));
+  }
+  return rows;
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::behind(const OutboxRow& row, int limit) {

@@ -80,7 +80,9 @@ Status may_replace(const Request& recorded, const Request& request) {
 }  // namespace
 
 Result<std::optional<Request>> RequestTable::find(std::string_view team, const handlers::RequestName& name) {
-  static const std::string sql = requests_table().select() + "WHERE team = ?1 AND kind = ?2 AND asker = ?3 AND request_id = ?4";
+  // Without the plus SQLite compares the value with the conditions of the indexes, and so prepares it for each value.
+  static const std::string sql =
+      requests_table().select() + "WHERE team = ?1 AND kind = +?2 AND asker = ?3 AND request_id = ?4";
   return first_row<Request>(database_.query(sql, team, to_string(name.kind), name.asker, name.request_id), read_request, database_);
 }
 
