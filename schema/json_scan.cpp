@@ -1,9 +1,9 @@
 #include "schema/json_scan.hpp"
 
 #include <array>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
+
+#include "schema/plain_run.hpp"
 
 namespace inbox_poller::schema {
 
@@ -11,21 +11,6 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
-/// Returns the position of the next quote or backslash, or the end of the text; reads eight bytes at a time.
-std::size_t end_of_plain(std::string_view text, std::size_t at) {
-  constexpr std::uint64_t ones = 0x0101010101010101;
-  constexpr auto has = [](std::uint64_t word, char wanted) {  // a byte is 0 exactly where subtracting 1 borrows
-    const std::uint64_t difference = word ^ (ones * static_cast<unsigned char>(wanted));
-    return (difference - ones) & ~difference & (ones << 7);
-  };
-  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
-    std::memcpy(&word, text.data() + at, sizeof word);
-    if ((has(word, '"') | has(word, '\\')) != 0) break;
-  }
-  while (at < text.size() && text[at] != '"' && text[at] != '\\') ++at;
-  return at;
-}
 
 /// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
 class Scanner {
@@ -172,7 +157,7 @@ class Scanner {
   bool string() {
     const std::size_t begin = position_++;
     for (;;) {
-      position_ = end_of_plain(text_, position_);
+      position_ = end_of_plain<PlainEnds{.other = '"'}>(text_, position_);
       if (at_end()) break;
       if (take('"')) return true;
       if (!escape()) return false;

@@ -3,9 +3,9 @@
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 
 #include "schema/json_scan.hpp"
+#include "schema/plain_run.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
@@ -23,20 +23,9 @@ std::optional<std::uint16_t> unicode_escape(std::string_view text) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
 
-bool is_plain(char c) { return c != '\\' && !is_control(c) && static_cast<unsigned char>(c) < 0x80; }
-
-/// Returns the number of bytes from there that need no decoding; reads eight at a time.
+/// Returns the number of bytes from there that need no decoding.
 std::size_t plain_run(std::string_view text, std::size_t begin) {
-  constexpr std::uint64_t ones = 0x0101010101010101;
-  std::size_t end = begin;
-  for (std::uint64_t word = 0; end + sizeof word <= text.size(); end += sizeof word) {
-    std::memcpy(&word, text.data() + end, sizeof word);
-    const std::uint64_t slash = word ^ (ones * '\\');
-    const std::uint64_t borrows = ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
-    if (((borrows | word) & (ones << 7)) != 0) break;
-  }
-  while (end < text.size() && is_plain(text[end])) ++end;
-  return end - begin;
+  return end_of_plain<PlainEnds{.from = ' ', .ascii = true}>(text, begin) - begin;
 }
 
 /// Appends the code point at `position`, or U+FFFD for it; returns the number of bytes read.
