@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures the product beside the floor and the reference, in one run, on files of the same bytes (docs/dev/performance.md says how to read it).
 
-Leaves with 1 when a message was lost or changed, when a part could not be run, or when a hot path needs more than 3 % more instructions
-than the baseline; a missed target alone is a finding, not a failure.
+Leaves with 1 when a message was lost or changed, when a part could not be run, or when a hot path needs over 3 % more
+of anything that is counted than the baseline; a missed target alone is a finding, not a failure.
 """
 
 import argparse
@@ -132,8 +132,8 @@ def run(bench, options):
 def counted(bench, options, failed):
     table, found, flagged = instructions.run(bench.tools.build, bench.folder, options.update_baseline)
     bench.keep("instructions", found)
-    failed += ["%s needs more than %g %% more instructions than %s; if that is meant: --update-baseline" % (
-        path, 100 * instructions.MORE_IS_WORSE, instructions.BASELINE.name) for path in flagged]
+    failed += ["%s: over %g %% more than in %s; if that is meant: --update-baseline" % (
+        one, 100 * instructions.MORE_IS_WORSE, instructions.BASELINE.name) for one in flagged]
     return table
 
 

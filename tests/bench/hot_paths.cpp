@@ -1,17 +1,22 @@
-// The hot paths, for valgrind --tool=callgrind --instr-atstart=no: one path a run, counting only between the two marks.
-// Instructions do not depend on how busy the machine is, so that a regression shows. Without valgrind the marks do
-// nothing.
+// The hot paths, one a run, for valgrind --tool=callgrind --instr-atstart=no and for strace: counted is only what lies
+// between two marks. Instructions and system calls do not depend on how busy the machine is, so that a regression
+// shows. Without valgrind its marks do nothing; strace sees two calls of access().
 //
 //   hot_paths scan       one scan of an inbox of 1 MB
 //   hot_paths idle       one poll of a team with nothing new behind 1,000 read entries
 //   hot_paths take_in    one poll that takes in, records and marks one new message behind 1,000 read entries
 //   hot_paths decide     a permission request decided by rule: from its text to the bytes of the answer
+//   hot_paths request    one poll that takes in a permission request, decides it by rule and writes the answer
+//   hot_paths drain      one poll that takes in, records and marks 2,000 new messages of 1 KB
+//   hot_paths hand_over  one offer that acknowledges the message before, behind 1,000 delivered ones
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else  // only where the syntax is checked; the build of deploy/bench insists on the header
 #define CALLGRIND_START_INSTRUMENTATION
 #define CALLGRIND_STOP_INSTRUMENTATION
 #endif
+
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -33,10 +38,26 @@ constexpr const char* roster = R"({
     {"agentId": "w1@t", "name": "w1", "color": "blue", "cwd": "/repo"},
     {"agentId": "w2@t", "name": "w2"}]})";
 
+/// A machine without processes, so that no count depends on what else runs.
+class NoProcesses final : public Processes {
+ public:
+  Result<ProcessRef> identify(long long) override { return Error{"process.gone", "there are none"}; }
+  bool is_alive(const ProcessRef&) override { return false; }
+  std::vector<ProcessRef> family(const ProcessRef&) override { return {}; }
+  std::vector<ProcessRef> families(const std::vector<ProcessRef>&) override { return {}; }
+  std::optional<ProcessRef> in_front_of(const ProcessRef&) override { return std::nullopt; }
+  std::vector<std::string> arguments(const ProcessRef&) override { return {}; }
+  std::vector<ProcessRef> with_word(std::string_view) override { return {}; }
+  long long started_ms(const ProcessRef&) override { return 0; }
+  bool may_signal(const ProcessRef&) override { return false; }
+  Status signal(const ProcessRef&, int) override { return Error{"process.refused", "there are none"}; }
+};
+
 /// A team as the daemon serves it, with a clock that moves when told to.
 class Served {
  public:
   Served() {
+    config_.permissions.rules.allow.push_back(rule("Bash(git status:*)"));
     config_.team.name = "t";
     config_.compaction.enabled = false;  // the cost behind history, as long as it is there
     config_.team.root = scratch_.path("teams").string();
@@ -69,7 +90,18 @@ class Served {
     if (failure) std::rethrow_exception(failure);
     if (!served) give_up("the team was not served");
   }
-  [[nodiscard]] std::string inbox() const { return test::slurp(inboxes() / "team-lead.json"); }
+  [[nodiscard]] std::string inbox(const std::string& owner = "team-lead") const {
+    return test::slurp(inboxes() / (owner + ".json"));
+  }
+  /// Offers one message to a receiver that took this one.
+  std::string take_after(const std::string& key) {
+    Take take;
+    take.by_hand = true;
+    take.max = 1;
+    auto offered = team_->delivery().offer(take, key.empty() ? std::vector<std::string>{} : std::vector{key});
+    if (!offered || offered->size() != 1) give_up("nothing was offered");
+    return offered->front().key.value;
+  }
 
  private:
   [[nodiscard]] fs::path inboxes() const { return scratch_.path("teams/t/inboxes"); }
@@ -80,7 +112,7 @@ class Served {
   test::ManualClock clock_;
   std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::open(scratch_.path("ledger.db").string()));
   std::unique_ptr<Telemetry> telemetry_;
-  SystemProcesses processes_;
+  NoProcesses processes_;
   Quarantine quarantine_{files_, scratch_.path("quarantine").string()};
   boost::asio::io_context context_{1};
   boost::asio::thread_pool pool_{1};
@@ -98,9 +130,11 @@ std::vector<std::string> history() {
 
 template <class Work>
 void count(Work work) {
+  static_cast<void>(::access("/hot-path/begin", F_OK));
   CALLGRIND_START_INSTRUMENTATION;
   work();
   CALLGRIND_STOP_INSTRUMENTATION;
+  static_cast<void>(::access("/hot-path/end", F_OK));
 }
 
 void scan() {
@@ -127,6 +161,49 @@ void poll(bool with_news) {
   if (served.inbox().find("\"read\": false") != std::string::npos) give_up("the message was not marked");
 }
 
+void request() {
+  Served served;
+  std::vector<std::string> entries;
+  const auto ask = [&](const std::string& id) {
+    entries.push_back(test::entry(permission_request(id), "false", "w1"));
+    served.put(entries);
+    served.settle();
+  };
+  ask("perm-1-aaaaaaa");  // what is built once is not counted
+  served.poll();
+  ask("perm-2-aaaaaaa");
+  count([&] { served.poll(); });
+  if (served.inbox("w1").find("perm-2-aaaaaaa") == std::string::npos) give_up("no answer was written");
+}
+
+std::vector<std::string> unread(int number) {
+  std::vector<std::string> entries;
+  for (int n = 0; n < number; ++n)
+    entries.push_back(test::entry("message " + std::to_string(n) + " " + std::string(900, 'x'), "false", "w1"));
+  return entries;
+}
+
+void drain() {
+  Served served;
+  served.put(unread(1));
+  served.settle();
+  served.poll();
+  served.put(unread(2001));
+  served.settle();
+  count([&] { served.poll(); });
+  if (served.inbox().find("\"read\": false") != std::string::npos) give_up("not all messages were marked");
+}
+
+void hand_over() {
+  Served served;
+  served.put(unread(1002));
+  served.settle();
+  served.poll();
+  std::string key;
+  for (int n = 0; n < 1001; ++n) key = served.take_after(key);
+  count([&] { key = served.take_after(key); });
+}
+
 void decide() {
   const Decision decision;
   std::size_t size = decision.take();  // what is built once is not counted
@@ -148,7 +225,13 @@ int main(int argc, char** argv) {
     poll(true);
   else if (path == "decide")
     decide();
+  else if (path == "request")
+    request();
+  else if (path == "drain")
+    drain();
+  else if (path == "hand_over")
+    hand_over();
   else
-    give_up("expected scan, idle, take_in or decide, found \"" + path + "\"");
+    give_up("expected scan, idle, take_in, decide, request, drain or hand_over, found \"" + path + "\"");
   return 0;
 }

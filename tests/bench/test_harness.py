@@ -108,16 +108,28 @@ class Figures(unittest.TestCase):
     def test_one_outlier_is_the_highest_percentile(self):
         self.assertEqual(figures.summary([1] * 999 + [10 ** 9])["p100"], 10 ** 9)
 
-    def test_more_than_three_percent_more_instructions_are_flagged_and_only_they(self):
-        baseline = {"made_by": {"compiler": "a"}, "instructions": {"scan": 1000, "idle": 1000, "decide": 1000}}
-        rows, why = instructions.compare({"scan": 1031, "idle": 1030, "decide": 500}, baseline, {"compiler": "a"})
-        self.assertEqual(([row[0] for row in rows if row[4]], why), (["scan"], ""))
+    def test_more_than_three_percent_more_of_anything_are_flagged_and_only_they(self):
+        baseline = {"made_by": {"compiler": "a"}, "instructions": {"scan": 1000, "idle": 1000, "decide": 1000},
+                    "system_calls": {"scan": 0, "idle": 20}}
+        rows, why = instructions.compare({"scan": {"instructions": 1031, "system_calls": 0}, "idle": {"instructions": 1030, "system_calls": 21},
+                                          "decide": {"instructions": 500}}, baseline, {"compiler": "a"})
+        self.assertEqual(([row[:2] for row in rows if row[5]], why), ([("scan", "instructions"), ("idle", "system_calls")], ""))
 
     def test_counts_of_another_compiler_are_not_compared(self):
         baseline = {"made_by": {"compiler": "a"}, "instructions": {"scan": 1000}}
-        rows, why = instructions.compare({"scan": 9999}, baseline, {"compiler": "b"})
-        self.assertEqual((rows[0][3], rows[0][4]), (None, False))
+        rows, why = instructions.compare({"scan": {"instructions": 9999}}, baseline, {"compiler": "b"})
+        self.assertEqual((rows[0][4], rows[0][5]), (None, False))
         self.assertIn("other compiler (b, then a)", why)
+
+    def test_calls_are_counted_between_the_marks_and_without_those_of_chance(self):
+        text = ('7 openat(AT_FDCWD, "x") = 3\n7 access("/hot-path/begin", F_OK) = -1 ENOENT\n7 read(3, "", 8) = 0\n'
+                '8 futex(0x1, FUTEX_WAIT) = 0\n8 pread64(3, <unfinished ...>\n7 close(3) = 0\n8 <... pread64 resumed>"") = 0\n'
+                '7 access("/hot-path/end", F_OK) = -1 ENOENT\n7 exit_group(0) = ?\n')
+        self.assertEqual(instructions.system_calls(text), 3)
+
+    def test_allocations_are_calls_from_outside_of_the_allocator(self):
+        text = "fn=main\ncfn=malloc\ncalls=3 0\n0 9\ncfn=free\ncalls=3 0\n0 9\nfn=calloc\ncfn=malloc\ncalls=2 0\n0 9\n"
+        self.assertEqual(instructions.allocations(text), 3)
 
     def test_a_missed_part_of_a_target_is_a_missed_target(self):
         self.assertEqual(figures.Row("", "").judge(True).judge(False).judge(True).verdict(), "missed")
