@@ -312,16 +312,6 @@ class Daemon {
   std::string failure_;
 };
 
-/// Requeues messages that were leased when the last daemon ended; they are labeled as possibly repeated.
-Status requeue_what_was_lent(Ledger& ledger) {
-  return ledger.transaction([&]() -> Status {
-    TRY(const auto offered, ledger.deliveries().offered(""));
-    for (const auto& row : offered)
-      TRY(ledger.history().add(offered_line(row)));
-    return ledger.deliveries().requeue_all_offered();
-  });
-}
-
 /// Returns the text for a person who started the daemon by hand.
 std::string welcome_text(const config::Loaded& loaded) {
   constexpr std::size_t most_names = 60;
@@ -343,7 +333,7 @@ std::string welcome_text(const config::Loaded& loaded) {
 /// Serves with an open ledger until the end; throws the first error.
 void serve_from(Ledger& ledger, GoneLedger& gone, const config::DaemonConfig& config, const config::Loaded& loaded,
                 const RunOptions& options, Telemetry& telemetry) {
-  if (auto requeued = requeue_what_was_lent(ledger); !requeued) throw std::runtime_error(requeued.error().message);
+  if (auto requeued = requeue_leased(ledger); !requeued) throw std::runtime_error(requeued.error().message);
   Daemon daemon(config, loaded, options, telemetry, ledger, gone);
   if (auto bound = daemon.bind(); !bound) throw std::runtime_error(bound.error().message);
   telemetry.emit(Event::daemon_started, {{"version", INBOX_POLLER_VERSION},

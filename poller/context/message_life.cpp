@@ -90,6 +90,14 @@ HistoryRow offered_line(const MessageRow& row) {
   return history_line(Event::delivery_offered, offered_fields(row), row.offered_ms);
 }
 
+Status requeue_leased(Ledger& ledger) {
+  return ledger.transaction([&]() -> Status {
+    TRY(const auto offered, ledger.deliveries().offered(""));
+    for (const auto& row : offered) TRY(ledger.history().add(offered_line(row)));
+    return ledger.deliveries().requeue_all_offered();
+  });
+}
+
 std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> kept) {
   auto lines = std::move(kept);
   const auto add = [&](HistoryRow line) {

@@ -25,6 +25,10 @@ std::string entry_text(const schema::Message&, const std::string& raw);
 /// History line of the last offer, to be stored before the row forgets it.
 HistoryRow offered_line(const MessageRow&);
 
+/// Requeues messages that were leased when the last daemon ended, in a transaction of its own. They are labeled as
+/// possibly repeated. Errors: those of the ledger; nothing was requeued.
+Status requeue_leased(Ledger& ledger);
+
 /// Merges the stored history lines with the events of the row, in order.
 std::vector<HistoryRow> life_of(const MessageRow&, std::vector<HistoryRow> kept);
 std::vector<HistoryRow> life_of(const NodeMailRow&, std::vector<HistoryRow> kept);

@@ -112,7 +112,9 @@ bool TeamState::has_left(const std::string& member) const {
 
 WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   const auto* listed = roster.find(member);
-  if (workers == nullptr || listed == nullptr) return {};
+  if (workers == nullptr) return {};
+  // Unlisted while the roster cannot be read: its process still shows the key.
+  if (listed == nullptr) return workers->look(member + "@" + name, 0);
   return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
 }
 

@@ -10,24 +10,19 @@ namespace inbox_poller::sim {
 namespace asio = boost::asio;
 using namespace inbox_poller::poller;
 
-namespace {
-
-/// As poller/daemon.cpp does at its start.
-void requeue_leased(Ledger& ledger) {
-  const auto done = ledger.transaction([&]() -> Status {
-    TRY(const auto offered, ledger.deliveries().offered(""));
-    for (const auto& row : offered) TRY(ledger.history().add(offered_line(row)));
-    return ledger.deliveries().requeue_all_offered();
-  });
-  if (!done.ok()) throw std::runtime_error(done.error().message);
+std::vector<std::string> SimProcesses::arguments(const ProcessRef&) {
+  return {"claude", "--agent-id", rules_.verifies, "--lead-verify-key", "key"};
 }
 
-}  // namespace
+std::vector<ProcessRef> SimProcesses::with_word(std::string_view word) {
+  return word != agent_option || rules_.verifies.empty() ? std::vector<ProcessRef>()
+                                                         : std::vector<ProcessRef>{{4711, "started"}};
+}
 
 std::unique_ptr<Ledger> Daemon::open_ledger(const std::string& path) {
   auto ledger = Ledger::open(path);
   if (!ledger) throw std::runtime_error(ledger.error().message);
-  requeue_leased(**ledger);
+  if (auto requeued = requeue_leased(**ledger); !requeued) throw std::runtime_error(requeued.error().message);
   return std::move(*ledger);
 }
 
@@ -39,30 +34,42 @@ std::unique_ptr<Telemetry> Daemon::open_log(const std::string& path) {
   return std::move(*telemetry);
 }
 
-config::TeamConfig Daemon::team_config(const std::string& root) {
+config::TeamConfig Daemon::team_config(const std::string& root, const Rules& rules) {
   config::TeamConfig config;
   config.team.name = "t";
   config.team.root = root;
   config.team.watch = false;
   config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(git status)"));
   config.permissions.rules.deny.push_back(*config::parse_permission_rule("Bash(rm:*)"));
-  config.permissions.timeout = std::chrono::hours(10);
+  if (rules.makes) config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(make:*)"));
+  config.permissions.timeout = std::chrono::seconds(45);
+  config.sandbox.hosts.allow.push_back(*config::parse_host_pattern("a.example"));
+  config.sandbox.hosts.deny.push_back(*config::parse_host_pattern("b.example"));
+  config.sandbox.timeout = std::chrono::seconds(45);
+  config.plans.timeout = std::chrono::hours(10);
+  config.modes.ceiling = config::PermissionMode::accept_edits;
+  config.shutdown.remind_after = std::chrono::seconds(5);
+  config.shutdown.timeout = std::chrono::seconds(30);
+  config.compaction.entries = 120;
+  config.compaction.after = std::chrono::seconds(40);
   return config;
 }
 
-Daemon::Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in)
+Daemon::Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in,
+               const Rules& rules)
     : fate_(dice, kill_in),
       ledger_disk_((ledger_disk.serve(&fate_), ledger_disk)),
       files_(disk, fate_),
+      processes_(rules),
       telemetry_(open_log(state_dir + "/log")),
       ledger_(open_ledger(state_dir + "/ledger.sqlite3")),
       quarantine_(files_, state_dir + "/quarantine"),
       commits_(*ledger_),
       services_{files_, *ledger_,  *telemetry_, clock_, commits_, quarantine_, processes_, context_.get_executor(),
                 pool_,  "/home/u", state_dir},
-      loop_(services_, {team_config(state_dir + "/teams")}, manager_),
-      verbs_(loop_, services_, state_dir + "/ledger.sqlite3", [] {
-        return Error{"config.refused", "no files"};
+      loop_(services_, {team_config(state_dir + "/teams", rules)}, manager_),
+      verbs_(loop_, services_, state_dir + "/ledger.sqlite3", [this, root = state_dir + "/teams", &rules] {
+        return Result<ReloadReport>(loop_.reload({team_config(root, rules)}));
       }) {
   ledger_->tell([this](Areas areas) { services_.changes.raise(areas); });
   ++running_;

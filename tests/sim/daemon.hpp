@@ -17,19 +17,29 @@
 
 namespace inbox_poller::sim {
 
-/// A machine on which no other process of this user is visible.
-class NoProcesses final : public poller::Processes {
+/// What an operator changes in the configuration, and what the machine shows of processes.
+struct Rules {
+  bool makes = false;    // a rule allows `make`
+  std::string verifies;  // agent id of the worker that verifies its lead; empty: there is none
+};
+
+/// A machine with one other process of this user: the worker that verifies its lead, if there is one.
+class SimProcesses final : public poller::Processes {
  public:
+  explicit SimProcesses(const Rules& rules) : rules_(rules) {}
   Result<poller::ProcessRef> identify(long long) override { return Error{"process.gone", "no process"}; }
-  bool is_alive(const poller::ProcessRef&) override { return false; }
+  bool is_alive(const poller::ProcessRef&) override { return !rules_.verifies.empty(); }
   std::vector<poller::ProcessRef> family(const poller::ProcessRef&) override { return {}; }
   std::vector<poller::ProcessRef> families(const std::vector<poller::ProcessRef>&) override { return {}; }
   std::optional<poller::ProcessRef> in_front_of(const poller::ProcessRef&) override { return std::nullopt; }
-  std::vector<std::string> arguments(const poller::ProcessRef&) override { return {}; }
-  std::vector<poller::ProcessRef> with_word(std::string_view) override { return {}; }
+  std::vector<std::string> arguments(const poller::ProcessRef&) override;
+  std::vector<poller::ProcessRef> with_word(std::string_view word) override;
   long long started_ms(const poller::ProcessRef&) override { return 0; }
   bool may_signal(const poller::ProcessRef&) override { return false; }
   Status signal(const poller::ProcessRef&, int) override { return Done{}; }
+
+ private:
+  const Rules& rules_;
 };
 
 class Daemon {
@@ -38,7 +48,8 @@ class Daemon {
 
   /// Starts with what the disks have. The teams are below `state_dir`, in memory. Throws if the ledger cannot be
   /// opened. The process is killed at the `kill_in`-th call, also during the start; 0: not.
-  Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in);
+  Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in,
+         const Rules& rules);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -57,13 +68,13 @@ class Daemon {
  private:
   static std::unique_ptr<poller::Ledger> open_ledger(const std::string& path);
   static std::unique_ptr<poller::Telemetry> open_log(const std::string& path);
-  static config::TeamConfig team_config(const std::string& root);
+  static config::TeamConfig team_config(const std::string& root, const Rules& rules);
 
   Fate fate_;
   LedgerDisk& ledger_disk_;
   SimFiles files_;
   VirtualClock clock_;
-  NoProcesses processes_;
+  SimProcesses processes_;
   std::unique_ptr<poller::Telemetry> telemetry_;
   std::unique_ptr<poller::Ledger> ledger_;
   boost::asio::io_context context_{1};

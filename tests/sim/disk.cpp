@@ -55,6 +55,7 @@ NodePtr Disk::make(FileKind kind, unsigned mode) {
   node->kind = kind;
   node->mode = mode;
   node->ino = ++inodes_;
+  node->made_at = now();
   touch(*node);
   return node;
 }
@@ -343,6 +344,7 @@ Status SimFiles::mkdir_at(const poller::Directory& at, const std::string& name, 
   TRY(const auto found, place(at, name, "making"));
   if (found.node()) return io_error(EEXIST, "making", found.path);
   found.folder->names[found.name] = disk_.make(FileKind::directory, mode & ~077U);
+  own_locks_.insert(found.node()->ino);
   Disk::touch(*found.folder);
   return Done{};
 }
@@ -354,6 +356,9 @@ Status SimFiles::rmdir_at(const poller::Directory& at, const std::string& name) 
   if (!node) return io_error(ENOENT, "removing", found.path);
   if (node->kind != FileKind::directory) return io_error(ENOTDIR, "removing", found.path);
   if (!node->names.empty()) return io_error(ENOTEMPTY, "removing", found.path);
+  constexpr Span abandoned = std::chrono::milliseconds(9900);
+  if (const auto age = now() - node->made_at; !own_locks_.contains(node->ino) && age < abandoned && disk_.on_stolen_lock)
+    disk_.on_stolen_lock(found.path, age);
   found.folder->names.erase(found.name);
   Disk::touch(*found.folder);
   return Done{};

@@ -2,9 +2,11 @@
 // synced, and names of a folder that was not synced, may be lost when the power fails. Times are those of the world.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "poller/filesystem.hpp"
@@ -17,6 +19,7 @@ struct Node {
   std::uint64_t ino = 0;
   unsigned mode = 0;
   std::int64_t mtime_ns = 0;
+  Span made_at{};  // by the even clock
   std::string bytes;
   std::map<std::string, std::shared_ptr<Node>> names;  // of a folder
   std::string durable_bytes;
@@ -44,6 +47,8 @@ class Disk {
   void lose_power(Dice& dice) { lose(*root_, dice); }
 
   NodePtr make(poller::FileKind kind, unsigned mode);
+  /// Called when a daemon removes the lock of a peer that the peer may still hold, with the lock's age.
+  std::function<void(const std::string& name, Span age)> on_stolen_lock = {};
   NodePtr root() const { return root_; }
   static void touch(Node& node) { node.mtime_ns = system_ns(); }
 
@@ -101,6 +106,7 @@ class SimFiles final : public poller::FileSystem {
   Disk& disk_;
   Fate& fate_;
   std::map<int, NodePtr> open_;
+  std::set<std::uint64_t> own_locks_;  // inodes
   int next_ = first_descriptor;
 };
 

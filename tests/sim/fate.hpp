@@ -26,7 +26,10 @@ class Fate {
   Turn next(bool may_fail = true) {
     if (is_dead) return Turn::dead;
     pass(std::chrono::microseconds(5));
-    if (dice_.one_in(pause_one_in)) pass(dice_.between(std::chrono::milliseconds(20), std::chrono::seconds(4)));
+    if (dice_.one_in(pause_one_in)) {
+      const auto longest = std::chrono::seconds(dice_.one_in(10) ? 20 : 4);  // also longer than a lock is respected
+      pass(dice_.between(std::chrono::milliseconds(20), longest));
+    }
     if (meanwhile) meanwhile();
     if (kill_in > 0 && --kill_in == 0) {
       is_dead = true;

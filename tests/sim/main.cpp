@@ -2,57 +2,147 @@
 //   --seed N         the first seed
 //   --profile P      one profile; default: each in turn, by the seed
 //   --histories K    how many, with seeds from N on
+//   --episodes E     how many times with faults a history has; default: 6
+//   --without A,B    leaves peers and faults out
 //   --trace          prints what happens
+//   --digest         prints a hash of each history
+//   --coverage       prints how often each row of the decision tables was visited
+//   --shrink         looks for a smaller history with the same violation, and prints its line
 // Leaves with 1 after the first history with a violation, and prints the line that replays it.
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 
+#include "tests/sim/coverage.hpp"
 #include "tests/sim/world.hpp"
 
-int main(int argc, char** argv) {
-  using namespace inbox_poller::sim;
-  std::uint64_t seed = 1;
-  std::uint64_t histories = 1;
-  std::string only;
-  bool traces = false;
-  bool digests = false;
+namespace inbox_poller::sim {
+namespace {
+
+struct Options {
+  std::uint64_t seed = 1, histories = 1;
+  std::string profile;
+  Setup setup;
+  bool digests = false, covers = false, shrinks = false;
+};
+
+/// Returns false for an unknown option or value.
+bool read(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const std::string value = i + 1 < argc ? argv[i + 1] : "";
-    if (word == "--trace") {
-      traces = true;
+    const auto is = [&](const char* name, bool& flag) { return word == name && (flag = true); };
+    if (is("--trace", options.setup.traces) || is("--digest", options.digests) || is("--coverage", options.covers) ||
+        is("--shrink", options.shrinks))
       continue;
-    }
-    if (word == "--digest") {
-      digests = true;
-      continue;
-    }
-    ++i;
+    if (++i == argc) return false;
+    const std::string value = argv[i];
     if (word == "--seed") {
-      seed = std::strtoull(value.c_str(), nullptr, 10);
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (word == "--histories") {
-      histories = std::strtoull(value.c_str(), nullptr, 10);
-    } else if (word == "--profile" && profile_of(value) != nullptr) {
-      only = value;
+      options.histories = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (word == "--episodes") {
+      options.setup.episodes = std::atoi(value.c_str());
+    } else if (word == "--profile") {
+      options.profile = value;
+      if (profile_of(value) == nullptr) return false;
+    } else if (word == "--without") {
+      std::istringstream parts(value);
+      for (std::string part; std::getline(parts, part, ',');) options.setup.without.insert(part);
     } else {
-      std::fprintf(stderr, "simulate: unknown option or value: %s %s\n", word.c_str(), value.c_str());
-      return 2;
+      return false;
     }
   }
+  return true;
+}
+
+std::string line_of(std::uint64_t seed, const Setup& setup) {
+  std::string line = "tests/sim/run --seed " + std::to_string(seed) + " --profile " + setup.profile->name;
+  if (setup.episodes != Setup().episodes) line += " --episodes " + std::to_string(setup.episodes);
+  std::string parts;
+  for (const auto& part : setup.without) parts += (parts.empty() ? "" : ",") + part;
+  return line + (parts.empty() ? "" : " --without " + parts) + " --trace";
+}
+
+/// The first words of a violation, without names and numbers.
+std::string kind_of(const std::vector<std::string>& violations) {
+  if (violations.empty()) return {};
+  std::istringstream words(violations.front());
+  std::string kind;
+  int left = 3;
+  for (std::string word; left-- > 0 && words >> word;) kind += word + " ";
+  return kind;
+}
+
+/// A smaller setup means other dice, so a few seeds are tried for each.
+struct Shrinker {
+  std::uint64_t seed;
+  Setup setup;
+  std::string kind;
+
+  bool takes(const Setup& smaller) {
+    constexpr std::uint64_t seeds = 12;
+    for (std::uint64_t i = 0; i < seeds; ++i) {
+      if (kind_of(World(seed + i, smaller).play()) != kind) continue;
+      seed += i;
+      setup = smaller;
+      return true;
+    }
+    return false;
+  }
+
+  void shrink() {
+    setup.traces = false;
+    for (int episodes = 1; episodes < setup.episodes; ++episodes) {
+      auto shorter = setup;
+      shorter.episodes = episodes;
+      if (takes(shorter)) break;
+    }
+    for (const auto& part : parts_of_a_world()) {
+      auto smaller = setup;
+      if (smaller.without.insert(part).second) takes(smaller);
+    }
+  }
+};
+
+int play(Options options) {
   const auto names = profile_names();
-  for (std::uint64_t i = 0; i < histories; ++i) {
-    const auto name = only.empty() ? names[(seed + i) % names.size()] : only;
-    World world(seed + i, *profile_of(name), traces);
-    const auto violations = world.play();
-    if (digests)
-      std::printf("%llu %s %016llx\n", static_cast<unsigned long long>(seed + i), name.c_str(),
-                  static_cast<unsigned long long>(world.digest()));
+  Coverage coverage;
+  for (std::uint64_t i = 0; i < options.histories; ++i) {
+    const auto seed = options.seed + i;
+    options.setup.profile = profile_of(options.profile.empty() ? names[seed % names.size()] : options.profile);
+    std::vector<std::string> violations;
+    {
+      World world(seed, options.setup);
+      violations = world.play();
+      if (options.covers) coverage.read(world.log());
+      if (options.digests)
+        std::printf("%llu %s %016llx\n", static_cast<unsigned long long>(seed), options.setup.profile->name.c_str(),
+                    static_cast<unsigned long long>(world.digest()));
+    }
     if (violations.empty()) continue;
     for (const auto& what : violations) std::printf("violated: %s\n", what.c_str());
-    std::printf("after %llu histories; replay: tests/sim/run --seed %llu --profile %s --trace\n",
-                static_cast<unsigned long long>(i + 1), static_cast<unsigned long long>(seed + i), name.c_str());
+    std::printf("after %llu histories; replay: %s\n", static_cast<unsigned long long>(i + 1),
+                line_of(seed, options.setup).c_str());
+    if (options.shrinks) {
+      Shrinker shrinker{seed, options.setup, kind_of(violations)};
+      shrinker.shrink();
+      std::printf("smaller: %s\n", line_of(shrinker.seed, shrinker.setup).c_str());
+    }
     return 1;
   }
+  if (options.covers) std::printf("%s", coverage.report().c_str());
   return 0;
+}
+
+}  // namespace
+}  // namespace inbox_poller::sim
+
+int main(int argc, char** argv) {
+  inbox_poller::sim::Options options;
+  if (!read(argc, argv, options)) {
+    std::fprintf(stderr, "simulate: unknown option or value; tests/sim/main.cpp lists them\n");
+    return 2;
+  }
+  return play(options);
 }

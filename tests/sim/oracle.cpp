@@ -1,6 +1,27 @@
 #include "tests/sim/oracle.hpp"
 
+#include <boost/json/serialize.hpp>
+
 namespace inbox_poller::sim {
+namespace json = boost::json;
+namespace {
+
+constexpr Span soon = std::chrono::seconds(20);             // without faults all is done by then
+constexpr Span requests_wait = std::chrono::seconds(40);    // less than the timeout of requests
+constexpr Span holds_chat = std::chrono::seconds(25);       // less than the time for which chat waits for replies
+constexpr Span destroys_before = std::chrono::seconds(30);  // what was written so long before a torn write may be gone
+
+std::string text_of(const json::object& object, const char* name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+long long number_of(const json::object& object, const char* name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_number() ? value->to_number<long long>() : 0;
+}
+
+}  // namespace
 
 void Oracle::violated(const std::string& what) {
   trace_("VIOLATION " + what);
@@ -8,17 +29,23 @@ void Oracle::violated(const std::string& what) {
 }
 
 void Oracle::written(const std::string& text) {
-  if (const auto found = chat.find(text); found != chat.end()) found->second.number = ++written_[found->second.from];
+  const auto found = chat.find(text);
+  if (found == chat.end()) return;
+  found->second.number = ++written_[found->second.from];
+  found->second.written_at = now();
 }
 
 void Oracle::lead_sees(const std::string& text, long long attempts) {
   const auto found = chat.find(text);
   if (found == chat.end()) return violated("the lead got a text that no worker sent: " + text);
   auto& one = found->second;
+  if (one.number == 0) return violated("the lead got a text before it was written: " + text);
   if (++one.seen == 1) {
     auto& last = last_seen_[one.from];
-    if (one.number < last) violated("order: the lead got " + text + " after a later one of its sender");
+    if (one.number < last && !has_rival) violated("order: the lead got " + text + " after a later one of its sender");
     last = one.number;
+    judge_order(one, text);
+    if (is_calm && now() - one.written_at > soon) violated("late: the lead got " + text + " long after it was written");
   } else if (attempts <= 1) {
     violated("a repeat without a label: " + text);
   }
@@ -26,38 +53,174 @@ void Oracle::lead_sees(const std::string& text, long long attempts) {
 
 void Oracle::person_answered(const std::string& id, bool approves) {
   auto& request = requests[id];
+  if (request.verifies && !request.left) violated("an answer to a worker that verifies was accepted: " + id);
   request.answers.insert(approves);
   if (request.answers.size() > 1) violated("two answers were accepted for " + id);
 }
 
-void Oracle::worker_sees(const std::string& worker, const std::string& id, const std::string& text, bool success) {
+/// Replies by rules stand before chat that was written after their requests goes to the lead.
+void Oracle::judge_order(const Chat& one, const std::string& text) {
+  if (now() - one.written_at > holds_chat) return;
+  for (const auto& [id, request] : requests) {
+    const bool is_before = request.worker == one.from && request.owed && request.written_at < one.written_at;
+    if (!is_before || request.rule == Request::Rule::none || request.replies > 0 || request.verifies || request.left)
+      continue;
+    if (!had_cause_since(request.written_at) && !stands(request.worker, id))
+      violated("the lead got " + text + " before the reply to " + id + " stood in its box");
+  }
+}
+
+void Oracle::worker_sees(const std::string& worker, const std::string& id, const json::object& entry, bool success) {
+  const auto text = text_of(entry, "text");
+  auto bytes = entry;
+  bytes.erase("read");
   const auto found = requests.find(id);
   if (found == requests.end()) {
     if (success) violated("a forged ask was allowed: " + id);
     return;
   }
   auto& request = found->second;
+  if (request.verifies && !request.left) violated("a worker that verifies was answered: " + id);
   if (request.worker != worker) violated("the reply to " + id + " went to " + worker);
   if (++request.replies > 1 && text != request.reply)
     violated("a second decision for " + id + ": " + text + " after " + request.reply);
+  if (request.replies > 1 && json::serialize(bytes) != request.entry)
+    violated("the reply to " + id + " came again with other bytes: " + json::serialize(bytes) + " after " + request.entry);
   request.reply = text;
-  const bool by_rule = success ? request.rule == Request::Rule::allows : request.rule == Request::Rule::denies;
+  request.entry = json::serialize(bytes);
+  if (text.find("setMode") != std::string::npos) violated("the reply to " + id + " has what its worker suggested: " + text);
+  request.success = success;
+  const bool by_rule = success ? request.rule == Request::Rule::allows || request.may_be_ruled
+                               : request.rule == Request::Rule::denies;
   const bool by_person = request.answers.contains(success) || request.unknown_answers[success ? 1 : 0] > 0;
-  if (!by_rule && !by_person) violated(std::string(success ? "allowed" : "denied") + " by nobody: " + id);
+  const bool by_time = !success && request.kind != Request::Kind::plan &&
+                       (clock_jumped || now() - request.written_at > requests_wait);
+  if (success && request.rule == Request::Rule::denies) violated("allowed against a rule that denies: " + id);
+  if (!by_rule && !by_person && !by_time) violated(std::string(success ? "allowed" : "denied") + " by nobody: " + id);
   if (request.answers.contains(!success)) violated("the reply to " + id + " is not the answer that was accepted");
+  if (is_calm && request.rule != Request::Rule::none && request.replies == 1 && now() - request.written_at > soon)
+    violated("late: a rule answered " + id + " long after it was asked");
+}
+
+void Oracle::worker_reads(const std::string& worker, const std::string& text) {
+  const auto found = orders.find(text);
+  if (found == orders.end()) return;
+  ++found->second.seen;
+  if (found->second.worker != worker) violated("the message " + text + " went to " + worker);
 }
 
 void Oracle::marked(const std::string& text, const std::string& id) {
-  if (const auto found = chat.find(text); found != chat.end()) found->second.owed = true;
+  if (const auto found = chat.find(text); found != chat.end() && !found->second.by_rival) found->second.owed = true;
   if (const auto found = requests.find(id); found != requests.end()) found->second.owed = true;
+}
+
+void Oracle::left(const std::string& worker) {
+  for (auto& [id, request] : requests)
+    if (request.worker == worker && request.replies == 0) request.left = true;
+  for (auto& [text, order] : orders)
+    if (order.worker == worker) order.left = true;
+}
+
+void Oracle::box_holds(const std::set<std::string>& texts) {
+  for (const auto& [text, one] : chat) {
+    if (!one.written || one.owed || one.by_rival || one.seen > 0 || texts.contains(text)) continue;
+    if (last_destroyed_ + destroys_before < one.written_at) violated("lost from the box, unread: " + text);
+  }
+}
+
+// --- what the daemon tells when all is quiet ---
+
+void Oracle::judge_status(const json::object& team, std::size_t open) {
+  const auto expect = [&](const std::string& what, long long found, long long right) {
+    if (found != right)
+      violated("status: " + what + " is " + std::to_string(found) + " and should be " + std::to_string(right));
+  };
+  expect("replies_owed", number_of(team, "replies_owed"), 0);
+  const auto& counts = team.at("chat").as_object();
+  expect("chat.queued", number_of(counts, "queued"), 0);
+  expect("chat.offered", number_of(counts, "offered"), 0);
+  expect("requests.pending", number_of(team.at("requests").as_object(), "pending"),
+         static_cast<long long>(open));
+  if (const auto* fault = team.if_contains("ledger_fault"); fault != nullptr && !fault->is_null())
+    violated("status: a ledger fault at the end: " + json::serialize(*fault));
+  if (!has_rival && text_of(team, "role") != "leader") violated("status: the role is " + text_of(team, "role"));
+  if (const auto state = text_of(team.at("inbox").as_object(), "state"); state != "ok" && state != "empty")
+    violated("status: the inbox is " + state + ": " + text_of(team.at("inbox").as_object(), "detail"));
+  if (!team.at("shutdowns").as_array().empty()) violated("status: a shutdown is open at the end");
+}
+
+std::set<std::string> Oracle::open_requests() const {
+  std::set<std::string> open;
+  for (const auto& [id, request] : requests)
+    if (request.owed && request.replies == 0 && !request.left && !request.verifies && request.answers.empty())
+      open.insert(id);
+  return open;
+}
+
+void Oracle::judge_pending(const json::array& open) {
+  std::set<std::string> told;
+  for (const auto& one : open) told.insert(text_of(one.as_object(), "request_id"));
+  for (const auto& id : open_requests())
+    if (!told.contains(id)) violated("pending does not show " + id);
+  for (const auto& id : told)
+    if (const auto found = requests.find(id); found == requests.end() || found->second.replies > 0)
+      violated("pending shows " + id + ", which has its reply, or which nobody asked");
+}
+
+void Oracle::judge_decisions(const json::array& decisions) {
+  for (const auto& each : decisions) {
+    const auto& one = each.as_object();
+    const auto found = requests.find(text_of(one, "request_id"));
+    if (found == requests.end() || found->second.replies == 0) continue;
+    const auto state = text_of(one, "state");
+    if ((state == "approved") != found->second.success)
+      violated("decisions: " + found->first + " is " + state + ", and its worker was told otherwise");
+    if (found->second.answers.empty() == (text_of(one, "decided_by") == "mona") &&
+        found->second.unknown_answers[0] + found->second.unknown_answers[1] == 0)
+      violated("decisions: " + found->first + " was decided by " + text_of(one, "decided_by"));
+  }
+}
+
+void Oracle::judge_history(const json::array& messages) {
+  std::set<std::string> recorded;
+  for (const auto& one : messages) {
+    judge_row(one.as_object());
+    recorded.insert(text_of(one.as_object(), "text"));
+  }
+  for (const auto& [text, one] : chat)
+    if (one.owed && !recorded.contains(text)) violated("history does not have " + text + ", which was marked as read");
+}
+
+void Oracle::judge_row(const json::object& message) {
+  const auto found = chat.find(text_of(message, "text"));
+  if (found == chat.end() || text_of(message, "disposition") != "accepted") return;
+  const auto delivery = text_of(message, "delivery");
+  if (delivery == "delivered" && found->second.seen == 0)
+    violated("history: delivered, but no model saw it: " + found->first);
+  if (delivery != "delivered" && !has_rival) violated("history: " + found->first + " is " + delivery + " at the end");
+}
+
+void Oracle::judge_shutdowns(const json::array& shutdowns) {
+  for (const auto& each : shutdowns) {
+    const auto& one = each.as_object();
+    const auto found = endings.find(text_of(one, "request_id"));
+    if (found == endings.end()) continue;
+    const auto state = text_of(one, "state");
+    if (state == "cleaned" && !found->second.agreed)
+      violated("shutdowns: " + found->first + " is cleaned, but its worker did not agree");
+    if (state == "rejected" && !found->second.refused)
+      violated("shutdowns: " + found->first + " is rejected, but its worker did not refuse");
+  }
 }
 
 std::vector<std::string> Oracle::missing() const {
   std::vector<std::string> all;
   for (const auto& [text, one] : chat)
-    if (one.owed && one.seen == 0) all.push_back("lost: no lead saw " + text);
+    if (one.owed && one.seen == 0 && !one.by_rival) all.push_back("lost: no lead saw " + text);
   for (const auto& [id, request] : requests)
-    if (request.owed && request.replies == 0) all.push_back("no reply to " + id);
+    if (request.owed && request.replies == 0 && !request.left && !request.verifies) all.push_back("no reply to " + id);
+  for (const auto& [text, order] : orders)
+    if (order.accepted && order.seen == 0 && !order.left) all.push_back("no worker got " + text);
   return all;
 }
 

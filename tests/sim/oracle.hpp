@@ -1,6 +1,8 @@
 // What the peers of a history saw, and whether it may be: the judge of a simulated world. Knows no product code.
 #pragma once
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,20 +16,44 @@ namespace inbox_poller::sim {
 /// One chat message of a worker; its text is unique in the history.
 struct Chat {
   std::string from;
-  int number = 0;     // in the order in which this sender wrote
-  bool owed = false;  // the daemon has marked it as read
-  int seen = 0;       // how often a lead's model saw it
+  int number = 0;        // in the order in which this sender wrote
+  bool owed = false;     // the daemon has marked it as read
+  bool by_rival = false; // another consumer has taken it
+  bool written = false;  // its writer knows that the write succeeded
+  Span written_at{};
+  int seen = 0;          // how often a lead's model saw it
 };
 
-/// One permission request of a worker.
+/// One approval request of a worker.
 struct Request {
   std::string worker;
+  enum class Kind { permission, sandbox, plan } kind = Kind::permission;
   enum class Rule { allows, denies, none } rule = Rule::none;
+  bool may_be_ruled = false;  // a rule that a reload or a person adds allows it
+  bool verifies = false;      // its worker takes no answer of ours
+  bool left = false;          // its worker has left the team
   bool owed = false;
+  Span written_at{};
   std::string reply;                // the first reply's text, as it stood
+  std::string entry;                // all of the first reply but its flag
   int replies = 0;                  // entries taken by the worker
+  bool success = false;             // the reply
   std::set<bool> answers;           // by the person; true: approved. Only those that the daemon accepted
   int unknown_answers[2] = {0, 0};  // denials and approvals whose outcome the person has not learned
+};
+
+/// A message of the lead's side to a worker that the daemon has accepted.
+struct Order {
+  std::string worker;
+  int seen = 0;
+  bool accepted = false;
+  bool left = false;
+};
+
+/// A shutdown that a person has asked for.
+struct Ending {
+  std::string worker;
+  bool agreed = false, refused = false;  // as the worker answered
 };
 
 class Oracle {
@@ -35,12 +61,24 @@ class Oracle {
   using Tell = std::function<void(const std::string&)>;
   explicit Oracle(Tell trace) : trace_(std::move(trace)) {}
 
-  std::map<std::string, Chat> chat;  // by text
+  std::map<std::string, Chat> chat;          // by text
   std::map<std::string, Request> requests;   // by request id
+  std::map<std::string, Order> orders;       // by text
+  std::map<std::string, Ending> endings;     // by request id
   /// A crash, a fault, or a write of a peer that destroys: for a time after it a reply may come again.
   void cause() { last_cause_ = now(); }
+  /// A peer or the power may have destroyed entries of the lead's box.
+  void destroyed() {
+    cause();
+    last_destroyed_ = now();
+  }
   /// Set while faults last.
   bool is_upset = false;
+  /// True while there are no faults: times are judged.
+  bool is_calm = false;
+  bool clock_jumped = false;
+  /// The lead cannot take chat, or another consumer may have.
+  bool has_rival = false;
   [[nodiscard]] bool had_cause_since(Span moment) const {
     return is_upset || last_cause_ + std::chrono::seconds(10) > moment;
   }
@@ -54,17 +92,36 @@ class Oracle {
   void lead_sees(const std::string& text, long long attempts);
   /// The daemon has accepted a person's answer.
   void person_answered(const std::string& id, bool approves);
+  /// True if the bytes of a reply stand in its worker's box.
+  std::function<bool(const std::string& worker, const std::string& id)> stands = {};
   /// A worker takes a reply out of its inbox, for the first time in these bytes.
-  void worker_sees(const std::string& worker, const std::string& id, const std::string& text, bool success);
+  void worker_sees(const std::string& worker, const std::string& id, const boost::json::object& entry, bool success);
+  /// A worker takes a message of the lead's side.
+  void worker_reads(const std::string& worker, const std::string& text);
   /// An entry of the lead's inbox is marked as read.
   void marked(const std::string& text, const std::string& id);
+  /// A worker leaves the team: nothing is owed to it any more.
+  void left(const std::string& worker);
+  /// The texts that the lead's box holds when all is quiet.
+  void box_holds(const std::set<std::string>& texts);
+  /// Judges what the daemon tells when all is quiet: a team of `status`, and the answers to `pending`, `decisions`,
+  /// `history` and `shutdowns`.
+  void judge_status(const boost::json::object& team, std::size_t open);
+  void judge_pending(const boost::json::array& open);
+  void judge_decisions(const boost::json::array& decisions);
+  void judge_history(const boost::json::array& messages);
+  void judge_shutdowns(const boost::json::array& shutdowns);
   /// What is missing now: a violation if it is still missing when all has settled.
   [[nodiscard]] std::vector<std::string> missing() const;
 
  private:
+  void judge_order(const Chat& one, const std::string& text);
+  void judge_row(const boost::json::object& message);
+  [[nodiscard]] std::set<std::string> open_requests() const;
   Tell trace_;
   std::vector<std::string> violations_;
   Span last_cause_ = -std::chrono::hours(1);
+  Span last_destroyed_ = -std::chrono::hours(1);
   std::map<std::string, int> written_;    // by sender
   std::map<std::string, int> last_seen_;  // by sender: number of the chat last seen for the first time
 };

@@ -1,5 +1,5 @@
-// The peers of a history as small models: workers of two clients, the lead's program, a person, a forger. Each follows
-// measured facts (docs/reference/wire.md, W6 to W17).
+// The peers of a history as small models. Each follows measured facts (docs/reference/wire.md, W3 to W22). Workers and
+// forgers are here, who stands on the lead's side is in lead_peers.hpp.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -24,6 +24,10 @@ class Peer {
   virtual void lose_power() {}
 };
 
+/// The string of this name; empty if there is none.
+std::string text_of(const boost::json::object& object, const char* name);
+bool is_read(const boost::json::object& entry);
+
 /// The two ways in which clients use a box (W7, W11).
 enum class Client {
   v2_1_50,   // drops what it writes when the lock is held, writes in place, marks what it read
@@ -39,6 +43,8 @@ class BoxAccess {
   using Change = std::function<bool(boost::json::array&)>;  // false: leave the file as it is
   /// Changes a box under its lock; `done` learns whether it was written.
   void change(const std::string& box, Change change, std::function<void(bool)> done);
+  /// Appends an entry to a box.
+  void append(const std::string& box, const std::string& from, const std::string& text, std::function<void(bool)> done);
   /// The entries now, without the lock; null: missing or not readable.
   std::optional<boost::json::array> look(const std::string& box) const;
   /// Everything under way ends here; a lock stays behind.
@@ -55,58 +61,64 @@ class BoxAccess {
 
 class Worker final : public Peer {
  public:
-  Worker(World& world, std::string name, Client client)
-      : world_(world), name_(std::move(name)), client_(client), boxes_(world, client) {}
+  Worker(World& world, std::string name, Client client, bool verifies)
+      : world_(world), name_(std::move(name)), client_(client), verifies_(verifies), boxes_(world, client) {}
   void start() override;
   void lose_power() override;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// False after its process has ended for good.
+  [[nodiscard]] bool is_present() const { return present_; }
+  /// Its process ends, and nothing is owed to it.
+  void leave();
+  /// A new process begins under this name.
+  void join();
 
  private:
+  struct Said {
+    std::string id, text;
+  };
   void speak();
   void read();
   void take(const boost::json::object& entry);
+  void take_reply(const boost::json::object& payload, const boost::json::object& entry);
+  void note_came_again(const std::string& same, const std::string& text);
+  void asked_to_end(const std::string& id);
+  void answer_end(const std::string& id, bool agrees);
   void send(const std::string& text, std::function<void(bool)> done);
   void send_chat();
   void send_request();
+  void send_again();
+  void send_idle();
+  std::string request_text(const std::string& id, Request& request);
   void maybe_die();
   World& world_;
   std::string name_;
   Client client_;
+  bool verifies_;
   BoxAccess boxes_;
+  bool present_ = true;
   int chats_ = 0, requests_ = 0;
-  std::set<std::string> known_;          // replies that the process has taken; lost when it dies
-  std::map<std::string, Span> deleted_;  // replies that left its box, with the time
+  std::vector<Said> said_;               // requests, for repeats
+  std::set<std::string> known_;          // entries that the process has taken; lost when it dies
+  std::map<std::string, Span> deleted_;  // entries that left its box, with the time
+  std::set<std::string> reused_;         // ids under which it asked something else
+  std::set<std::string> repeated_;       // ids that it asked again: their replies come again
 };
 
-/// A program that takes the lead's chat by the socket: attach, recv, ack.
-class SocketLead final : public Peer {
+/// Whoever changes the roster: members leave and join, and old clients leave the file empty for a while (W3).
+class Churn final : public Peer {
  public:
-  explicit SocketLead(World& world) : world_(world) {}
-  void start() override;
-  void lose_power() override { ++life_; }
-
- private:
-  void connect();
-  void receive(const std::string& acked);
-  void take(const boost::json::object& answer);
-  void after(Span delay, std::function<void()> step);
-  World& world_;
-  std::shared_ptr<World::Line> line_;
-  int life_ = 0, daemon_life_ = 0;
-};
-
-/// A person who answers what is open, sometimes twice and with another word.
-class Person final : public Peer {
- public:
-  explicit Person(World& world) : world_(world) {}
+  /// `acts`: it also makes members leave. Otherwise it only brings back those whose shutdown has ended.
+  Churn(World& world, std::vector<std::shared_ptr<Worker>> workers, bool acts)
+      : world_(world), workers_(std::move(workers)), acts_(acts) {}
   void start() override;
 
  private:
   void look();
-  void answer_once(const std::string& id);
-  void answer(const std::string& id, bool approves);
+  void act();
   World& world_;
-  std::shared_ptr<World::Line> line_;
-  std::vector<std::string> answered_;
+  std::vector<std::shared_ptr<Worker>> workers_;
+  bool acts_;
 };
 
 /// A process of the same user that writes what it may not say.
@@ -117,6 +129,7 @@ class Forger final : public Peer {
 
  private:
   void forge();
+  void put_back();
   World& world_;
   BoxAccess boxes_;
   int count_ = 0;

@@ -4,9 +4,11 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,30 +22,43 @@ namespace inbox_poller::sim {
 /// Weights of the dice.
 struct Profile {
   std::string name;
-  Span length = std::chrono::minutes(3);  // until the faults stop
-  Span crash_every{};                     // mean; zero: never
-  std::uint64_t power_one_in = 0;         // of the crashes: the machine loses its power
-  std::uint64_t error_one_in = 0;         // calls
-  std::uint64_t pause_one_in = 0;         // calls
-  Span trouble_every{};                   // mean; full disk, jumps of the clock, graceful restarts
-  std::uint64_t peer_dies_one_in = 0;     // steps of a peer
+  Span crash_every{};                  // mean; zero: never
+  std::uint64_t power_one_in = 0;      // of the crashes: the machine loses its power
+  std::uint64_t error_one_in = 0;      // calls
+  std::uint64_t pause_one_in = 0;      // calls
+  Span trouble_every{};                // mean; full disk, jumps of the clock, graceful restarts
+  std::uint64_t peer_dies_one_in = 0;  // steps of a peer
+  std::uint64_t peer_is_slow_one_in = 0;  // locks
   Span chat_every = std::chrono::seconds(3);
 };
 const Profile* profile_of(const std::string& name);
 std::vector<std::string> profile_names();
 
+/// What decides a history beside its seed.
+struct Setup {
+  const Profile* profile = nullptr;
+  std::set<std::string> without;  // peers and faults that are left out; see parts_of_a_world()
+  int episodes = 6;               // each has a time with faults, and then one until all has settled
+  bool traces = false;
+};
+/// The names that Setup::without takes.
+const std::vector<std::string>& parts_of_a_world();
+
 class Daemon;
 class Peer;
+struct Rules;
 
 class World {
  public:
-  World(std::uint64_t seed, const Profile& profile, bool traces);
+  World(std::uint64_t seed, const Setup& setup);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   /// Plays the history and returns its violations.
   std::vector<std::string> play();
+  /// The daemon's log so far.
+  [[nodiscard]] std::string log() const;
   /// A hash of everything that was traced.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
@@ -52,10 +67,27 @@ class World {
   Disk& disk() { return disk_; }
   Oracle& oracle() { return oracle_; }
   const Profile& profile() const { return profile_; }
-  /// True until the faults stop.
-  [[nodiscard]] bool is_troubled() const { return now() < profile_.length; }
+  /// True unless the part is left out.
+  [[nodiscard]] bool has(const std::string& part) const { return !setup_.without.contains(part); }
+  [[nodiscard]] std::uint64_t peer_dies_one_in() const { return has("deaths") ? profile_.peer_dies_one_in : 0; }
+  /// True until the faults of the episode stop.
+  [[nodiscard]] bool is_troubled() const { return now() < trouble_until_; }
+  /// What was begun may last so long: nothing is judged before.
+  void busy_for(Span span) { busy_until_ = std::max(busy_until_, now() + span); }
   void trace(const std::string& line);
   [[nodiscard]] std::string inbox(const std::string& name) const { return root() + "/t/inboxes/" + name + ".json"; }
+  [[nodiscard]] std::string roster() const { return root() + "/t/config.json"; }
+  [[nodiscard]] bool has_member(const std::string& name) const;
+  /// Puts a member into the roster, or takes it out.
+  void set_member(const std::string& name, bool is_member);
+  /// Changes the configuration, and asks the daemon to read it again.
+  void change_rules();
+  /// True once a rule may have allowed `make`.
+  [[nodiscard]] bool makes_may_be_ruled() const { return rules_changed_; }
+  /// The process of a worker that verifies its lead begins or ends.
+  void shows_process(const std::string& name, bool lives);
+  /// Another consumer has marked an entry of the lead's box.
+  void rival_took(const std::string& text);
   /// The folder of all teams. An empty real folder has the same path, because the product checks its real parents.
   [[nodiscard]] std::string root() const { return scratch_.path("teams").string(); }
 
@@ -77,17 +109,25 @@ class World {
  private:
   using Steps = std::multimap<Span, std::function<void()>>;
   static void take_due(Steps& steps);
+  void add_peers();
   void start_daemon();
+  void upset_daemon();
   void end_daemon();
   void crash(bool power);
   void note_marks();
   void cause_trouble();
   void go_to(Span end);
   bool is_settled();
-  void check_status();
+  void play_episode();
+  void end_of_trouble();
+  void check_box();
+  void check_answers();
+  void ask_now(boost::json::object request, const std::function<void(const boost::json::object&)>& judge);
 
+  const Setup setup_;
   const Profile& profile_;
-  bool traces_;
+  Span trouble_until_{}, busy_until_{};
+  bool rules_changed_ = false;
   std::uint64_t digest_ = 14695981039346656037ULL;
   Dice dice_;
   Disk disk_;
@@ -98,6 +138,7 @@ class World {
   bool in_peers_ = false;
   std::string seen_lead_box_;
   int lives_ = 0;
+  std::unique_ptr<Rules> rules_;
   std::unique_ptr<Daemon> daemon_;
   std::vector<std::shared_ptr<Peer>> peers_;
 };

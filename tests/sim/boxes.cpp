@@ -1,0 +1,115 @@
+// The access of clients to inboxes (docs/reference/wire.md W7 to W13).
+#include <boost/json.hpp>
+
+#include "schema/ids.hpp"
+#include "tests/sim/peers.hpp"
+
+namespace inbox_poller::sim {
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr Span stale = seconds(10);
+constexpr int tries = 10;
+
+std::string dump(const json::array& entries) {
+  std::string out = "[";
+  for (const auto& entry : entries) out += (out.size() > 1 ? ",\n  " : "\n  ") + json::serialize(entry);
+  return out + "\n]";
+}
+
+}  // namespace
+
+std::string text_of(const json::object& object, const char* name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+bool is_read(const json::object& entry) {
+  const auto* read = entry.if_contains("read");
+  return read != nullptr && read->is_bool() && read->as_bool();
+}
+
+void BoxAccess::after(Span delay, std::function<void()> step) {
+  world_.after(delay, [this, life = life_, step = std::move(step)] {
+    if (life == life_) step();
+  });
+}
+
+std::optional<json::array> BoxAccess::look(const std::string& box) const {
+  const auto bytes = world_.disk().read(world_.inbox(box));
+  if (!bytes) return std::nullopt;
+  boost::system::error_code bad;
+  auto value = json::parse(*bytes, bad);
+  if (bad || !value.is_array()) return std::nullopt;
+  return std::move(value.as_array());
+}
+
+void BoxAccess::lock(const std::string& box, int left, std::function<void(bool)> then) {
+  auto& disk = world_.disk();
+  const std::string path = world_.inbox(box) + ".lock";
+  if (disk.mkdir(path)) {
+    // Now and then the machine lets a peer wait under its lock, but for less than ten seconds.
+    const bool is_slow = world_.is_troubled() && world_.dice().one_in(world_.profile().peer_is_slow_one_in);
+    return after(is_slow ? world_.dice().between(seconds(2), seconds(8)) : milliseconds(world_.dice().below(3)),
+                 [then] { then(true); });
+  }
+  const auto held = disk.find(path);
+  if (held && Span(system_ns() - held->mtime_ns) > stale) {
+    world_.oracle().destroyed();  // its holder may go on, and both write
+    disk.rmdir(path);
+    return after({}, [=, this] { lock(box, left, then); });
+  }
+  if (client_ == Client::v2_1_50 || left == 0) return then(false);
+  after(world_.dice().between(milliseconds(5), milliseconds(100)), [=, this] { lock(box, left - 1, then); });
+}
+
+void BoxAccess::write(const std::string& box, json::array entries, std::function<void()> then) {
+  if (client_ == Client::v2_1_331) {
+    world_.disk().replace(world_.inbox(box), dump(entries));
+    return then();
+  }
+  world_.disk().write(world_.inbox(box), "");  // in place: truncated first
+  const auto some = [this] { return std::chrono::microseconds(world_.dice().below(2000)); };
+  after(some(), [=, this, bytes = dump(entries)] {
+    world_.disk().write(world_.inbox(box), bytes.substr(0, bytes.size() / 2));
+    after(some(), [=, this] {
+      world_.disk().write(world_.inbox(box), bytes);
+      then();
+    });
+  });
+}
+
+void BoxAccess::change(const std::string& box, Change change, std::function<void(bool)> done) {
+  if (!world_.disk().exists(world_.inbox(box))) world_.disk().write(world_.inbox(box), "[]");
+  lock(box, tries, [=, this](bool locked) {
+    if (!locked) return done(false);
+    const auto unlock = [=, this](bool written) {
+      world_.disk().rmdir(world_.inbox(box) + ".lock");
+      done(written);
+    };
+    auto entries = look(box);
+    if (!entries && client_ == Client::v2_1_331) return unlock(false);  // leaves alone what it cannot parse
+    if (!entries) world_.oracle().destroyed();                          // takes it for empty
+    auto all = entries.value_or(json::array());
+    if (!change(all)) return unlock(false);
+    write(box, std::move(all), [=, this] { after(milliseconds(world_.dice().below(2)), [unlock] { unlock(true); }); });
+  });
+}
+
+void BoxAccess::append(const std::string& box, const std::string& from, const std::string& text,
+                       std::function<void(bool)> done) {
+  change(
+      box,
+      [this, from, text](json::array& entries) {
+        entries.push_back(json::object{
+            {"from", from}, {"text", text}, {"timestamp", schema::iso_timestamp(system_ms())}, {"read", false}});
+        world_.oracle().written(text);
+        return true;
+      },
+      std::move(done));
+}
+
+}  // namespace inbox_poller::sim

@@ -1,0 +1,112 @@
+#include "tests/sim/coverage.hpp"
+
+#include <boost/json.hpp>
+#include <sstream>
+
+#include "handlers/gate.hpp"
+#include "handlers/request_state.hpp"
+#include "handlers/shutdown.hpp"
+
+namespace inbox_poller::sim {
+namespace json = boost::json;
+namespace {
+
+constexpr const char* no_panes = "no panes and no processes of workers in this world";
+constexpr const char* no_hooks = "no lead with hooks in this world";
+constexpr const char* no_stream = "no lead by stream in this world";
+constexpr const char* no_sessions = "no files of sessions in this world";
+
+std::string text_of(const json::object& object, const char* name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+std::string why_no_shutdown(handlers::ShutdownState state, handlers::ShutdownEvent event) {
+  using E = handlers::ShutdownEvent;
+  using S = handlers::ShutdownState;
+  if (state == S::forced || event == E::force_is_due) return no_panes;
+  if (state == S::requested && event == E::process_ends) return no_panes;
+  const bool is_after = state == S::approved || state == S::process_gone || state == S::pane_gone;
+  if (event == E::time_passes && is_after) return no_panes;
+  return {};
+}
+
+std::string why_no_lead(handlers::LeadEvent event) {
+  const std::string name(to_string(event));
+  if (name.starts_with("stream_")) return no_stream;
+  if (name.starts_with("session_works") || name.starts_with("session_rests")) return no_sessions;
+  if (name.starts_with("reports_") || name == "busy_limit_passes" || name == "batch_pushed" || name == "disconnects") return {};
+  return no_hooks;
+}
+
+template <class Enum, class Visit>
+void each(Visit visit) {
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<Enum>>([&](auto one) { visit(one.value); });
+}
+
+}  // namespace
+
+Coverage::Coverage() {
+  using namespace handlers;
+  // What a request's event was is known from who decided.
+  for (const char* row : {"received->pending", "received->approved by rule", "received->denied by rule",
+                          "pending->approved by rule", "pending->approved by person", "pending->denied by person",
+                          "pending->expired", "pending->withdrawn", "pending->answered_elsewhere"})
+    rows_[std::string("request ") + row];
+  rows_["request pending->denied by rule"].why_not = "no rule that denies is added in this world";
+  each<ShutdownState>([&](ShutdownState state) {
+    each<ShutdownEvent>([&](ShutdownEvent event) {
+      const auto next = transition(state, event);
+      if (!next) return;
+      auto& row = rows_["shutdown " + std::string(to_string(state)) + "->" + std::string(to_string(*next))];
+      row.why_not = why_no_shutdown(state, event);
+    });
+  });
+  each<LeadState>([&](LeadState state) {
+    each<LeadEvent>([&](LeadEvent event) {
+      const auto now = next(state, event);
+      if (now == state) return;
+      rows_["gate " + std::string(to_string(state)) + " " + std::string(to_string(event))].why_not = why_no_lead(event);
+    });
+  });
+  for (const char* row : {"queued->offered", "offered->delivered", "offered->queued"})
+    rows_[std::string("lease of chat ") + row];
+  rows_["lease of chat queued->expired"].why_not = "delivery.expire_after is not set in this world";
+  for (const char* row : {"elected", "renewed", "given up", "refused"})
+    rows_[std::string("lease of a team ") + row].why_not = "one node in this world";
+}
+
+void Coverage::visit(const std::string& row) {
+  if (const auto found = rows_.find(row); found != rows_.end()) ++found->second.visits;
+}
+
+void Coverage::read(const std::string& log) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    boost::system::error_code bad;
+    const auto value = json::parse(line, bad);
+    if (bad || !value.is_object()) continue;
+    const auto& one = value.as_object();
+    const auto event = text_of(one, "event");
+    const auto move = text_of(one, "old") + "->" + text_of(one, "new");
+    if (event == "request.pending" || event == "request.decided") {
+      const auto state = text_of(one, "new");
+      const bool decides = state == "approved" || state == "denied";
+      visit("request " + move + (!decides ? "" : text_of(one, "by") == "mona" ? " by person" : " by rule"));
+    }
+    if (event == "shutdown.state_changed") visit("shutdown " + move);
+    if (event == "lead.state_changed") visit("gate " + text_of(one, "old") + " " + text_of(one, "by"));
+    if (event == "delivery.offered") visit("lease of chat queued->offered");
+    if (event == "delivery.delivered") visit("lease of chat offered->delivered");
+    if (event == "delivery.requeued") visit("lease of chat offered->queued");
+  }
+}
+
+std::string Coverage::report() const {
+  std::string all;
+  for (const auto& [name, row] : rows_)
+    all += name + ": " + std::to_string(row.visits) + (row.why_not.empty() ? "" : " (" + row.why_not + ")") + "\n";
+  return all;
+}
+
+}  // namespace inbox_poller::sim
