@@ -114,7 +114,7 @@ WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   const auto* listed = roster.find(member);
   if (workers == nullptr) return {};
   // Unlisted while the roster cannot be read: its process still shows the key.
-  if (listed == nullptr) return workers->look(member + "@" + name, 0);
+  if (listed == nullptr) return workers->look(member + "@" + name, clock.wall_ms());
   return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
 }
 

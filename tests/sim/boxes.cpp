@@ -66,14 +66,14 @@ void BoxAccess::lock(const std::string& box, int left, std::function<void(bool)>
   after(world_.dice().between(milliseconds(5), milliseconds(100)), [=, this] { lock(box, left - 1, then); });
 }
 
-void BoxAccess::write(const std::string& box, json::array entries, std::function<void()> then) {
+void BoxAccess::write(const std::string& box, const std::string& bytes, std::function<void()> then) {
   if (client_ == Client::v2_1_331) {
-    world_.disk().replace(world_.inbox(box), dump(entries));
+    world_.disk().replace(world_.inbox(box), bytes);
     return then();
   }
   world_.disk().write(world_.inbox(box), "");  // in place: truncated first
   const auto some = [this] { return std::chrono::microseconds(world_.dice().below(2000)); };
-  after(some(), [=, this, bytes = dump(entries)] {
+  after(some(), [=, this] {
     world_.disk().write(world_.inbox(box), bytes.substr(0, bytes.size() / 2));
     after(some(), [=, this] {
       world_.disk().write(world_.inbox(box), bytes);
@@ -83,6 +83,20 @@ void BoxAccess::write(const std::string& box, json::array entries, std::function
 }
 
 void BoxAccess::change(const std::string& box, Change change, std::function<void(bool)> done) {
+  rewrite(
+      box,
+      [=, this](const std::string&) -> std::optional<std::string> {
+        auto entries = look(box);
+        if (!entries && client_ == Client::v2_1_331) return std::nullopt;  // leaves alone what it cannot parse
+        if (!entries) world_.oracle().destroyed();                         // takes it for empty
+        auto all = entries.value_or(json::array());
+        if (!change(all)) return std::nullopt;
+        return dump(all);
+      },
+      std::move(done));
+}
+
+void BoxAccess::rewrite(const std::string& box, Rewrite made, std::function<void(bool)> done) {
   if (!world_.disk().exists(world_.inbox(box))) world_.disk().write(world_.inbox(box), "[]");
   lock(box, tries, [=, this](bool locked) {
     if (!locked) return done(false);
@@ -90,24 +104,33 @@ void BoxAccess::change(const std::string& box, Change change, std::function<void
       world_.disk().rmdir(world_.inbox(box) + ".lock");
       done(written);
     };
-    auto entries = look(box);
-    if (!entries && client_ == Client::v2_1_331) return unlock(false);  // leaves alone what it cannot parse
-    if (!entries) world_.oracle().destroyed();                          // takes it for empty
-    auto all = entries.value_or(json::array());
-    if (!change(all)) return unlock(false);
-    write(box, std::move(all), [=, this] { after(milliseconds(world_.dice().below(2)), [unlock] { unlock(true); }); });
+    const auto bytes = made(world_.disk().read(world_.inbox(box)).value_or(""));
+    if (!bytes) return unlock(false);
+    write(box, *bytes, [=, this] { after(milliseconds(world_.dice().below(2)), [unlock] { unlock(true); }); });
   });
 }
 
 void BoxAccess::append(const std::string& box, const std::string& from, const std::string& text,
                        std::function<void(bool)> done) {
-  change(
+  const auto entry = [from, text] {
+    return json::object{
+        {"from", from}, {"text", text}, {"timestamp", schema::iso_timestamp(system_ms())}, {"read", false}};
+  };
+  const auto grow = [=, this](json::array& entries) {
+    entries.push_back(entry());
+    world_.oracle().written(text);
+    return true;
+  };
+  constexpr std::string_view end = "}\n]";
+  const auto bytes = world_.disk().read(world_.inbox(box));
+  if (!bytes || !bytes->ends_with(end)) return change(box, grow, std::move(done));
+  // The same bytes as by parsing and writing the whole array, in a fraction of the time.
+  rewrite(
       box,
-      [this, from, text](json::array& entries) {
-        entries.push_back(json::object{
-            {"from", from}, {"text", text}, {"timestamp", schema::iso_timestamp(system_ms())}, {"read", false}});
+      [=, this](const std::string& now) -> std::optional<std::string> {
+        if (!now.starts_with('[') || !now.ends_with(end)) return std::nullopt;
         world_.oracle().written(text);
-        return true;
+        return now.substr(0, now.size() - 2) + ",\n  " + json::serialize(entry()) + "\n]";
       },
       std::move(done));
 }

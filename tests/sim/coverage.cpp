@@ -76,8 +76,15 @@ Coverage::Coverage() {
     rows_[std::string("lease of a team ") + row].why_not = "one node in this world";
 }
 
-void Coverage::visit(const std::string& row) {
-  if (const auto found = rows_.find(row); found != rows_.end()) ++found->second.visits;
+void Coverage::visit(const std::string& row, long long count) {
+  if (const auto found = rows_.find(row); found != rows_.end()) found->second.visits += count;
+}
+
+std::map<std::string, long long> Coverage::visits() const {
+  std::map<std::string, long long> visited;
+  for (const auto& [name, row] : rows_)
+    if (row.visits > 0) visited[name] = row.visits;
+  return visited;
 }
 
 void Coverage::read(const std::string& log) {
@@ -94,8 +101,8 @@ void Coverage::read(const std::string& log) {
       const bool decides = state == "approved" || state == "denied";
       visit("request " + move + (!decides ? "" : text_of(one, "by") == "mona" ? " by person" : " by rule"));
     }
-    if (event == "shutdown.state_changed") visit("shutdown " + move);
-    if (event == "lead.state_changed") visit("gate " + text_of(one, "old") + " " + text_of(one, "by"));
+    if (event == "shutdown.state") visit("shutdown " + move);
+    if (event == "lead.state") visit("gate " + text_of(one, "old") + " " + text_of(one, "by"));
     if (event == "delivery.offered") visit("lease of chat queued->offered");
     if (event == "delivery.delivered") visit("lease of chat offered->delivered");
     if (event == "delivery.requeued") visit("lease of chat offered->queued");

@@ -12,6 +12,9 @@ class Coverage {
   Coverage();
   /// Counts the moves that a log has, one JSON object a line.
   void read(const std::string& log);
+  void visit(const std::string& row, long long count = 1);
+  /// The rows that were visited.
+  [[nodiscard]] std::map<std::string, long long> visits() const;
   /// One line for each row: table, row, how often, and for a row that this world cannot reach, why not.
   [[nodiscard]] std::string report() const;
 
@@ -20,7 +23,6 @@ class Coverage {
     std::string why_not;  // empty: the world can reach it
     long long visits = 0;
   };
-  void visit(const std::string& row);
   std::map<std::string, Row> rows_;
 };
 

@@ -50,8 +50,8 @@ config::TeamConfig Daemon::team_config(const std::string& root, const Rules& rul
   config.modes.ceiling = config::PermissionMode::accept_edits;
   config.shutdown.remind_after = std::chrono::seconds(5);
   config.shutdown.timeout = std::chrono::seconds(30);
-  config.compaction.entries = 120;
-  config.compaction.after = std::chrono::seconds(40);
+  config.compaction.entries = 30;
+  config.compaction.after = std::chrono::seconds(20);
   return config;
 }
 

@@ -62,6 +62,8 @@ class Daemon {
   void ask(boost::json::object request, const Session& session, std::function<void(const boost::json::object&)> answer);
   Session connect();
   void hang_up(const Session& session);
+  /// True if this daemon made the lock that stands there.
+  [[nodiscard]] bool made_lock(const std::string& path) const { return files_.made_lock(path); }
   [[nodiscard]] bool has_failed() const { return failure_ != nullptr; }
   [[nodiscard]] std::string failure() const;
 

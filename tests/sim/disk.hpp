@@ -93,6 +93,10 @@ class SimFiles final : public poller::FileSystem {
   Status mkdir_at(const poller::Directory& at, const std::string& name, unsigned mode) override;
   Status rmdir_at(const poller::Directory& at, const std::string& name) override;
   Result<std::vector<std::string>> list(const poller::Directory& directory) override;
+  [[nodiscard]] bool made_lock(const std::string& path) const {
+    const auto node = disk_.find(path);
+    return node && own_locks_.contains(node->ino);
+  }
   Status lock(const poller::Fd& open, const std::string& path) override;
 
  private:
@@ -107,6 +111,7 @@ class SimFiles final : public poller::FileSystem {
   Fate& fate_;
   std::map<int, NodePtr> open_;
   std::set<std::uint64_t> own_locks_;  // inodes
+  std::uint64_t last_seen_ = 0;        // the inode that stat_at() found last
   int next_ = first_descriptor;
 };
 

@@ -1,31 +1,39 @@
 #!/usr/bin/env python3
-"""Plants faults into a copy of the product, one at a time, and counts the simulated histories until each is found.
+"""Plants faults into the product, one at a time, and counts the simulated histories until each is found.
 
-  faults.py               all of them, in a copy below build/sim-faults; prints a table
+  faults.py               all of them; prints a table. Needs the build of the preset `sim`, which stays as it is
   faults.py --only NAME…  these
-  faults.py --most K      gives a fault up after K histories (default 120)
+  faults.py --most K      gives a fault up after K histories (default 60)
+  faults.py --jobs N      this many at a time (default 1)
   faults.py --check       only that every text occurs exactly once: nothing is built
 
-Most faults are mutations of tests/mutation; the others stand here in the same form, with no test of their own. Leaves with
-1 if a fault does not fit the source, does not compile, or is not found."""
+Only the file with the fault is compiled again. The linker then takes the first of two definitions, which is the one with
+the fault. Most faults are mutations of tests/mutation; the others stand here in the same form, with no test of their own.
+Leaves with 1 if a fault does not fit the source, does not compile, or is not found."""
 
 # clock: whole file: nothing here measures time
 
 import argparse
+import concurrent.futures
+import json
 import os
 import pathlib
 import re
-import shutil
+import shlex
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COPY = ROOT / "build" / "sim-faults" / "src"
+BUILD = ROOT / "build" / "sim"
+EPISODES = ["--episodes", "3"]
 sys.path.insert(0, str(ROOT / "tests" / "mutation"))
 from mutations import MUTATIONS, Mutation  # noqa: E402
 
 SHARED = ["commit-before-mark", "memory-first", "append-once", "second-answer", "deny-first", "strangers", "one-sender", "repeat-label",
-          "lock-before-rename", "file-before-rename", "control-first", "holder-of-another", "identity-marking"]
+          "lock-before-rename", "file-before-rename", "control-first", "holder-of-another", "identity-marking", "direction-check",
+          "direction-table", "same-id", "same-bytes", "timeout-denies", "suggestions", "fresh-lock", "foreign-release", "last-look",
+          "compact-unread", "torn-file", "line-of-nothing", "shared-inbox"]
 
 OWN = [
     Mutation("delivered-when-offered", "chat is delivered only when the lead has acknowledged it", "poller/ledger/deliveries.cpp",
@@ -45,6 +53,41 @@ OWN = [
     Mutation("stamp-of-the-file-only", "an emptied box is written to even if the clock was set back", "poller/mailbox/arrays/array_appends.cpp",
              "snapshot.settled || (is_odd && stays", "snapshot.settled || (false && stays",
              None),
+    Mutation("newest-first", "chat goes in the order of its writing", "poller/ledger/deliveries.cpp",
+             "ORDER BY d.message LIMIT ?3", "ORDER BY d.message DESC LIMIT ?3", None),
+    Mutation("leases-after-a-crash", "what was leased when the daemon died is offered again", "poller/context/message_life.cpp",
+             "    return ledger.deliveries().requeue_all_offered();\n", "    return Done{};\n", None),
+    Mutation("accepted-uncommitted", "an answer is accepted once it is committed", "poller/team/requests.cpp",
+             "const auto& status = unit++->status; !status)", "const auto& status = unit++->status; !status && wanted.empty())", None),
+    Mutation("refusal-is-consent", "a worker that refuses to end is not ended", "handlers/shutdown.cpp",
+             "answer.reason, ShutdownEvent::worker_rejects, incoming", "answer.reason, ShutdownEvent::worker_approves, incoming", None),
+    Mutation("words-of-the-one-before", "a worker does not read the request to end the one before", "poller/team/shutdowns.cpp",
+             "      TRY(drop_words(shutdown));\n", "", None),
+    Mutation("answer-to-a-verifier", "a worker that verifies its lead is not answered", "handlers/answers_count.cpp",
+             "      return {Answers::verified,", "      return {Answers::count,", None),
+    Mutation("verifier-unlisted", "the same while the roster cannot be read", "poller/context/team_state.cpp",
+             "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.wall_ms());\n", "  if (listed == nullptr) return {};\n", None),
+    Mutation("busy-is-final", "a reply waits for a held lock", "poller/effects/outbox.cpp",
+             "row.attempts + 1 >= most_attempts;", "row.attempts + 1 >= 1 && most_attempts > 0;", None),
+    Mutation("replies-forgotten", "a restart follows the replies that were written", "poller/effects/outbox.cpp",
+             "  for (auto& row : rows) {\n    mailbox_.track(row.inbox, row.key);", "  for (auto& row : rows) {\n    if (row.id > 0) continue;\n    mailbox_.track(row.inbox, row.key);", None),
+    Mutation("given-back-in-memory", "what is given back is queued in the ledger, too", "poller/delivery/loans.cpp",
+             "    tx.keep(requeue(ids_of(back)));\n", "", None),
+    Mutation("commit-always-succeeds", "who waits for a commit learns that it failed", "poller/context/group_commit.cpp",
+             "    jobs[i]->unit.status = units[i].status;\n", "", None),
+    Mutation("folder-not-synced", "a reply is recorded as written once its name is on the disk", "poller/mailbox/arrays/array_appends.cpp",
+             "const Status synced = files_.sync_dir(*folder); !synced.ok()", "const Status synced = Done{}; !synced.ok()", None),
+    Mutation("lock-stays", "a lock is released", "poller/mailbox/arrays/lock_directory.cpp",
+             "    Status removed = files_.rmdir_at(at, lock.name_);\n", "    Status removed = Done{};\n", None),
+    Mutation("decided-by-a-rule", "decisions tell who decided", "handlers/decide.cpp",
+             "? \"deadline\" : answer.by;", "? \"deadline\" : \"rule\";", None),
+    Mutation("replies-owed-hidden", "status tells what is owed", "poller/control/views.cpp",
+             "  view.replies_owed = owed;", "  view.replies_owed = owed + 1;", None),
+    Mutation("duplicates-pass", "an entry that stands twice is one message", "poller/team/receiver.cpp",
+             "if (schema::occurrence_of(taken.key) > 0 && !row.message.timestamp.empty()) {", "if (schema::occurrence_of(taken.key) > 1000) {", None),
+    Mutation("known-is-new", "an entry that is unread again is not delivered again", "poller/mailbox/arrays/arrays_reading.cpp",
+             "  return (entry.known && !box.look->anew) || box.settled.contains(entry.key);",
+             "  return entry.known && !box.look->anew && box.settled.contains(entry.key);", None),
 ]
 
 
@@ -60,32 +103,36 @@ def unfit(faults):
     return problems + [f"{name}: tests/mutation has no such mutation" for name in sorted(missing)]
 
 
-def make_copy():
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], stdout=subprocess.PIPE, check=True).stdout
-    for name in filter(None, listed.decode().split("\0")):
-        source, target = ROOT / name, COPY / name
-        if not source.is_file() or (target.exists() and target.read_bytes() == source.read_bytes()):
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
+def compile_command(file, source, output):
+    """How the build compiles the room of this file, for another source. Sources of a room share their flags."""
+    room = file.split("/")[0]
+    commands = json.loads((BUILD / "compile_commands.json").read_text("utf-8"))
+    its = [one for one in commands if f"{room}.dir/" in one["command"] and "/cli/" not in one["command"] and "Unity" in one["command"]]
+    words = shlex.split(its[0]["command"])
+    words[words.index("-o") + 1] = str(output)
+    words[words.index("-c") + 1] = str(source)
+    return words, its[0]["directory"]
 
 
-def build():
-    return subprocess.run(["cmake", "--build", str(COPY / "build" / "dev"), "--target", "simulate"], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+def link_command(first, output):
+    listed = subprocess.run(["ninja", "-C", str(BUILD), "-t", "commands", "simulate"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    line = listed.strip().splitlines()[-1]
+    words = shlex.split(line[line.index("&& ") + 3:line.rindex(" &&")])
+    words[words.index("-o") + 1] = str(output)
+    at = next(i for i, word in enumerate(words) if word.endswith(".o"))
+    return [*words[:at], str(first), *words[at:], "-Wl,--allow-multiple-definition"]
 
 
-def program():
-    return next(path for path in (COPY / "build" / "dev").rglob("simulate") if path.is_file())
+def run(words, folder):
+    return subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
 
 
-def play(most):
+def play(program, most):
     """How the first `most` histories end: (count until a violation or None, its text)."""
-    kept = COPY.parent / "simulate"
-    shutil.copy2(program(), kept)
     memory = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {}
-    done = subprocess.run([str(kept), "--seed", "1", "--histories", str(most)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", env={**os.environ, **memory}, check=False)
+    words = [str(program), "--seed", "1", "--histories", str(most), *EPISODES]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env={**os.environ, **memory}, check=False)
     if done.returncode == 0:
         return None, ""
     found = re.search(r"after (\d+) histories", done.stdout)
@@ -94,23 +141,24 @@ def play(most):
 
 
 def try_one(fault, most):
-    path = COPY / fault.file
-    original = path.read_text("utf-8")
-    try:
-        path.write_text(original.replace(fault.before, fault.after), "utf-8")
-        built = build()
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / pathlib.Path(fault.file).name
+        output, program = source.with_suffix(".o"), pathlib.Path(folder) / "simulate"
+        source.write_text((ROOT / fault.file).read_text("utf-8").replace(fault.before, fault.after), "utf-8")
+        built = run(*compile_command(fault.file, source, output))
+        if built.returncode == 0:
+            built = run(link_command(output, program), BUILD)
         if built.returncode != 0:
             return "does not compile", built.stdout[-1500:]
-        count, what = play(most)
-    finally:
-        path.write_text(original, "utf-8")
+        count, what = play(program, most)
     return ("not found" if count is None else str(count)), what
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[])
-    parser.add_argument("--most", type=int, default=120)
+    parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     faults = chosen(given.only)
@@ -118,13 +166,11 @@ def main():
     if problems or given.check:
         print("\n".join(problems) or f"{len(faults)} faults fit the source")
         return 1 if problems else 0
-    make_copy()
-    subprocess.run(["cmake", "--preset", "dev"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
     bad = 0
-    for fault in faults:
-        verdict, what = try_one(fault, given.most)
-        bad += not verdict.isdigit()
-        print(f"| {fault.name} | {fault.protects} | {verdict} | {what[:150]} |", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        for fault, (verdict, what) in zip(faults, pool.map(lambda one: try_one(one, given.most), faults)):
+            bad += not verdict.isdigit()
+            print(f"| {fault.name} | {fault.protects} | {verdict} | {what[:150]} |", flush=True)
     return 1 if bad else 0
 
 

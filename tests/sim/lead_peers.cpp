@@ -47,11 +47,11 @@ void SocketLead::connect() {
 void SocketLead::receive(const std::string& acked) {
   json::object request{{"verb", "recv"}, {"team", "t"}, {"wait_ms", 5000}, {"max", 5}};
   if (!acked.empty()) request["acked"] = acked;
-  world_.ask(line_, request, [this, life = life_](const json::object& answer) {
+  world_.ask(line_, request, [this, acked, life = life_](const json::object& answer) {
     if (life != life_) return;
     if (answer.at("ok").as_bool()) return take(answer);
     world_.trace("recv: " + text_of(answer, "code"));
-    after(seconds(1), [this] { receive({}); });
+    after(seconds(1), [this, acked] { receive(acked); });
   });
 }
 
@@ -66,7 +66,8 @@ void SocketLead::take(const json::object& answer) {
       if (says_so != (one.at("attempts").to_number<long long>() > 1))
         world_.oracle().violated("the block's label of a repeat is wrong: " + text_of(one, "text"));
       world_.trace("the lead sees " + text_of(one, "text"));
-      if (text_of(one, "type") == "chat")
+      const bool is_notice = text_of(one, "text").starts_with("The shutdown of ");
+      if (text_of(one, "type") == "chat" && !is_notice)
         world_.oracle().lead_sees(text_of(one, "text"), one.at("attempts").to_number<long long>());
       keys.push_back(one.at("message_key"));
     }
@@ -78,12 +79,17 @@ void SocketLead::take(const json::object& answer) {
     }
     const std::string last(keys.back().as_string());
     if (!by_hand_ && world_.dice().one_in(2)) return after(milliseconds(1), [this, last] { receive(last); });
-    after(world_.dice().between({}, milliseconds(20)), [this, keys] {
-      json::object request{{"verb", "ack"}, {"team", "t"}, {"keys", keys}};
-      world_.ask(line_, request, [this, life = life_](const json::object&) {
-        if (life == life_) receive({});
-      });
-    });
+    after(world_.dice().between({}, milliseconds(20)), [this, keys] { acknowledge(keys); });
+  });
+}
+
+/// Says again what could not be recorded.
+void SocketLead::acknowledge(const json::array& keys) {
+  json::object request{{"verb", "ack"}, {"team", "t"}, {"keys", keys}};
+  world_.ask(line_, request, [this, keys, life = life_](const json::object& answer) {
+    if (life != life_) return;
+    if (answer.at("ok").as_bool()) return receive({});
+    after(seconds(1), [this, keys] { acknowledge(keys); });
   });
 }
 

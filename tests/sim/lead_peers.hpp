@@ -20,6 +20,7 @@ class SocketLead final : public Peer {
   void connect();
   void receive(const std::string& acked);
   void take(const boost::json::object& answer);
+  void acknowledge(const boost::json::array& keys);
   void after(Span delay, std::function<void()> step);
   World& world_;
   bool by_hand_;

@@ -8,11 +8,17 @@
 //   --digest         prints a hash of each history
 //   --coverage       prints how often each row of the decision tables was visited
 //   --shrink         looks for a smaller history with the same violation, and prints its line
+// Each history is a process of its own, because some of the product's static state outlives a daemon.
 // Leaves with 1 after the first history with a violation, and prints the line that replays it.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/sim/coverage.hpp"
 #include "tests/sim/world.hpp"
@@ -64,6 +70,63 @@ std::string line_of(std::uint64_t seed, const Setup& setup) {
   return line + (parts.empty() ? "" : " --without " + parts) + " --trace";
 }
 
+struct Outcome {
+  std::vector<std::string> violations;
+  Coverage coverage;
+  std::string digest;
+};
+
+/// Plays a history and says in lines what came of it.
+std::string played(std::uint64_t seed, const Setup& setup, bool covers) {
+  std::string said;
+  World world(seed, setup);
+  for (const auto& violation : world.play()) said += "V" + violation + "\n";
+  char digest[20];
+  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(world.digest()));
+  said += std::string("D") + digest + "\n";
+  Coverage coverage;
+  if (covers) coverage.read(world.log());
+  for (const auto& [row, count] : coverage.visits()) said += "C" + std::to_string(count) + " " + row + "\n";
+  return said;
+}
+
+/// Plays a history in a process of its own. The end of that process is a violation.
+Outcome play_one(std::uint64_t seed, const Setup& setup, bool covers = false) {
+  int ends[2];
+  std::fflush(stdout);
+  if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no process");
+  if (child == 0) {
+    const auto said = played(seed, setup, covers);
+    std::fflush(stdout);
+    for (std::size_t at = 0; at < said.size();) {
+      const auto count = ::write(ends[1], said.data() + at, said.size() - at);
+      if (count <= 0) break;
+      at += static_cast<std::size_t>(count);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char some[4096];
+  for (ssize_t count = 0; (count = ::read(ends[0], some, sizeof some)) > 0;)
+    said.append(some, static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  Outcome outcome;
+  if (status != 0) outcome.violations.push_back("the program ended with status " + std::to_string(status));
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    if (line[0] == 'V') outcome.violations.push_back(line.substr(1));
+    if (line[0] == 'D') outcome.digest = line.substr(1);
+    if (line[0] == 'C')
+      outcome.coverage.visit(line.substr(line.find(' ') + 1), std::strtoll(line.c_str() + 1, nullptr, 10));
+  }
+  return outcome;
+}
+
 /// The first words of a violation, without names and numbers.
 std::string kind_of(const std::vector<std::string>& violations) {
   if (violations.empty()) return {};
@@ -83,7 +146,7 @@ struct Shrinker {
   bool takes(const Setup& smaller) {
     constexpr std::uint64_t seeds = 12;
     for (std::uint64_t i = 0; i < seeds; ++i) {
-      if (kind_of(World(seed + i, smaller).play()) != kind) continue;
+      if (kind_of(play_one(seed + i, smaller).violations) != kind) continue;
       seed += i;
       setup = smaller;
       return true;
@@ -111,15 +174,12 @@ int play(Options options) {
   for (std::uint64_t i = 0; i < options.histories; ++i) {
     const auto seed = options.seed + i;
     options.setup.profile = profile_of(options.profile.empty() ? names[seed % names.size()] : options.profile);
-    std::vector<std::string> violations;
-    {
-      World world(seed, options.setup);
-      violations = world.play();
-      if (options.covers) coverage.read(world.log());
-      if (options.digests)
-        std::printf("%llu %s %016llx\n", static_cast<unsigned long long>(seed), options.setup.profile->name.c_str(),
-                    static_cast<unsigned long long>(world.digest()));
-    }
+    const auto outcome = play_one(seed, options.setup, options.covers);
+    const auto& violations = outcome.violations;
+    for (const auto& [row, count] : outcome.coverage.visits()) coverage.visit(row, count);
+    if (options.digests)
+      std::printf("%llu %s %s\n", static_cast<unsigned long long>(seed), options.setup.profile->name.c_str(),
+                  outcome.digest.c_str());
     if (violations.empty()) continue;
     for (const auto& what : violations) std::printf("violated: %s\n", what.c_str());
     std::printf("after %llu histories; replay: %s\n", static_cast<unsigned long long>(i + 1),

@@ -80,8 +80,9 @@ void Oracle::worker_sees(const std::string& worker, const std::string& id, const
     return;
   }
   auto& request = found->second;
-  if (request.verifies && !request.left) violated("a worker that verifies was answered: " + id);
   if (request.worker != worker) violated("the reply to " + id + " went to " + worker);
+  if (request.left) return;  // the process that asked is gone, and its successor does not wait for it
+  if (request.verifies) violated("a worker that verifies was answered: " + id);
   if (++request.replies > 1 && text != request.reply)
     violated("a second decision for " + id + ": " + text + " after " + request.reply);
   if (request.replies > 1 && json::serialize(bytes) != request.entry)
@@ -112,6 +113,12 @@ void Oracle::worker_reads(const std::string& worker, const std::string& text) {
 void Oracle::marked(const std::string& text, const std::string& id) {
   if (const auto found = chat.find(text); found != chat.end() && !found->second.by_rival) found->second.owed = true;
   if (const auto found = requests.find(id); found != requests.end()) found->second.owed = true;
+}
+
+void Oracle::lost_by_client(const std::string& text) {
+  if (const auto found = orders.find(text); found != orders.end()) found->second.left = true;
+  for (auto& [id, request] : requests)
+    if (request.replies == 0 && text.find('"' + id + '"') != std::string::npos) request.left = true;
 }
 
 void Oracle::left(const std::string& worker) {

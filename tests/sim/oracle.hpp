@@ -54,6 +54,7 @@ struct Order {
 struct Ending {
   std::string worker;
   bool agreed = false, refused = false;  // as the worker answered
+  bool ended = false;                    // and its process has ended
 };
 
 class Oracle {
@@ -80,7 +81,7 @@ class Oracle {
   /// The lead cannot take chat, or another consumer may have.
   bool has_rival = false;
   [[nodiscard]] bool had_cause_since(Span moment) const {
-    return is_upset || last_cause_ + std::chrono::seconds(10) > moment;
+    return is_upset || last_cause_ + std::chrono::seconds(30) > moment;
   }
 
   void violated(const std::string& what);
@@ -100,6 +101,8 @@ class Oracle {
   void worker_reads(const std::string& worker, const std::string& text);
   /// An entry of the lead's inbox is marked as read.
   void marked(const std::string& text, const std::string& id);
+  /// A client has marked an entry of its own box as read that it has not seen.
+  void lost_by_client(const std::string& text);
   /// A worker leaves the team: nothing is owed to it any more.
   void left(const std::string& worker);
   /// The texts that the lead's box holds when all is quiet.

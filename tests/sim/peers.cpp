@@ -60,7 +60,9 @@ void Worker::lose_power() {
   known_.clear();
 }
 
-void Worker::leave() {
+void Worker::leave(bool taken_out) {
+  taken_out_ = taken_out;
+  left_at_ = now();
   world_.trace(name_ + " leaves the team");
   lose_power();
   world_.oracle().cause();  // it may have died over a write
@@ -74,6 +76,8 @@ void Worker::join() {
   world_.trace(name_ + " joins the team");
   said_.clear();
   deleted_.clear();
+  taken_out_ = false;
+  joined_at_ = now();
   present_ = true;
   if (verifies_) world_.shows_process(name_, true);
 }
@@ -211,7 +215,7 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
 void Worker::asked_to_end(const std::string& id) {
   world_.trace(name_ + " is asked to end: " + id);
   auto& ending = world_.oracle().endings[id];
-  if (ending.agreed) world_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
+  if (ending.ended) world_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
   switch (world_.dice().below(4)) {
     case 0: return;  // its model says "ok" and goes on
@@ -230,14 +234,18 @@ void Worker::answer_end(const std::string& id, bool agrees) {
                     {"timestamp", schema::iso_timestamp(system_ms())}};
   if (!agrees) said["reason"] = "still working";
   world_.trace(name_ + (agrees ? " agrees to end: " : " refuses to end: ") + id);
-  send(json::serialize(said), [this, agrees](bool written) {
-    if (written && agrees) leave();
+  send(json::serialize(said), [this, id, agrees](bool written) {
+    if (!written || !agrees) return;
+    world_.oracle().endings[id].ended = true;
+    leave(false);
   });
 }
 
 void Worker::read() {
   world_.after(milliseconds(1000), [this] { read(); });
   if (!present_) return;
+  const auto bytes = world_.disk().read(world_.inbox(name_));
+  if (!bytes || *bytes == idle_box_) return;
   const auto entries = boxes_.look(name_);
   if (!entries) return;
   maybe_die();
@@ -248,13 +256,21 @@ void Worker::read() {
     if (!taken.insert(json::serialize(one)).second)
       world_.oracle().violated("two equal entries in the box of " + name_ + ": " + json::serialize(one));
   }
-  if (taken.empty()) return;
+  if (taken.empty()) {
+    idle_box_ = *bytes;
+    return;
+  }
   const auto change = [this, taken](json::array& now) {
     if (client_ == Client::v2_1_50) {
-      for (auto& one : now) one.as_object()["read"] = true;  // all, also what it has not seen
+      for (auto& one : now) {  // all, also what it has not seen
+        const bool is_unseen = !is_read(one.as_object()) && !taken.contains(json::serialize(one));
+        if (is_unseen) world_.oracle().lost_by_client(text_of(one.as_object(), "text"));
+        one.as_object()["read"] = true;
+      }
       return true;
     }
-    const auto gone = [&](const json::value& one) { return taken.contains(json::serialize(one)); };
+    // What others marked as read goes, too (W7).
+    const auto gone = [&](const json::value& one) { return is_read(one.as_object()) || taken.contains(json::serialize(one)); };
     now.erase(std::remove_if(now.begin(), now.end(), gone), now.end());
     return true;
   };
@@ -275,6 +291,9 @@ void Churn::start() { look(); }
 void Churn::look() {
   world_.after(seconds(1), [this] { look(); });
   for (const auto& worker : workers_) {
+    // A power failure may undo what was written of the roster.
+    if (worker->is_present() && !world_.has_member(worker->name())) world_.set_member(worker->name(), true);
+    if (worker->was_taken_out() && world_.has_member(worker->name())) world_.set_member(worker->name(), false);
     if (worker->is_present() || world_.has_member(worker->name()) || !world_.dice().one_in(5)) continue;
     world_.set_member(worker->name(), true);
     worker->join();
@@ -286,12 +305,15 @@ void Churn::act() {
   if (world_.dice().one_in(2)) {
     const auto& worker = workers_[world_.dice().below(workers_.size())];
     if (!worker->is_present()) return;
-    worker->leave();
-    world_.set_member(worker->name(), false);
-    return;
+    worker->leave(true);
+    return world_.set_member(worker->name(), false);
   }
+  // What a worker says before the daemon has seen it in the roster is rejected.
+  const Span seen_since = now() - seconds(20);
+  const auto is_fresh = [&](const auto& worker) { return worker->joined_at() > seen_since; };
+  const bool is_new = std::any_of(workers_.begin(), workers_.end(), is_fresh);
   const auto bytes = world_.disk().read(world_.roster());
-  if (!bytes || bytes->empty()) return;
+  if (is_new || !bytes || bytes->empty()) return;
   world_.trace("the roster is empty");
   world_.disk().write(world_.roster(), "");
   world_.after(world_.dice().between(milliseconds(300), seconds(6)), [this, was = *bytes] {

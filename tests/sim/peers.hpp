@@ -52,7 +52,9 @@ class BoxAccess {
 
  private:
   void lock(const std::string& box, int tries, std::function<void(bool)> then);
-  void write(const std::string& box, boost::json::array entries, std::function<void()> then);
+  using Rewrite = std::function<std::optional<std::string>(const std::string& bytes)>;
+  void rewrite(const std::string& box, Rewrite made, std::function<void(bool)> done);
+  void write(const std::string& box, const std::string& bytes, std::function<void()> then);
   void after(Span delay, std::function<void()> step);
   World& world_;
   Client client_;
@@ -68,8 +70,11 @@ class Worker final : public Peer {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// False after its process has ended for good.
   [[nodiscard]] bool is_present() const { return present_; }
-  /// Its process ends, and nothing is owed to it.
-  void leave();
+  /// True if its lead takes it out of the roster: it left by itself, or the daemon did not learn that it agreed to.
+  [[nodiscard]] bool was_taken_out() const { return taken_out_ || (!present_ && now() - left_at_ > taken_out_after); }
+  [[nodiscard]] Span joined_at() const { return joined_at_; }
+  /// Its process ends, and nothing is owed to it. `taken_out`: its lead takes it out of the roster.
+  void leave(bool taken_out);
   /// A new process begins under this name.
   void join();
 
@@ -96,8 +101,11 @@ class Worker final : public Peer {
   Client client_;
   bool verifies_;
   BoxAccess boxes_;
-  bool present_ = true;
+  static constexpr Span taken_out_after = std::chrono::seconds(60);
+  bool present_ = true, taken_out_ = false;
+  Span left_at_{}, joined_at_{};
   int chats_ = 0, requests_ = 0;
+  std::string idle_box_;                 // its box when it last had nothing unread
   std::vector<Said> said_;               // requests, for repeats
   std::set<std::string> known_;          // entries that the process has taken; lost when it dies
   std::map<std::string, Span> deleted_;  // entries that left its box, with the time

@@ -33,7 +33,7 @@ const std::vector<Profile>& profiles() {
 }
 
 json::object member(const std::string& name) {
-  return {{"agentId", name + "@t"}, {"name", name}};
+  return {{"agentId", name + "@t"}, {"name", name}, {"joinedAt", system_ms()}};
 }
 
 std::string roster_of(const json::array& members) {
@@ -102,7 +102,7 @@ void World::add_peers() {
   const bool has_rival = dice_.one_in(8) && profile_.name != "calm";
   const bool churns = dice_.one_in(3), ends = dice_.one_in(3), reloads = dice_.one_in(3), verifies = dice_.one_in(3);
   rules_->verifies = verifies ? "w4@t" : "";
-  oracle_.is_calm = profile_.name == "calm" && !has_rival;
+  oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends;
   std::vector<std::shared_ptr<Worker>> workers;
   for (int i = 1; i <= 4; ++i) {
     const auto name = "w" + std::to_string(i);
@@ -265,6 +265,7 @@ void World::crash(bool power) {
 
 /// Notes what is marked as read in the lead's box: from then on it is the daemon's.
 void World::note_marks() {
+  noted_at_ = now();
   const auto bytes = disk_.read(inbox("team-lead"));
   if (!bytes || *bytes == seen_lead_box_) return;
   seen_lead_box_ = *bytes;
@@ -274,7 +275,8 @@ void World::note_marks() {
   for (const auto& one : entries.as_array()) {
     if (!one.is_object() || !one.as_object().contains("read") || !one.at("read").as_bool()) continue;
     const std::string text(one.at("text").as_string());
-    const auto payload = json::parse(text, bad);
+    if (!noted_.insert(text).second) continue;
+    const auto payload = text.starts_with('{') ? json::parse(text, bad) : json::value();
     const auto* object = !bad && payload.is_object() ? &payload.as_object() : nullptr;
     const bool is_camel = object != nullptr && object->contains("requestId");
     oracle_.marked(text, object == nullptr ? "" : text_of(*object, is_camel ? "requestId" : "request_id"));
@@ -329,7 +331,7 @@ void World::go_to(Span end) {
       continue;
     }
     daemon_->go_to(next);
-    note_marks();
+    if (now() - noted_at_ > seconds(3)) note_marks();
     if (std::exchange(daemon_->fate().errors, 0) > 0) oracle_.cause();
     if (daemon_->fate().is_dead) {
       crash(is_troubled() && has("power") && dice_.one_in(profile_.power_one_in));
@@ -340,18 +342,21 @@ void World::go_to(Span end) {
   }
 }
 
-/// True if no unread entry is left and nothing is missing.
-bool World::is_settled() {
-  if (now() < busy_until_ || !oracle_.missing().empty()) return false;
+/// What is still under way; empty if no unread entry is left and nothing is missing.
+std::string World::unsettled() {
+  note_marks();
+  if (now() < busy_until_) return "a shutdown may last longer";
+  if (const auto missing = oracle_.missing(); !missing.empty()) return missing.front();
   for (const char* name : first_members) {
-    if (!has_member(name)) return false;  // it comes back
+    if (!has_member(name)) return std::string(name) + " has not come back";
     boost::system::error_code bad;
     const auto entries = json::parse(disk_.read(inbox(name)).value_or("[]"), bad);
     if (bad || !entries.is_array()) continue;
     for (const auto& one : entries.as_array())
-      if (one.is_object() && !is_read(one.as_object())) return false;
+      if (one.is_object() && !is_read(one.as_object()))
+        return std::string("unread in the box of ") + name + ": " + json::serialize(one);
   }
-  return true;
+  return {};
 }
 
 /// Compares the lead's box at a quiet moment with what the peers wrote.
@@ -363,7 +368,7 @@ void World::check_box() {
     for (const auto& one : entries.as_array()) texts.insert(text_of(one.as_object(), "text"));
   oracle_.box_holds(texts);
   for (const char* name : first_members)
-    if (disk_.exists(inbox(name) + ".lock")) oracle_.violated(std::string("a lock is left at the box of ") + name);
+    if (daemon_ && daemon_->made_lock(inbox(name) + ".lock") && profile_.error_one_in == 0) oracle_.violated(std::string("a lock is left at the box of ") + name);
 }
 
 void World::ask_now(json::object request, const std::function<void(const json::object&)>& judge) {
@@ -401,6 +406,27 @@ void World::check_answers() {
           [&](const json::object& answer) { oracle_.judge_shutdowns(answer.at("shutdowns").as_array()); });
 }
 
+/// What a client tore as it died is left to a person by all but client 2.1.50.
+void World::repair_files() {
+  boost::system::error_code broken;
+  if (json::parse(disk_.read(roster()).value_or(""), broken); broken) {
+    trace("a person restores the roster");
+    json::array members;
+    for (const char* name : first_members) members.push_back(member(name));
+    disk_.write(roster(), roster_of(members));
+  }
+  for (const char* name : first_members) {
+    boost::system::error_code bad;
+    const auto bytes = disk_.read(inbox(name));
+    if (!bytes || bytes->empty()) continue;
+    if (const auto entries = json::parse(*bytes, bad); !bad && entries.is_array()) continue;
+    if (const auto lock = disk_.find(inbox(name) + ".lock"); lock && now() - lock->made_at < settled_for) continue;
+    trace(std::string("a person empties the torn box of ") + name);
+    oracle_.destroyed();
+    disk_.write(inbox(name), "[]");
+  }
+}
+
 void World::end_of_trouble() {
   trace("the faults stop");
   oracle_.is_upset = false;
@@ -409,6 +435,7 @@ void World::end_of_trouble() {
     fate.kill_in = fate.error_one_in = fate.pause_one_in = 0;
     fate.disk_is_full = false;
   }
+  repair_files();
   if (oracle_.has_rival) ask(connect(), {{"verb", "resume"}, {"team", "t"}}, [](const json::object&) {});
 }
 
@@ -421,11 +448,18 @@ void World::play_episode() {
   end_of_trouble();
   // Once more than the slowest of the daemon's retries, then until nothing is missing.
   go_to(now() + settled_for);
-  while (oracle_.violations().empty() && now() < trouble_until_ + settling && !is_settled()) go_to(now() + settled_for);
+  while (oracle_.violations().empty() && now() < trouble_until_ + settling && !unsettled().empty()) {
+    repair_files();
+    go_to(now() + settled_for);
+  }
+  if (setup_.traces && !unsettled().empty())
+    ask_now({{"verb", "status"}}, [this](const json::object& answer) { trace("not settled: " + json::serialize(answer)); });
   if (oracle_.violations().empty())
     for (const auto& what : oracle_.missing()) oracle_.violated(what);
   go_to(now() + seconds(5));  // the lead acknowledges what it saw last
-  if (oracle_.violations().empty() && !is_settled()) oracle_.violated("something is unread, or somebody is missing");
+  note_marks();
+  if (const auto what = unsettled(); oracle_.violations().empty() && !what.empty())
+    oracle_.violated("not settled: " + what);
   if (oracle_.violations().empty()) check_box();
   if (oracle_.violations().empty()) check_answers();
 }

@@ -117,9 +117,10 @@ class World {
   void note_marks();
   void cause_trouble();
   void go_to(Span end);
-  bool is_settled();
+  std::string unsettled();
   void play_episode();
   void end_of_trouble();
+  void repair_files();
   void check_box();
   void check_answers();
   void ask_now(boost::json::object request, const std::function<void(const boost::json::object&)>& judge);
@@ -137,6 +138,8 @@ class World {
   Steps files_, talks_;
   bool in_peers_ = false;
   std::string seen_lead_box_;
+  Span noted_at_{};
+  std::set<std::string> noted_;  // texts that were marked as read
   int lives_ = 0;
   std::unique_ptr<Rules> rules_;
   std::unique_ptr<Daemon> daemon_;
