@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class LeadBoxes {
   boost::asio::awaitable<void> look_at_letters(ClusterMember&);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
 
+  /// Registers `look`, which reads the roster if it has changed. It is called between reading a box and judging its
+  /// messages, so that whoever joined before writing is known.
+  void look_at_roster(std::function<void()> look) { look_at_roster_ = std::move(look); }
   /// Call before the inboxes are read. After a change of the reader, all unread messages are read again.
   void follow_standing();
   /// Makes the next poll read the lead's inbox even if it is unchanged, because work was left undone.
@@ -65,6 +69,7 @@ class LeadBoxes {
   TeamParts& parts_;
   StandingKeeper& standing_;
   Signal& chat_;
+  std::function<void()> look_at_roster_;
   Receiver receiver_;
   Receiver between_;  // messages between other members, where all of them are watched
   std::map<std::string, Receiver> others_;  // aliases, and messages from other nodes

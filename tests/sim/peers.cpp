@@ -106,7 +106,8 @@ std::string Worker::request_text(const std::string& id, Request& request) {
   constexpr const char* commands[] = {"git status", "rm -rf /", "make install"};
   // A person's answer about a domain is a rule from then on, so each request without a rule has a domain of its own.
   const std::string domains[] = {"a.example", "b.example", id + ".example"};
-  const auto kind = world_.dice().below(3);
+  // Nothing is decided by rules for a worker that verifies, and a person may answer it once it has left.
+  const auto kind = verifies_ ? 2 : world_.dice().below(3);
   switch (request.kind) {
     case Request::Kind::plan: return plan(id, name_);
     case Request::Kind::sandbox: request.rule = rule_of(kind); return sandbox(id, name_, domains[kind]);

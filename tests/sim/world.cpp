@@ -25,9 +25,9 @@ constexpr Span restart_after = seconds(1);
 
 const std::vector<Profile>& profiles() {
   static const std::vector<Profile> all = {
-      {"calm", {}, 0, 0, 0, {}, 0, 0, seconds(1)},
-      {"hostile", seconds(5), 3, 1500, 0, seconds(10), 30, 300, seconds(1)},
-      {"loaded", seconds(30), 0, 0, 800, seconds(30), 200, 200, milliseconds(400)},
+      {"calm", {}, 0, 0, 0, {}, 0, 0, milliseconds(2500)},
+      {"hostile", seconds(5), 3, 1500, 0, seconds(10), 30, 300, milliseconds(2500)},
+      {"loaded", seconds(30), 0, 0, 800, seconds(30), 200, 200, milliseconds(1200)},
   };
   return all;
 }
