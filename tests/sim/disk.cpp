@@ -254,9 +254,9 @@ Result<std::size_t> SimFiles::read_at(const poller::File& file, char* buffer, st
 }
 
 Status SimFiles::write_at(const poller::File& file, std::string_view bytes, std::uint64_t offset) {
-  const auto error = enter(file.path, true);
-  if (error && fate_.is_dead) return *error;
   const auto node = node_of(file.fd.get());
+  const auto error = enter(file.path, offset + bytes.size() > node->bytes.size());  // in place, a full disk has room
+  if (error && fate_.is_dead) return *error;
   if (error) bytes = bytes.substr(0, bytes.size() / 2);  // a failing write leaves a part
   if (node->bytes.size() < offset + bytes.size()) node->bytes.resize(offset + bytes.size());
   std::memcpy(node->bytes.data() + offset, bytes.data(), bytes.size());

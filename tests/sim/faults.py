@@ -67,6 +67,8 @@ OWN = [
              "      return {Answers::verified,", "      return {Answers::count,", None),
     Mutation("verifier-unlisted", "the same while the roster cannot be read", "poller/context/team_state.cpp",
              "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.wall_ms());\n", "  if (listed == nullptr) return {};\n", None),
+    Mutation("roster-read-once", "who joined before writing is known", "poller/team/lead_boxes.cpp",
+             "    if (look_at_roster_ && !batch.taken.empty()) look_at_roster_();\n", "", None),
     Mutation("busy-is-final", "a reply waits for a held lock", "poller/effects/outbox.cpp",
              "row.attempts + 1 >= most_attempts;", "row.attempts + 1 >= 1 && most_attempts > 0;", None),
     Mutation("replies-forgotten", "a restart follows the replies that were written", "poller/effects/outbox.cpp",
@@ -104,10 +106,16 @@ def unfit(faults):
 
 
 def compile_command(file, source, output):
-    """How the build compiles the room of this file, for another source. Sources of a room share their flags."""
+    """How the build compiles this file's unit, for another source of the file. Sources of a room share their flags. A file
+    of the ledger is compiled with its whole unit, because its tables are not the same object in two units."""
     room = file.split("/")[0]
     commands = json.loads((BUILD / "compile_commands.json").read_text("utf-8"))
     its = [one for one in commands if f"{room}.dir/" in one["command"] and "/cli/" not in one["command"] and "Unity" in one["command"]]
+    if file.startswith("poller/ledger/"):
+        unit = next(one for one in its if str(ROOT / file) in pathlib.Path(one["file"]).read_text("utf-8"))
+        whole = source.with_name("unit.cpp")
+        whole.write_text(pathlib.Path(unit["file"]).read_text("utf-8").replace(str(ROOT / file), str(source)), "utf-8")
+        its, source = [unit], whole
     words = shlex.split(its[0]["command"])
     words[words.index("-o") + 1] = str(output)
     words[words.index("-c") + 1] = str(source)

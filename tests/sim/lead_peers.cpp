@@ -191,6 +191,7 @@ void Rival::read() {
           one.as_object()["read"] = true;
           world_.rival_took(text_of(one.as_object(), "text"));
         }
+        if (any && client_ == Client::v2_1_331) entries.clear();
         return any;
       },
       [](bool) {});

@@ -49,16 +49,17 @@ class Person final : public Peer {
   int orders_ = 0;
 };
 
-/// Another lead of client 2.1.50, which marks as read whatever it finds.
+/// Another lead, which takes whatever it finds: client 2.1.50 marks it as read, later clients delete it.
 class Rival final : public Peer {
  public:
-  explicit Rival(World& world) : world_(world), boxes_(world, Client::v2_1_50) {}
+  Rival(World& world, Client client) : world_(world), client_(client), boxes_(world, client) {}
   void start() override;
   void lose_power() override { boxes_.die(); }
 
  private:
   void read();
   World& world_;
+  Client client_;
   BoxAccess boxes_;
 };
 

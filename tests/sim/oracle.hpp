@@ -55,6 +55,7 @@ struct Ending {
   std::string worker;
   bool agreed = false, refused = false;  // as the worker answered
   bool ended = false;                    // and its process has ended
+  Span ended_at{};
 };
 
 class Oracle {
@@ -73,6 +74,12 @@ class Oracle {
     cause();
     last_destroyed_ = now();
   }
+  /// The power failed: what was taken may stand in a box again.
+  void lost_power() {
+    destroyed();
+    last_power_ = now();
+  }
+  [[nodiscard]] bool lost_power_since(Span moment) const { return last_power_ >= moment; }
   /// Set while faults last.
   bool is_upset = false;
   /// True while there are no faults: times are judged.
@@ -125,6 +132,7 @@ class Oracle {
   std::vector<std::string> violations_;
   Span last_cause_ = -std::chrono::hours(1);
   Span last_destroyed_ = -std::chrono::hours(1);
+  Span last_power_ = -std::chrono::hours(1);
   std::map<std::string, int> written_;    // by sender
   std::map<std::string, int> last_seen_;  // by sender: number of the chat last seen for the first time
 };

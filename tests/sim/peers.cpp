@@ -216,7 +216,8 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
 void Worker::asked_to_end(const std::string& id) {
   world_.trace(name_ + " is asked to end: " + id);
   auto& ending = world_.oracle().endings[id];
-  if (ending.ended) world_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
+  if (ending.ended && !world_.oracle().lost_power_since(ending.ended_at))
+    world_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
   switch (world_.dice().below(4)) {
     case 0: return;  // its model says "ok" and goes on
@@ -238,6 +239,7 @@ void Worker::answer_end(const std::string& id, bool agrees) {
   send(json::serialize(said), [this, id, agrees](bool written) {
     if (!written || !agrees) return;
     world_.oracle().endings[id].ended = true;
+    world_.oracle().endings[id].ended_at = now();
     leave(false);
   });
 }

@@ -114,7 +114,7 @@ void World::add_peers() {
   if (has("lead")) peers_.push_back(std::make_shared<SocketLead>(*this, by_hand));
   if (has("person")) peers_.push_back(std::make_shared<Person>(*this, ends && has("ends"), reloads && has("reload")));
   if (has("forger")) peers_.push_back(std::make_shared<Forger>(*this));
-  if (has_rival && has("rival")) peers_.push_back(std::make_shared<Rival>(*this));
+  if (has_rival && has("rival")) peers_.push_back(std::make_shared<Rival>(*this, by_hand ? Client::v2_1_50 : Client::v2_1_331));
   if ((churns || ends) && !workers.empty()) peers_.push_back(std::make_shared<Churn>(*this, workers, churns && has("churn")));
 }
 
@@ -257,7 +257,7 @@ void World::crash(bool power) {
   note_marks();
   end_daemon();
   if (!power) return;
-  oracle_.destroyed();
+  oracle_.lost_power();
   disk_.lose_power(dice_);
   ledger_disk_.lose_power(dice_);
   for (const auto& peer : peers_) peer->lose_power();

@@ -860,6 +860,13 @@ struct SignedStory : Story {
 
 }  // namespace
 
+TEST_CASE("a worker that the roster does not list is judged by its process") {
+  SignedStory story;
+  story.machine.all[201].arguments = {"client", "--agent-id", "unlisted@team", "--lead-verify-key", "1.MCow"};
+  CHECK_FALSE(story.context->worth("unlisted").counts());
+  CHECK(story.context->worth("nobody").counts());
+}
+
 TEST_CASE("a worker that would not obey is not asked, whatever is configured, and it is said what force would end") {
   SignedStory story;
   for (const auto& after : {std::optional<config::Duration>(), std::optional<config::Duration>(1s)}) {
