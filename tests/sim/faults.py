@@ -39,7 +39,7 @@ OWN = [
     Mutation("delivered-when-offered", "chat is delivered only when the lead has acknowledged it", "poller/ledger/deliveries.cpp",
              "UPDATE deliveries SET state = 'offered', method = ?2", "UPDATE deliveries SET state = 'delivered', method = ?2", None),
     Mutation("attempts-not-counted", "a repeat has a label", "poller/ledger/deliveries.cpp",
-             "offered_ms = ?3, attempts = attempts + 1 ", "offered_ms = ?3, attempts = 1 ", None),
+             "offered_ms = ?3, attempts = attempts + 1 ", "offered_ms = ?3, attempts = 0 ", None),
     Mutation("kept-at-hang-up", "leases return when their holder goes away", "poller/control/verbs_lead.cpp",
              "{ team->delivery().give_back(team->delivery().leases().leave(holder)); }", "{ static_cast<void>(team), static_cast<void>(holder); }", None),
     Mutation("written-although-not", "a reply is written when it stands in the box", "poller/effects/outbox.cpp",

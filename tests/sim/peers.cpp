@@ -297,7 +297,7 @@ void Churn::look() {
     // A power failure may undo what was written of the roster.
     if (worker->is_present() && !world_.has_member(worker->name())) world_.set_member(worker->name(), true);
     if (worker->was_taken_out() && world_.has_member(worker->name())) world_.set_member(worker->name(), false);
-    if (worker->is_present() || world_.has_member(worker->name()) || !world_.dice().one_in(5)) continue;
+    if (!worker->may_be_followed() || world_.has_member(worker->name()) || !world_.dice().one_in(5)) continue;
     world_.set_member(worker->name(), true);
     worker->join();
   }

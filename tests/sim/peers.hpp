@@ -72,6 +72,8 @@ class Worker final : public Peer {
   [[nodiscard]] bool is_present() const { return present_; }
   /// True if its lead takes it out of the roster: it left by itself, or the daemon did not learn that it agreed to.
   [[nodiscard]] bool was_taken_out() const { return taken_out_ || (!present_ && now() - left_at_ > taken_out_after); }
+  /// True once a successor may take its name: a lock that it left has been given up by then.
+  [[nodiscard]] bool may_be_followed() const { return !present_ && now() - left_at_ > std::chrono::seconds(20); }
   [[nodiscard]] Span joined_at() const { return joined_at_; }
   /// Its process ends, and nothing is owed to it. `taken_out`: its lead takes it out of the roster.
   void leave(bool taken_out);
