@@ -60,7 +60,7 @@ Result<std::string> acknowledgment(const std::string& text) {
                                             quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
-bool has(const std::vector<DeliveryMethod>& via, DeliveryMethod way) { return std::ranges::find(via, way) != via.end(); }
+bool has(const std::vector<DeliveryMethod>& via, DeliveryMethod method) { return std::ranges::find(via, method) != via.end(); }
 
 /// A reader of one file's sections, in the order of docs/reference/configuration.md.
 struct TeamReader {
@@ -337,19 +337,19 @@ struct TeamReader {
 
   static void read_methods(Section& delivery, std::vector<DeliveryMethod>& via) {
     std::vector<std::string> names;
-    for (const DeliveryMethod way : via) names.emplace_back(to_string(way));
+    for (const DeliveryMethod method : via) names.emplace_back(to_string(method));
     delivery.texts("methods", names);
     std::vector<std::string_view> known;
     known.assign(schema::names<DeliveryMethod>.begin(), schema::names<DeliveryMethod>.end());
     via.clear();
     for (const std::string& name : names) {
-      const auto way = schema::parse<DeliveryMethod>(name);
-      if (!way) {
+      const auto method = schema::parse<DeliveryMethod>(name);
+      if (!method) {
         delivery.reject("methods", "names " + toml_text(name) + "; known are " + quoted_list(known));
-      } else if (has(via, *way)) {
+      } else if (has(via, *method)) {
         delivery.reject("methods", "names " + toml_text(name) + " twice");
       } else {
-        via.push_back(*way);
+        via.push_back(*method);
       }
     }
     if (names.empty())
@@ -358,16 +358,16 @@ struct TeamReader {
 
   /// Warns about a method that is named but unusable, or configured but not named: most likely a mistake.
   void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
-    const auto idle = [&](const std::string& setting, DeliveryMethod way) {
-      warn(setting + " has no effect: delivery.methods does not name " + toml_text(to_string(way)));
+    const auto idle = [&](const std::string& setting, DeliveryMethod method) {
+      warn(setting + " has no effect: delivery.methods does not name " + toml_text(to_string(method)));
     };
-    const auto missing = [&](DeliveryMethod way, const std::string& what) {
-      warn("delivery.methods names " + toml_text(to_string(way)) + ", but " + what);
+    const auto missing = [&](DeliveryMethod method, const std::string& what) {
+      warn("delivery.methods names " + toml_text(to_string(method)) + ", but " + what);
     };
-    for (const auto& [way, setting, is_set] : {std::tuple{DeliveryMethod::exec, "delivery.exec", !to.exec.argv.empty()},
+    for (const auto& [method, setting, is_set] : {std::tuple{DeliveryMethod::exec, "delivery.exec", !to.exec.argv.empty()},
                                                 std::tuple{DeliveryMethod::file, "delivery.file", !to.file.empty()}}) {
-      if (is_set && !has(to.methods, way)) idle(setting, way);
-      if (!is_set && has(to.methods, way)) missing(way, std::string(setting) + " is not set: nothing can go this way");
+      if (is_set && !has(to.methods, method)) idle(setting, method);
+      if (!is_set && has(to.methods, method)) missing(method, std::string(setting) + " is not set: nothing can go this way");
     }
     if (tmux_is_written && !has(to.methods, DeliveryMethod::tmux)) idle("[delivery.tmux]", DeliveryMethod::tmux);
     if (has(to.methods, DeliveryMethod::tmux) && !has(to.methods, DeliveryMethod::hook) && to.tmux.pane.empty())

@@ -4,11 +4,11 @@
 
 namespace inbox_poller::handlers {
 
-MethodState state_of(config::DeliveryMethod way, const MethodSight& sight, const config::DeliverySettings& delivery) {
+MethodState state_of(config::DeliveryMethod method, const MethodSight& sight, const config::DeliverySettings& delivery) {
   using config::DeliveryMethod;
-  const auto unless = [&](std::string why) { return MethodState{way, why.empty(), std::move(why)}; };
+  const auto unless = [&](std::string why) { return MethodState{method, why.empty(), std::move(why)}; };
   if (!sight.failed.empty()) return unless(sight.failed);
-  switch (way) {
+  switch (method) {
     case DeliveryMethod::mcp: return unless(sight.held ? "" : "no `recv` of an `inbox-poller mcp` waits");
     case DeliveryMethod::channel: return unless(sight.held ? "" : "no session acknowledges events of `inbox-poller mcp --channel`");
     case DeliveryMethod::stdin_stream: return unless(sight.held ? "" : "no lead was started with `inbox-poller lead run`");
@@ -22,12 +22,12 @@ MethodState state_of(config::DeliveryMethod way, const MethodSight& sight, const
     case DeliveryMethod::file: return unless(delivery.file.empty() ? "delivery.file is not set" : "");
     case DeliveryMethod::tmux: return unless(sight.no_pane);
   }
-  return {way, false, {}};
+  return {method, false, {}};
 }
 
 std::optional<config::DeliveryMethod> choose(const std::vector<MethodState>& states) {
   const auto first = std::find_if(states.begin(), states.end(), [](const MethodState& state) { return state.available; });
-  return first == states.end() ? std::nullopt : std::optional(first->way);
+  return first == states.end() ? std::nullopt : std::optional(first->method);
 }
 
 }  // namespace inbox_poller::handlers

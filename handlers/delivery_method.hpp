@@ -11,14 +11,14 @@
 namespace inbox_poller::handlers {
 
 struct MethodState {
-  config::DeliveryMethod way = config::DeliveryMethod::file;
+  config::DeliveryMethod method = config::DeliveryMethod::file;
   bool available = false;
   std::string reason;  // why it is not available, for people; empty if it is
 };
 
 /// Returns true for methods by which InboxPoller pushes; with the others, a receiver fetches.
-constexpr bool is_pushed(config::DeliveryMethod way) {
-  return way == config::DeliveryMethod::exec || way == config::DeliveryMethod::file || way == config::DeliveryMethod::tmux;
+constexpr bool is_pushed(config::DeliveryMethod method) {
+  return method == config::DeliveryMethod::exec || method == config::DeliveryMethod::file || method == config::DeliveryMethod::tmux;
 }
 
 /// Data known about one delivery method.

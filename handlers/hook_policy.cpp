@@ -18,7 +18,7 @@ constexpr std::size_t longest_list_of_names = 500;
 constexpr bool ignore_busy = true;
 constexpr bool lets_go = true;
 constexpr std::optional<LeadEvent> nothing = {};
-constexpr std::optional<HookWay> nobody = {};
+constexpr std::optional<OfferingHook> nobody = {};
 
 struct Row {
   std::string_view event;
@@ -28,11 +28,11 @@ struct Row {
 // Defaults; plan_of() removes what does not apply.
 constexpr Row rows[] = {
     {"SessionStart", {LeadEvent::session_starts, nobody, !ignore_busy, true, !lets_go, false}},
-    {"UserPromptSubmit", {LeadEvent::prompt_submitted, HookWay::prompt, ignore_busy, false, lets_go, true}},
+    {"UserPromptSubmit", {LeadEvent::prompt_submitted, OfferingHook::prompt, ignore_busy, false, lets_go, true}},
     {"PreToolUse", {LeadEvent::tool_used, nobody, !ignore_busy, false, !lets_go, false}},
-    {"PostToolUse", {LeadEvent::tool_used, HookWay::tool, !ignore_busy, false, !lets_go, false}},
+    {"PostToolUse", {LeadEvent::tool_used, OfferingHook::tool, !ignore_busy, false, !lets_go, false}},
     {"Stop",
-     {nothing, HookWay::stop, ignore_busy, false, !lets_go, false, LeadEvent::turn_continues, LeadEvent::turn_stops}},
+     {nothing, OfferingHook::stop, ignore_busy, false, !lets_go, false, LeadEvent::turn_continues, LeadEvent::turn_stops}},
     {"StopFailure", {LeadEvent::turn_fails, nobody, !ignore_busy, false, lets_go, false}},
     // Also with the reasons `clear` and `resume`: the session then continues under another id.
     {"SessionEnd", {LeadEvent::session_ends, nobody, !ignore_busy, false, lets_go, false}},
@@ -61,7 +61,7 @@ HookPlan plan_of(const HookEvent& event, const HookFacts& facts) {
     if (plan.offers && !is_busy) plan.told = LeadEvent::tool_used;
   }
   // A subagent's context is not the lead's.
-  if (plan.offers == HookWay::tool && !facts.names_subagents) plan.offers = nobody;
+  if (plan.offers == OfferingHook::tool && !facts.names_subagents) plan.offers = nobody;
   if (plan.offers && !reaches_model(*plan.offers, facts.mode)) plan.offers = nobody;
   return plan;
 }

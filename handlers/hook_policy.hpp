@@ -27,7 +27,7 @@ struct HookFacts {
 /// The actions after an event, in this order.
 struct HookPlan {
   std::optional<LeadEvent> told;  // event of the lead
-  std::optional<HookWay> offers;  // offers available messages by this hook
+  std::optional<OfferingHook> offers;  // offers available messages by this hook
   bool ignore_busy = false;         // even while the lead is busy
   bool backlog = false;           // prints how many messages wait
   bool lets_go = false;           // resets the count of held ends

@@ -41,14 +41,14 @@ std::optional<HookSign> sign_of(const schema::HookEvent& event) {
   return std::nullopt;
 }
 
-bool reaches_model(HookWay way, ClientMode mode) {
+bool reaches_model(OfferingHook hook, ClientMode mode) {
   // Under -p the client waits for such a hook instead of running it in the background, and drops its output.
-  return way != HookWay::wait || mode == ClientMode::interactive;
+  return hook != OfferingHook::wait || mode == ClientMode::interactive;
 }
 
 std::string why_not_woken(const ClientSight& client) {
   using schema::Ability;
-  if (!reaches_model(HookWay::wait, client.mode))
+  if (!reaches_model(OfferingHook::wait, client.mode))
     return "no person is at the client (-p, an SDK): the output of a hook outside of a turn reaches no model";
   if (client.attended || schema::can(client.version, Ability::is_woken)) return {};
   const std::string first = schema::to_string(schema::since(Ability::is_woken));
@@ -62,34 +62,34 @@ std::string why_not_woken(const ClientSight& client) {
 namespace {
 
 /// Returns true if this next hook of the turn proves the delivery. For sessions without a readable transcript.
-bool follows_from(HookWay way, HookSign sign) {
-  switch (way) {
+bool follows_from(OfferingHook hook, HookSign sign) {
+  switch (hook) {
     // The model answered the prompt, so it uses a tool or ends the turn.
-    case HookWay::prompt: return sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held;
+    case OfferingHook::prompt: return sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held;
     // Another tool may be one of several that the model requested at once, before this.
-    case HookWay::tool: return sign == HookSign::stop || sign == HookSign::held;
-    case HookWay::stop: return sign == HookSign::tool || sign == HookSign::held;
+    case OfferingHook::tool: return sign == HookSign::stop || sign == HookSign::held;
+    case OfferingHook::stop: return sign == HookSign::tool || sign == HookSign::held;
     // The session's next event may have other reasons.
-    case HookWay::wait: return false;
+    case OfferingHook::wait: return false;
   }
   std::abort();
 }
 
 }  // namespace
 
-Proof judge_proof(HookWay way, HookSign sign, Transcript transcript) {
+Proof judge_proof(OfferingHook hook, HookSign sign, Transcript transcript) {
   if (transcript == Transcript::has) return Proof::proven;
   if (sign == HookSign::end) return Proof::back;
   if (transcript == Transcript::given) {
     if (sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held) return Proof::proven;
     // A person's Escape moves the prompt back into the composer, and removes the added text from the conversation.
-    const bool is_undone = sign != HookSign::failure && (way == HookWay::prompt || way == HookWay::wait);
+    const bool is_undone = sign != HookSign::failure && (hook == OfferingHook::prompt || hook == OfferingHook::wait);
     return is_undone ? Proof::back : Proof::open;
   }
-  if (transcript == Transcript::silent && follows_from(way, sign)) return Proof::proven;
+  if (transcript == Transcript::silent && follows_from(hook, sign)) return Proof::proven;
   if (sign == HookSign::tool) return Proof::open;
   // The text that wakes a session waits for the running turn.
-  if (way == HookWay::wait && (sign == HookSign::prompt || transcript == Transcript::silent)) return Proof::open;
+  if (hook == OfferingHook::wait && (sign == HookSign::prompt || transcript == Transcript::silent)) return Proof::open;
   return Proof::back;
 }
 

@@ -12,14 +12,14 @@
 namespace inbox_poller::handlers {
 
 /// The hook that offers messages.
-enum class HookWay {
+enum class OfferingHook {
   prompt,  // UserPromptSubmit: with a person's prompt
   tool,    // PostToolUse: between two tools
   stop,    // Stop: the turn continues with the messages
   wait,    // `hook wait`: wakes an idle session
 };
-BOOST_DESCRIBE_ENUM(HookWay, prompt, tool, stop, wait)
-inline std::string_view to_string(HookWay way) { return schema::name_of(way); }
+BOOST_DESCRIBE_ENUM(OfferingHook, prompt, tool, stop, wait)
+inline std::string_view to_string(OfferingHook hook) { return schema::name_of(hook); }
 
 /// A later event of the same session.
 enum class HookSign {
@@ -55,7 +55,7 @@ BOOST_DESCRIBE_ENUM(Proof, open, proven, back)
 inline std::string_view to_string(Proof proof) { return schema::name_of(proof); }
 
 /// Returns false if this hook's output does not reach the model. No messages are offered by that hook.
-bool reaches_model(HookWay, schema::ClientMode);
+bool reaches_model(OfferingHook, schema::ClientMode);
 
 /// Data that the lead's client gives to its hooks.
 struct ClientSight {
@@ -66,6 +66,6 @@ struct ClientSight {
 /// Returns why a waiting hook cannot wake an idle session of such a client and must not run; empty if it can.
 std::string why_not_woken(const ClientSight&);
 
-Proof judge_proof(HookWay, HookSign, Transcript);
+Proof judge_proof(OfferingHook, HookSign, Transcript);
 
 }  // namespace inbox_poller::handlers

@@ -10,7 +10,7 @@ std::string digest_of(std::initializer_list<std::string_view> parts) {
   return schema::content_hash(framed);
 }
 
-Post post_of(const Letter& letter, const TeamView& view) {
+Post post_of(const Outgoing& letter, const TeamView& view) {
   schema::Message message;
   message.from = letter.from;
   // As a reader will decode it, because the key must be found again in the file.

@@ -13,14 +13,14 @@ namespace inbox_poller::handlers {
 /// Returns a hash of several values, each with its length, so that two different lists never hash the same bytes.
 std::string digest_of(std::initializer_list<std::string_view> parts);
 
-struct Letter {
+struct Outgoing {
   std::string_view from;
   std::string_view to;  // bare member name
   std::string_view text;
   std::string_view origin;  // the cause, from which the message's id is derived
   EpochMs at_ms = 0;        // its timestamp
 };
-Post post_of(const Letter&, const TeamView&);
+Post post_of(const Outgoing&, const TeamView&);
 
 /// A message of InboxPoller to the lead session; it is in no inbox.
 struct Notice {

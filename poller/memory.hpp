@@ -9,7 +9,7 @@
 namespace inbox_poller::poller {
 
 /// Returns free pages to the system. Takes about a millisecond if there are many, so call it rarely.
-inline void give_back_free_memory() {
+inline void release_free_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif

@@ -129,7 +129,7 @@ Status RedisBox::make() {
   return made ? Status(Done{}) : Status(made.error());
 }
 
-Result<Sent> RedisBox::send(const Letter& letter) {
+Result<Sent> RedisBox::send(const MessageDraft& letter) {
   TRY(require_sendable(letter));
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
   const std::string id = fresh_id();
@@ -151,13 +151,13 @@ void RedisBox::wake() {
   for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) (*one)->cancel();
 }
 
-Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
+Result<RedisBox::Found> RedisBox::offer(const Filter& filter) {
   const auto reply =
       redis_.call(scripts::offer(), {stream_, keys_.of("boxes"), keys_.of("offer:" + fresh_id())},
                   {actor(), std::to_string(an_offer.count()), filter.type ? "1" : "0", filter.type.value_or(""),
                    filter.reply_to ? "1" : "0", filter.reply_to.value_or("")});
   if (!reply) return reply.error();
-  if (reply->at(0).as_number() == 0) return Look{{}, milliseconds(reply->at(1).as_number()), reply->at(2).text};
+  if (reply->at(0).as_number() == 0) return Found{{}, milliseconds(reply->at(1).as_number()), reply->at(2).text};
   const std::string id = reply->at(1).text;
   const auto attempts = static_cast<std::uint32_t>(std::clamp(reply->at(2).as_number(), 1LL, 1000LL));
   auto envelope = Envelope::decode(reply->at(3).text);
@@ -166,7 +166,7 @@ Result<RedisBox::Look> RedisBox::offer(const Filter& filter) {
   if (attempts > 1) out.message["attempts"] = attempts;
   offers_.emplace(out.ticket, id);
   if (offers_.size() == 1) keep_offers();
-  return Look{std::move(out), {}, {}};
+  return Found{std::move(out), {}, {}};
 }
 
 /// Renews the leases of `ids`, or ends them with `is_free`. Errors: "redis.*".
@@ -240,7 +240,7 @@ Status RedisBox::acknowledge(const std::string& ticket) {
   return Done{};
 }
 
-void RedisBox::give_back(const std::string& ticket) {
+void RedisBox::requeue(const std::string& ticket) {
   const auto offer = offers_.find(ticket);
   if (offer == offers_.end()) return;
   const std::vector<std::string> id{offer->second};

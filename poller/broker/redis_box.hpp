@@ -54,10 +54,10 @@ class RedisBox final : public SharedBox {
                                                 TaskSettings settings = {});
   ~RedisBox() override;
 
-  Result<Sent> send(const Letter&) override;
+  Result<Sent> send(const MessageDraft&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
-  void give_back(const std::string& ticket) override;
+  void requeue(const std::string& ticket) override;
 
   Result<boost::json::object> inbox() override;
   Status make() override;
@@ -68,12 +68,12 @@ class RedisBox final : public SharedBox {
   RedisBox(const config::RedisAddress&, const std::string& actor, const Clock&, boost::asio::any_io_executor,
            milliseconds patience, TaskSettings settings);
 
-  struct Look {
+  struct Found {
     std::optional<HandOut> offered;
     milliseconds again{0};  // time until the next lease of another consumer may expire; negative: wait for a new entry
     std::string last;       // id of the last entry in the stream
   };
-  Result<Look> offer(const Filter&);
+  Result<Found> offer(const Filter&);
   void wake();
   void keep_offers();
   Status touch(bool is_free, const std::vector<std::string>& ids);

@@ -71,8 +71,8 @@ asio::awaitable<void> RedisMailbox::refresh() {
   wanted.tasks = look_at_tasks_.take(clock_.steady());
   wanted.sweep = std::exchange(sweep_wanted_, false);
   wanted.finished_since_ms = finished_since_ms_;
-  std::function<Look()> work = [this, wanted] { return look(wanted); };
-  Look found = co_await offload(thread_, std::move(work));
+  std::function<Scan()> work = [this, wanted] { return scan(wanted); };
+  Scan found = co_await offload(thread_, std::move(work));
   adopt(std::move(found));
   const auto executor = co_await asio::this_coro::executor;
   if (ring_ && !bell_)
@@ -80,8 +80,8 @@ asio::awaitable<void> RedisMailbox::refresh() {
   if (bell_) bell_->listen("$");  // the next scan finds entries that arrive between two reads
 }
 
-RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
-  Look found;
+RedisMailbox::Scan RedisMailbox::scan(const Wanted& wanted) {
+  Scan found;
   const auto boxes = redis_.call(scripts::boxes(), {keys_.of("boxes"), keys_.of("served:" + settings_.lead)},
                                  {keys_.of("in:"), ':' + std::string(RedisKeys::shared_box),
                                   settings_.writes ? settings_.lead : std::string(), most_boxes, settings_.reader,
@@ -104,11 +104,11 @@ RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
     found.boxes.emplace_back(one.at(0).text, std::move(state));
   }
   found.worries = redis_.connection().facts().worries();
-  if (wanted.tasks || wanted.sweep) look_at_tasks(wanted, found);
+  if (wanted.tasks || wanted.sweep) scan_tasks(wanted, found);
   return found;
 }
 
-void RedisMailbox::look_at_tasks(const Wanted& wanted, Look& found) {
+void RedisMailbox::scan_tasks(const Wanted& wanted, Scan& found) {
   if (wanted.sweep) {
     auto swept = tasks_.sweep();
     if (!swept) found.swept.troubles.push_back(swept.error());
@@ -129,7 +129,7 @@ void RedisMailbox::look_at_tasks(const Wanted& wanted, Look& found) {
   told_finished_ = std::move(names);
 }
 
-void RedisMailbox::adopt(Look found) {
+void RedisMailbox::adopt(Scan found) {
   away_ = std::move(found.failed);
   if (away_) return;
   std::map<std::string, State> states;

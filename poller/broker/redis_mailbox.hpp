@@ -122,7 +122,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     bool tasks = false, sweep = false;
     long long finished_since_ms = -1;
   };
-  struct Look {
+  struct Scan {
     std::optional<Error> failed;
     std::vector<std::pair<std::string, State>> boxes;
     std::vector<std::string> worries;
@@ -146,8 +146,8 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   };
 
   // On the team's own thread. Uses only constant members, those under the mutex, and those marked as this thread's.
-  Look look(const Wanted&);
-  void look_at_tasks(const Wanted&, Look&);
+  Scan scan(const Wanted&);
+  void scan_tasks(const Wanted&, Scan&);
   Piece read(const PieceWanted&);
   Entry entry_of(const std::string& box, const RedisReply&) const;
   std::optional<Error> ack_entries(const std::string& box, const std::vector<std::string>& consumed,
@@ -156,7 +156,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   /// Maps an error to a WriteStatus: `blocked` if a person must act, otherwise `fault`.
   static WriteReceipt why_not(const Error& error);
 
-  void adopt(Look);
+  void adopt(Scan);
   /// Adds `name` to the known actors. False if it is known already or the limit of 500 is reached.
   bool meet(const std::string& name);
   [[nodiscard]] bool is_changed(const std::string& name) const;

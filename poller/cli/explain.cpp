@@ -171,8 +171,8 @@ std::string methods_sentence(const operations::Delivery& delivery) {
 }
 
 std::string message_sentence(const operations::SaidMessage& message) {
-  const auto& letter = message.letter;
-  if (letter && (message.disposition == "letter" || letter->way == "out")) return letter_sentence(*letter);
+  const auto& letter = message.node_message;
+  if (letter && (message.disposition == "relayed" || letter->direction == "out")) return node_message_sentence(*letter);
   return message_sentence(message, nullptr);
 }
 

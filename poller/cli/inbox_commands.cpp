@@ -1,5 +1,6 @@
 // `inbox`: operations on the inbox files of a team, under the inbox locks, with or without a daemon.
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/json.hpp>
 #include <filesystem>
 #include <memory>
@@ -261,15 +262,12 @@ Status may_receive(const Box& box) {
     return Error{"inbox.no_roster", "the roster that names the members cannot be read (" + box.roster.error().message +
                                         "); --force writes the inbox nevertheless"};
   if (whose != Whose::nobody) return Done{};
-  std::string names;
   std::vector<std::string> known;
-  for (const schema::Member& member : box.roster->members) {
-    names += (names.empty() ? "" : ", ") + member.name;
-    known.push_back(member.name);
-  }
+  for (const schema::Member& member : box.roster->members) known.push_back(member.name);
   const std::string meant = schema::did_you_mean(box.member, known);
   return Error{"member.unknown", "\"" + box.member + "\" is not a member of team " + box.team.name + meant +
-                                     (meant.empty() ? "; its" : " Its") + " members are: " + names + ". --force writes an inbox of that name, which may never be read"};
+                                     (meant.empty() ? "; its" : " Its") + " members are: " + boost::join(known, ", ") +
+                                     ". --force writes an inbox of that name, which may never be read"};
 }
 
 ExitCode send_entry(Context& context, const InboxOptions& options) {

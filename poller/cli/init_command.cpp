@@ -26,7 +26,7 @@ struct InitOptions {
   BoxPlace shared;
   std::string role;
   std::string allow;
-  std::string way;
+  std::string method;
   bool yes = false;
 };
 
@@ -196,8 +196,8 @@ Result<TeamChoice> choose_shared(Questions& questions, const InitOptions& option
                                                             {"observer", "only watch, and take nothing"}},
                                 "leader");
   if (choice.role != "leader") return choice;
-  choice.way = options.way.empty() ? asked_way(questions) : options.way;
-  if (choice.way == "any") choice.way.clear();
+  choice.method = options.method.empty() ? asked_way(questions) : options.method;
+  if (choice.method == "any") choice.method.clear();
   return choice;
 }
 
@@ -226,8 +226,8 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
                          "nothing");
   });
   if (choice.role == "interceptor") return choice;
-  choice.way = given_or(options.way, [&] { return asked_way(questions); });
-  if (choice.way == "any") choice.way.clear();
+  choice.method = given_or(options.method, [&] { return asked_way(questions); });
+  if (choice.method == "any") choice.method.clear();
   return choice;
 }
 
@@ -251,12 +251,12 @@ std::string next_text(const TeamChoice& choice, const Surroundings& at) {
     text += "    start the daemon again, without --config: the one that runs does not read " + printable(at.folder) + '\n';
   else
     text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
-  const bool by_hook = choice.role == "leader" && (choice.way.empty() || choice.way == "hook");
+  const bool by_hook = choice.role == "leader" && (choice.method.empty() || choice.method == "hook");
   if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
   if (choice.role == "interceptor" && !at.has_hooks) text += "    inbox-poller hook install --target workers\n";
-  if (choice.way == "stdin")
+  if (choice.method == "stdin")
     text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
-  if (choice.way == "socket") text += "    inbox-poller recv --follow --ack-from-stdin\n";
+  if (choice.method == "socket") text += "    inbox-poller recv --follow --ack-from-stdin\n";
   if (choice.role != "observer" && choice.shared.empty()) text += "    inbox-poller pending --watch\n";
   return text;
 }
@@ -310,7 +310,7 @@ constexpr Argument init_takes[] = {
     takes<&InitOptions::role>("--role WORD", "leader, interceptor or observer").one_of("leader, interceptor, observer"),
     takes<&InitOptions::allow>("--allow WORD", "nothing; read-only: git status, diff, log, ls, reading; or working: edits, tests, commits")
         .one_of("nothing, read-only, working"),
-    takes<&InitOptions::way>("--method WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
+    takes<&InitOptions::method>("--method WORD", "any, hook, stdin or socket: how the lead gets its mail").one_of("any, hook, stdin, socket"),
     takes_each<&InitOptions::shared, box_root>(),
     takes<&InitOptions::shared, &BoxPlace::actor>("--actor NAME", "With --root: whose mail is delivered (default: COLLAB_ACTOR)"),
     takes<&InitOptions::yes>("--yes", "Write without asking"),

@@ -28,7 +28,7 @@ class MailReader {
   virtual void attached(const boost::json::object& answer) = 0;
   virtual void received(const boost::json::object& answer) = 0;
   /// Reports that the connection was lost, and the time since it last worked. False stops all retries. `why` is empty
-  /// after a give_back().
+  /// after a requeue().
   virtual bool lost(const Error& why, std::chrono::milliseconds since) = 0;
   /// Reports that an acknowledgment or a report was sent. `all`: each acknowledged message still had a lease.
   virtual void told(bool all) = 0;
@@ -56,7 +56,7 @@ class MailStream {
   /// new daemon gets the last one again.
   void report(std::string_view event, const std::string& session);
   /// Closes the connection, so that the daemon requeues all unacknowledged messages.
-  void give_back() { lose({}); }
+  void requeue() { lose({}); }
   /// Wakes the stream after a change, such as when the reader has room again.
   void poke() { changed_.cancel(); }
 

@@ -170,7 +170,7 @@ void add_nodes(Samples& to, const std::string& team, const operations::Cluster& 
   to.put("cluster_round_trip_seconds", team, count_of(cluster.round_trip_us) / 1e6, Same::most);
   double waiting = 0, oldest = 0, silent = 0;
   for (const auto& one : cluster.mail) {
-    if (one.way != "out") continue;
+    if (one.direction != "out") continue;
     waiting += count_of(one.waiting) + count_of(one.put);
     oldest = std::max(oldest, age_of(one.oldest_ms));
   }

@@ -45,15 +45,15 @@ std::string leader_text(const operations::Cluster& cluster) {
 }
 
 std::string mail_text(const operations::NodeMail& mail) {
-  return (mail.way == "out" ? "for " : "from ") + place_of(printable(mail.stream)) + ": " + waits(mail);
+  return (mail.direction == "out" ? "for " : "from ") + place_of(printable(mail.stream)) + ": " + waits(mail);
 }
 
-std::string letter_sentence(const operations::Letter& letter) {
+std::string node_message_sentence(const operations::NodeMessage& letter) {
   const auto state = letter.state.bytes;
   const auto since = ", for " + span_text(now_ms() - letter.state_ms);
   const auto inbox = printable(letter.inbox);
   if (state == "rejected") return "was not taken: " + printable(letter.problem);
-  if (letter.way == "in") {
+  if (letter.direction == "in") {
     const auto from = "came from " + place_of(printable(letter.node));
     if (letter.attempts != 0) return from + ", which sends it to the node that leads now";
     if (state == "waiting") return from + " and is to be put into the inbox of " + inbox + since;
@@ -65,10 +65,10 @@ std::string letter_sentence(const operations::Letter& letter) {
   return state == "there" ? "is on " + place + ", for " + inbox + ", not read yet" + since : "was read on " + place;
 }
 
-std::string letter_state(const operations::Letter& letter) {
+std::string node_message_state(const operations::NodeMessage& letter) {
   const auto state = letter.state.bytes;
   const auto since = ' ' + span_text(now_ms() - letter.state_ms);
-  const bool is_here = letter.way == "in" || state == "waiting";
+  const bool is_here = letter.direction == "in" || state == "waiting";
   const auto stream = printable(letter.node);
   const auto node = is_here ? "here" : stream.starts_with('@') ? stream.substr(1) : "the leader";
   if (state == "waiting") return "waits here" + since;

@@ -11,10 +11,10 @@
 namespace inbox_poller::poller::cli {
 
 /// Describes a message to another node: "is on node h2, in w3's inbox, not read yet, for 3m".
-std::string letter_sentence(const operations::Letter& letter);
+std::string node_message_sentence(const operations::NodeMessage& letter);
 
 /// Describes the same for a column: "is on h2 3m".
-std::string letter_state(const operations::Letter& letter);
+std::string node_message_state(const operations::NodeMessage& letter);
 
 /// True if some node leads, as far as this node knows.
 bool is_led(const operations::Cluster& cluster);

@@ -26,7 +26,7 @@ std::string counted(long long count, std::string_view one, std::string_view many
 std::string no_way(const operations::Team& team) {
   if (team.lead.state == "offline") return "the lead is offline";
   const auto& ways = team.delivery.methods;
-  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
+  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& method) { return method.chosen; });
   if (ways.empty() || chosen) return {};
   return team.lead.not_woken.empty() ? "no way to the lead" : "the lead is not woken";
 }

@@ -48,8 +48,8 @@ std::string tasks_text(const Console& console, const operations::TaskCounts& tas
 }
 
 /// True for a delivery method that the daemon starts itself; if unavailable, something failed.
-bool is_pushed(const operations::DeliveryMethod& way) {
-  const auto known = schema::parse<config::DeliveryMethod>(way.method.bytes);
+bool is_pushed(const operations::DeliveryMethod& method) {
+  const auto known = schema::parse<config::DeliveryMethod>(method.method.bytes);
   return known && handlers::is_pushed(*known);
 }
 
@@ -57,15 +57,15 @@ bool is_pushed(const operations::DeliveryMethod& way) {
 /// are named in the first row. With `is_long`, or without a method in use, each has a row with its reason.
 std::vector<Row> delivery_rows(const Console& console, const operations::Delivery& delivery, bool is_long) {
   const auto& ways = delivery.methods;
-  const auto chosen = std::find_if(ways.begin(), ways.end(), [](const auto& way) { return way.chosen; });
+  const auto chosen = std::find_if(ways.begin(), ways.end(), [](const auto& method) { return method.chosen; });
   const std::string last = printable(delivery.last_method);
   std::vector<Row> rows{
       {"delivery", chosen == ways.end() ? console.loud("nothing is available") : printable(chosen->method)}};
   std::string passed;
-  for (auto way = ways.begin(); way != chosen; ++way) {
-    const std::string name = printable(way->method);
-    if (is_long || chosen == ways.end() || is_pushed(*way))
-      rows.push_back({"", "not " + name + ": " + printable(way->reason)});
+  for (auto method = ways.begin(); method != chosen; ++method) {
+    const std::string name = printable(method->method);
+    if (is_long || chosen == ways.end() || is_pushed(*method))
+      rows.push_back({"", "not " + name + ": " + printable(method->reason)});
     else
       passed += (passed.empty() ? "" : ", ") + name;
   }

@@ -110,7 +110,7 @@ std::string team_file_text(const TeamChoice& choice) {
     }
     text += line + "\n]\n";
   }
-  if (!choice.way.empty()) text += "\n[delivery]\nmethods = [\"" + choice.way + "\"]\n";
+  if (!choice.method.empty()) text += "\n[delivery]\nmethods = [\"" + choice.method + "\"]\n";
   return text;
 }
 

@@ -34,7 +34,7 @@ struct TeamChoice {
   std::string lead = {};       // with `shared`: whose mail is delivered
   std::string role = {};       // leader, interceptor, observer; empty: the default
   std::string allow = {};      // rule preset for what workers may do without a person: looking, working; empty: none
-  std::string way = {};        // of delivery.methods; empty: all methods
+  std::string method = {};        // of delivery.methods; empty: all methods
 };
 std::string team_file_text(const TeamChoice&);
 

@@ -62,10 +62,10 @@ std::string trace_text(const Console& console, const operations::Trace& answer, 
     text += console.bold("message of ours " + printable(effect.message_key)) + "\n  for " + printable(effect.inbox) +
             ", team " + printable(effect.team) + ", decided " + ago(effect.created_ms) + "\n  it is " +
             effect_sentence(effect) + '\n';
-  for (const auto& letter : answer.letters)
-    text += console.bold("letter " + printable(letter.message_key)) + "\n  " + printable(letter.type) + " from " +
+  for (const auto& letter : answer.node_messages)
+    text += console.bold("message between nodes " + printable(letter.message_key)) + "\n  " + printable(letter.type) + " from " +
             printable(letter.sender) + " to " + printable(letter.inbox) + ", team " + printable(letter.team) +
-            "\n  it " + letter_sentence(letter) + '\n';
+            "\n  it " + node_message_sentence(letter) + '\n';
   std::vector<Row> rows;
   for (const auto& event : answer.history)
     rows.push_back({time_text(event.at_ms), printable(event.event), printable(event.detail)});

@@ -240,7 +240,7 @@ asio::awaitable<void> ClusterMember::beat() {
   long long queued = 0, oldest = 0;
   if (counts)
     for (const auto& one : *counts) {
-      if (one.way != MailDirection::out) continue;
+      if (one.direction != MailDirection::out) continue;
       queued += one.waiting + one.put;
       if (one.oldest_ms != 0) oldest = oldest == 0 ? one.oldest_ms : std::min<long long>(oldest, one.oldest_ms);
     }
@@ -364,7 +364,7 @@ operations::Cluster ClusterMember::told() const {
   }
   if (const auto counts = context.ledger.node_mail().counts(context.name))
     for (const auto& one : *counts)
-      view.mail.push_back({to_string(one.way), one.node, number_of(one.waiting), number_of(one.put), number_of(one.there),
+      view.mail.push_back({to_string(one.direction), one.node, number_of(one.waiting), number_of(one.put), number_of(one.there),
                            one.oldest_ms});
   return view;
 }

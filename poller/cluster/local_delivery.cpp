@@ -77,7 +77,7 @@ asio::awaitable<void> LocalDelivery::take_out(std::string box, std::string owner
 }
 
 Result<std::vector<Ack>> LocalDelivery::accept(const std::string& box, const std::string& owner,
-                                              const std::vector<Taken>& taken) {
+                                              const std::vector<BoxMessage>& taken) {
   std::vector<Ack> disposals;
   if (taken.empty()) return disposals;
   auto& context = state_.context;
@@ -111,7 +111,7 @@ Result<std::vector<Ack>> LocalDelivery::accept(const std::string& box, const std
   return disposals;
 }
 
-Status LocalDelivery::accept_one(const std::string& owner, const Taken& one, Tx& tx) {
+Status LocalDelivery::accept_one(const std::string& owner, const BoxMessage& one, Tx& tx) {
   auto& context = state_.context;
   NodeMailRow row;
   row.team = context.name;

@@ -32,8 +32,8 @@ class LocalDelivery {
   };
   boost::asio::awaitable<void> take_out(std::string box, std::string owner);
   /// Stores all messages in one transaction. Returns one Ack per message, in order. Errors: "ledger.*".
-  Result<std::vector<Ack>> accept(const std::string& box, const std::string& owner, const std::vector<Taken>&);
-  Status accept_one(const std::string& owner, const Taken&, Tx&);
+  Result<std::vector<Ack>> accept(const std::string& box, const std::string& owner, const std::vector<BoxMessage>&);
+  Status accept_one(const std::string& owner, const BoxMessage&, Tx&);
   void put_in();
   /// `more`: another batch may make progress, without the held inboxes. `stuck`: the rest waits for the next poll.
   enum class PutIn { all, more, stuck };

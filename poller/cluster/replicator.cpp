@@ -43,7 +43,7 @@ Status settle_request(const NodeState& state, NodeMailRow& row) {
   std::vector<long long> asked;
   for (const auto& one : rows) {
     const bool moves = one.state != NodeMailState::read && one.state != NodeMailState::rejected;
-    if (one.team == team && one.way == MailDirection::out && one.node == lead_address && one.sender == row.inbox && moves)
+    if (one.team == team && one.direction == MailDirection::out && one.node == lead_address && one.sender == row.inbox && moves)
       asked.push_back(one.id);
   }
   return asked.empty() ? Status(Done{}) : table.set(team, asked, NodeMailState::read, row.created_ms);
@@ -372,7 +372,7 @@ Status Replicator::keep(const ReceivedFrame& letter, Tx& tx) {
   const auto& team = state_.context.name;
   NodeMailRow row;
   row.team = team;
-  row.way = MailDirection::in;
+  row.direction = MailDirection::in;
   row.node = letter.node;
   row.inbox = letter.to.substr(0, 200);
   row.key = letter.key;

@@ -92,7 +92,7 @@ Status Replicator::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     word.problem = "node " + letter.node + " refused it: " + text_in((*pair)[1]);
     TRY(const auto ours, table.like(key, 8));
     const bool is_news = std::ranges::any_of(ours, [&](const NodeMailRow& row) {
-      return row.team == team && row.way == MailDirection::out && row.key.value == key && row.state != NodeMailState::rejected &&
+      return row.team == team && row.direction == MailDirection::out && row.key.value == key && row.state != NodeMailState::rejected &&
              row.state != NodeMailState::read && (row.node == word.stream || (word.leads && row.node == lead_address));
     });
     TRY(table.heard(team, word, {key}, now));

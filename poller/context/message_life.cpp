@@ -63,12 +63,12 @@ Fields delivered_fields(const MessageRow& row) {
 }
 
 Event letter_event(const NodeMailRow& row) {
-  return row.way == MailDirection::out ? Event::replication_queued : Event::replication_received;
+  return row.direction == MailDirection::out ? Event::replication_queued : Event::replication_received;
 }
 
 Fields letter_fields(const NodeMailRow& row) {
   auto fields = who_and_what(row);
-  fields.emplace_back(row.way == MailDirection::out ? "stream" : "node", row.node);
+  fields.emplace_back(row.direction == MailDirection::out ? "stream" : "node", row.node);
   return fields;
 }
 
@@ -117,7 +117,7 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
 
 std::vector<HistoryRow> life_of(const NodeMailRow& row, std::vector<HistoryRow> kept) {
   // A message that was rejected on arrival has a history line.
-  const bool was_refused = row.way == MailDirection::out ? row.type == "malformed" : row.state == NodeMailState::rejected;
+  const bool was_refused = row.direction == MailDirection::out ? row.type == "malformed" : row.state == NodeMailState::rejected;
   if (row.request_id.empty() && !was_refused && lines_of(kept, letter_event(row)) == 0)
     kept.insert(kept.begin(), history_line(letter_event(row), letter_fields(row), row.created_ms));
   return kept;

@@ -20,7 +20,7 @@ std::optional<AnswerRoom::Ticket> AnswerRoom::take(std::size_t bytes, Clock::tim
   return parts_.insert(parts_.end(), {bytes, now, std::move(give_up)});
 }
 
-void AnswerRoom::give_back(Ticket ticket) {
+void AnswerRoom::release(Ticket ticket) {
   taken_ -= ticket->bytes;
   parts_.erase(ticket);
 }

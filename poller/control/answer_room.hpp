@@ -27,7 +27,7 @@ class AnswerRoom {
   /// Reserves memory for an answer. `give_up` is called when the answer has to yield to another one; its ticket is then
   /// void. Empty when the budget is full and no answer has waited long enough.
   std::optional<Ticket> take(std::size_t bytes, Clock::time_point now, std::function<void()> give_up);
-  void give_back(Ticket);
+  void release(Ticket);
   [[nodiscard]] std::size_t taken() const { return taken_; }
 
  private:

@@ -90,7 +90,7 @@ void ControlConnection::stop() {
 
 std::optional<ControlConnection::Idle> ControlConnection::idle() const {
   error_code ignored;
-  const bool has_session = !session_->way.empty() || session_->lent || session_->hook || !session_->on_close.empty();
+  const bool has_session = !session_->method.empty() || session_->leased || session_->hook || !session_->on_close.empty();
   if (answering_ || received_.ready() || has_session || stopping_ || no_more_) return std::nullopt;
   Idle idle = idle_;
   idle.has_unread = socket_.available(ignored) > 0;
@@ -203,7 +203,7 @@ asio::awaitable<void> ControlConnection::write(std::string line) {
   } catch (...) {
     exception = std::current_exception();
   }
-  if (ticket && !given_up) answer_room_.give_back(*ticket);  // also after an exception, unless give_up voided it
+  if (ticket && !given_up) answer_room_.release(*ticket);  // also after an exception, unless give_up voided it
   if (exception) std::rethrow_exception(exception);
 }
 
@@ -234,9 +234,9 @@ void ControlConnection::end(std::exception_ptr exception) {
   error_code ignored;
   socket_.close(ignored);
   room_.cancel();
-  for (const std::function<void()>& give_back : std::exchange(session_->on_close, {})) {
+  for (const std::function<void()>& release : std::exchange(session_->on_close, {})) {
     try {
-      give_back();
+      release();
     } catch (...) {
       report_exception(std::current_exception());
     }

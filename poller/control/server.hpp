@@ -21,7 +21,7 @@
 
 namespace inbox_poller::poller {
 
-struct Borrower;  // in verbs.hpp
+struct LeaseHolder;  // in verbs.hpp
 struct HookTalk;
 
 /// One connection, as a handler sees it. Lives until the peer closes.
@@ -39,9 +39,9 @@ struct ControlSession {
   /// Process id of the peer, from the kernel; 0 when unknown.
   long long peer = 0;
   /// Delivery method for which this connection receives messages, set by verb `attach`; empty before.
-  std::string way;
+  std::string method;
   /// Holder of the messages leased over this connection; null when there were none.
-  std::shared_ptr<Borrower> lent;
+  std::shared_ptr<LeaseHolder> leased;
   /// State of the hook on this connection; null if no hook uses it.
   std::shared_ptr<HookTalk> hook;
 };

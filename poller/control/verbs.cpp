@@ -333,7 +333,7 @@ Result<operations::Broadcast> Verbs::broadcast(Team& team, const arguments::Broa
 Result<operations::Trace> Verbs::trace(const arguments::Trace& request) {
   TRY(auto view, trace_view(services_.ledger, request.id, request.kind.bytes, trace_limit));
   if (view.messages.empty() && view.requests.empty() && view.shutdowns.empty() && view.effects.empty() &&
-      view.letters.empty() && view.history.empty())
+      view.node_messages.empty() && view.history.empty())
     return Error{"request.unknown", "nothing with the id \"" + request.id + "\" is in the ledger"};
   return view;
 }

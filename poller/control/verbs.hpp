@@ -23,7 +23,7 @@ namespace inbox_poller::poller {
 class RequestFinder;
 
 /// A connection as a holder of a team's messages.
-struct Borrower {
+struct LeaseHolder {
   std::weak_ptr<Team> team;
   Leases::Holder holder;
 };
@@ -42,7 +42,7 @@ struct HookTalk {
 /// Converts a reported hook event. Error: "request.invalid" when `event` is not one.
 Result<schema::HookEvent> event_of(const arguments::Heard&);
 /// Builds the offer that a hook of this session is about to print.
-HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session, const std::vector<Offered>& messages);
+HookOffer hook_offer(Team&, handlers::OfferingHook, const std::string& session, const std::vector<LeasedMessage>& messages);
 
 class Verbs {
  public:
@@ -113,9 +113,9 @@ class Verbs {
   Result<operations::Resumed> resume(Team&, const arguments::Resume&);
 
   /// Remembers leased messages until they are acknowledged or the connection closes.
-  void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages);
+  void hold_for_session(const TeamPtr& team, const SessionPtr& session, const std::vector<LeasedMessage>& messages);
   /// Remembers messages leased to a hook until it reports the outcome or disconnects.
-  static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
+  static void hold_for_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
   /// Registers a hook that waits for the lead's messages. The error says why it may not.
   Status attach_hook(const TeamPtr& team, const arguments::Attach&, const SessionPtr& session);
   /// Returns `key` after the keys that its receiver got earlier over the same connection, even if that is closed. Empty

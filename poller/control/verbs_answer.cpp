@@ -32,7 +32,7 @@ operations::Outcome refused(std::string_view team, const handlers::Request& requ
   return outcome;
 }
 
-operations::Outcome taken_view(const std::string& team, const Requests::Taken& taken) {
+operations::Outcome applied_view(const std::string& team, const Requests::Applied& taken) {
   auto outcome = outcome_of(team, taken.request);
   outcome.ok = true;
   outcome.state = to_string(taken.request.state);
@@ -141,8 +141,8 @@ Result<operations::Outcomes> Verbs::answer(const arguments::Verdict& request, co
       place = refused(name, wanted[i].request, no->code, no->message);
       continue;
     }
-    const auto& taken = std::get<Requests::Taken>(outcomes[i]);
-    place = taken_view(name, taken);
+    const auto& taken = std::get<Requests::Applied>(outcomes[i]);
+    place = applied_view(name, taken);
     if (!taken.rule_added.empty()) ruled.insert(teams[i]);
     teams[i]->wake();
   }

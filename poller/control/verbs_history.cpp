@@ -52,8 +52,8 @@ operations::SaidMessage history_view(const NodeMailRow& letter, Team* team, bool
       view.subject = handlers::subject_of(handlers::draft_of(payload));
   };
   std::visit(say, schema::decode_payload(row.message.text));
-  view.disposition = "letter";
-  view.letter = letter_view(letter);
+  view.disposition = "relayed";
+  view.node_message = node_message_view(letter);
   return view;
 }
 
@@ -85,7 +85,7 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
         if (one.message == row.key) view.subject = handlers::subject_of(one);
     }
     TRY(const auto letter, ledger.node_mail().like(row.key.value, 1));
-    if (!letter.empty()) view.letter = letter_view(letter.front());
+    if (!letter.empty()) view.node_message = node_message_view(letter.front());
     views.push_back(std::move(view));
   }
   for (const auto& letter : letters) {

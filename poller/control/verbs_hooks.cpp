@@ -19,7 +19,7 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-using handlers::HookWay;
+using handlers::OfferingHook;
 using schema::HookEvent;
 
 constexpr std::string_view foreign_session = "lead.foreign_session";
@@ -87,7 +87,7 @@ class HookResult {
     if (plan.confirms_prompt) delivery_.prompt_seen(event_.prompt);
     auto text = plan.offers ? hand_over(*plan.offers, plan.ignore_busy) : std::string();
     report(text.empty() ? plan.nothing_left : plan.handed_over);
-    if (plan.offers == HookWay::stop && !text.empty()) {
+    if (plan.offers == OfferingHook::stop && !text.empty()) {
       held_[event_.session_id] = held + 1;
       output_ = schema::hook_continue(
           text, schema::can(delivery_.hook_offers().version(), schema::Ability::takes_stop_context));
@@ -123,28 +123,28 @@ class HookResult {
   /// False if a delivery method before the hooks has the lead's messages.
   [[nodiscard]] bool hook_is_first() const {
     for (const auto& state : delivery_.routes().methods()) {
-      if (state.way == config::DeliveryMethod::hook) return true;
+      if (state.method == config::DeliveryMethod::hook) return true;
       if (state.available) return false;
     }
     return false;
   }
 
   /// Leases messages and returns their text; empty when there are none. A ledger fault is logged at its source.
-  std::string hand_over(HookWay way, bool ignore_busy) {
+  std::string hand_over(OfferingHook hook, bool ignore_busy) {
     const auto& context = team_->context();
     Take take;
-    take.way = config::DeliveryMethod::hook;
-    take.method = config::to_string(take.way);
+    take.method = config::DeliveryMethod::hook;
+    take.receiver = config::to_string(take.method);
     take.max = context.config.delivery.batch;
     take.ignore_busy = ignore_busy;
     take.most_text = schema::longest_hook_text - schema::handed_over("").size();
     const auto messages = delivery_.offer(take);
     if (!messages || messages->empty()) return {};
-    auto offer = hook_offer(*team_, way, event_.session_id, *messages);
+    auto offer = hook_offer(*team_, hook, event_.session_id, *messages);
     offer.prompt = event_.prompt;
     if (offer.text.size() > schema::longest_hook_text) {
       const auto& first = messages->front();
-      delivery_.give_back(*messages, "too long for a hook");
+      delivery_.requeue(*messages, "too long for a hook");
       if (!handlers::is_pointed_at(event_, first.attempts)) return {};
       return schema::pointer_to(first.from, first.text.size(), context.name);
     }
@@ -232,21 +232,21 @@ Result<operations::HookAnswer> Verbs::hook(const arguments::Hook& request, Contr
   if (!reaction.output().empty()) answer.output = reaction.output();
   if (auto& out = reaction.handed_out()) {
     for (const auto& message : out->messages) answer.keys.emplace_back(message.key.value);
-    lend_to_hook(team, session, *std::move(out));
+    hold_for_hook(team, session, *std::move(out));
   }
   return answer;
 }
 
-HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
-                     const std::vector<Offered>& messages) {
+HookOffer hook_offer(Team& team, OfferingHook hook, const std::string& session,
+                     const std::vector<LeasedMessage>& messages) {
   HookOffer offer;
-  offer.way = way;
+  offer.hook = hook;
   offer.session = session;
   offer.text = schema::handed_over(block(messages));
   offer.place = team.delivery().hook_offers().place();
   offer.at = team.context().clock.steady();
   for (const auto& message : messages) {
-    Offered& kept = offer.messages.emplace_back();
+    LeasedMessage& kept = offer.messages.emplace_back();
     kept.id = message.id;
     kept.key = message.key;
     kept.from = message.from;
@@ -254,11 +254,11 @@ HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
   return offer;
 }
 
-void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
+void Verbs::hold_for_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
   if (!session.hook) session.hook = std::make_shared<HookTalk>();
   const auto& talk = session.hook;
   if (const auto old = std::exchange(talk->out, std::nullopt))
-    if (const auto of = talk->team.lock()) of->delivery().give_back(old->messages, "another batch was asked for");
+    if (const auto of = talk->team.lock()) of->delivery().requeue(old->messages, "another batch was asked for");
   talk->team = team;
   talk->out = std::move(offer);
   session.on_close.push_back([team, talk] {
@@ -267,7 +267,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
     if (!out) return;
     const auto row = team->context().ledger.messages().find(out->messages.front().key);
     const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
-    team->delivery().give_back(out->messages, "the hook did not say whether it printed them");
+    team->delivery().requeue(out->messages, "the hook did not say whether it printed them");
     if (lost) turn_ended_after_all(*team);
   });
 }

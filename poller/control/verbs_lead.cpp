@@ -33,22 +33,22 @@ Take take_of(const arguments::Recv& request, const ControlSession& session) {
   take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
   take.ignore_busy = request.ignore_busy;
   if (request.hold) take.lease = held_lease;
-  const auto way = schema::parse<config::DeliveryMethod>(session.way);
-  take.by_hand = !way;
-  take.way = way.value_or(config::DeliveryMethod::socket);
-  take.method = way ? session.way : "recv";
-  if (way == config::DeliveryMethod::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
+  const auto method = schema::parse<config::DeliveryMethod>(session.method);
+  take.by_hand = !method;
+  take.method = method.value_or(config::DeliveryMethod::socket);
+  take.receiver = method ? session.method : "recv";
+  if (method == config::DeliveryMethod::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return take;
 }
 
 /// True for methods whose client must call recv itself; without one, messages would wait forever.
-bool is_asked_for(config::DeliveryMethod way) { return way == config::DeliveryMethod::mcp || way == config::DeliveryMethod::channel; }
+bool is_asked_for(config::DeliveryMethod method) { return method == config::DeliveryMethod::mcp || method == config::DeliveryMethod::channel; }
 
-bool names(const config::DeliverySettings& delivery, config::DeliveryMethod way) {
-  return std::find(delivery.methods.begin(), delivery.methods.end(), way) != delivery.methods.end();
+bool names(const config::DeliverySettings& delivery, config::DeliveryMethod method) {
+  return std::find(delivery.methods.begin(), delivery.methods.end(), method) != delivery.methods.end();
 }
 
-bool may_be_several(config::DeliveryMethod way) { return way == config::DeliveryMethod::socket || way == config::DeliveryMethod::mcp; }
+bool may_be_several(config::DeliveryMethod method) { return method == config::DeliveryMethod::socket || method == config::DeliveryMethod::mcp; }
 
 /// Attaches a receiver while it waits, and detaches it while its lead works on the messages.
 class WhileWaiting {
@@ -80,30 +80,30 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, arguments::Attach request,
                                                             SessionPtr session) {
-  const auto way = schema::parse<config::DeliveryMethod>(request.method.bytes);
-  if (!way || handlers::is_pushed(*way))
+  const auto method = schema::parse<config::DeliveryMethod>(request.method.bytes);
+  if (!method || handlers::is_pushed(*method))
     co_return Error{"request.invalid", "`method` must be one of mcp, stdin, hook, channel, socket"};
-  if (!session->way.empty()) co_return Error{"request.invalid", "this connection is attached already"};
-  if (way == config::DeliveryMethod::hook) {
+  if (!session->method.empty()) co_return Error{"request.invalid", "this connection is attached already"};
+  if (method == config::DeliveryMethod::hook) {
     CO_TRY(attach_hook(team, request, session));
-  } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
+  } else if (is_asked_for(*method) && !names(team->context().config.delivery, *method)) {
     co_return Error{"request.not_applicable", "delivery.methods of team " + team->context().name + " does not name \"" +
-                                                  std::string(config::to_string(*way)) +
+                                                  std::string(config::to_string(*method)) +
                                                   "\", so nothing goes this way: add it there"};
-  } else if (!may_be_several(*way) && team->delivery().routes().is_attached(*way)) {
-    co_return Error{"lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
+  } else if (!may_be_several(*method) && team->delivery().routes().is_attached(*method)) {
+    co_return Error{"lead.attached", "another process holds the lead's " + std::string(config::to_string(*method)) +
                                          " in team " + team->context().name + "; there can be one"};
   }
-  session->way = config::to_string(*way);
-  if (way != config::DeliveryMethod::mcp) team->delivery().routes().attach(*way);  // mcp attaches only while a recv waits
-  session->on_close.push_back([team, way = *way, talk = session->hook] {
-    if (way != config::DeliveryMethod::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(way);
+  session->method = config::to_string(*method);
+  if (method != config::DeliveryMethod::mcp) team->delivery().routes().attach(*method);  // mcp attaches only while a recv waits
+  session->on_close.push_back([team, method = *method, talk = session->hook] {
+    if (method != config::DeliveryMethod::mcp && (!talk || !talk->replaced)) team->delivery().routes().detach(method);
     // Its end would have been reported; the lead's standard input closes with its program.
-    if (way == config::DeliveryMethod::stdin_stream && team->delivery().lead().state() != LeadState::offline)
+    if (method == config::DeliveryMethod::stdin_stream && team->delivery().lead().state() != LeadState::offline)
       static_cast<void>(team->delivery().lead().report(LeadEvent::disconnects));
   });
   team->wake();
-  co_return operations::Attached{team->context().name, team->context().lead, session->way,
+  co_return operations::Attached{team->context().name, team->context().lead, session->method,
                                  to_string(team->delivery().lead().state()), team->context().config.lead.permissions};
 }
 
@@ -111,15 +111,15 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
                                                              SessionPtr session) {
   const auto wait = std::clamp(milliseconds(request.wait_ms), milliseconds(0), longest_span);
   const auto take = take_of(request, *session);
-  const bool waits = take.way == config::DeliveryMethod::hook && !take.by_hand;
+  const bool waits = take.method == config::DeliveryMethod::hook && !take.by_hand;
   auto taken = taken_with(*team, take, request.acked);
   if (!taken.empty() && (session->closed || team->retired() || (waits && session->hook->replaced))) {
     CO_TRY(team->delivery().acknowledge(taken));
     taken.clear();
   }
-  const WhileWaiting stands(team, take.way == config::DeliveryMethod::mcp);
+  const WhileWaiting stands(team, take.method == config::DeliveryMethod::mcp);
   const auto deadline = services_.clock.steady() + wait;
-  std::vector<Offered> messages;
+  std::vector<LeasedMessage> messages;
   for (;;) {
     if (session->closed) co_return Error{"control.closed", "the receiver went away"};
     if (team->retired())
@@ -141,10 +141,10 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
     team->delivery().unoffer(std::exchange(messages, {}), "the receiver went away");
   }
   if (!messages.empty() && waits)
-    lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
+    hold_for_hook(team, *session, hook_offer(*team, handlers::OfferingHook::wait, session->hook->session, messages));
   else if (!messages.empty() && !take.lease)
-    lend(team, session, messages);
-  if (!messages.empty() && !take.by_hand && !may_be_several(take.way))
+    hold_for_session(team, session, messages);
+  if (!messages.empty() && !take.by_hand && !may_be_several(take.method))
     static_cast<void>(team->delivery().lead().report(LeadEvent::batch_pushed));
   CO_TRY(const auto held, services_.ledger.deliveries().queued_count(team->context().name));
   operations::Received received{{}, held, to_string(team->delivery().lead().state()), {}};
@@ -153,23 +153,23 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
   co_return received;
 }
 
-void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
+void Verbs::hold_for_session(const TeamPtr& team, const SessionPtr& session, const std::vector<LeasedMessage>& messages) {
   auto& leases = team->delivery().leases();
-  if (!session->lent || session->lent->team.lock() != team) {
+  if (!session->leased || session->leased->team.lock() != team) {
     const auto holder = leases.enter();
-    session->lent = std::make_shared<Borrower>(Borrower{team, holder});
+    session->leased = std::make_shared<LeaseHolder>(LeaseHolder{team, holder});
     session->on_close.push_back(
-        [team, holder] { team->delivery().give_back(team->delivery().leases().leave(holder)); });
+        [team, holder] { team->delivery().requeue(team->delivery().leases().leave(holder)); });
   }
-  leases.hold(session->lent->holder, messages);
+  leases.hold(session->leased->holder, messages);
 }
 
 std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const std::string& key) const {
   if (key.empty()) return {};
   const auto& leases = team.delivery().leases();
   // Several programs may follow; what one of them got says nothing about the others.
-  const bool several = take.way == config::DeliveryMethod::socket && !take.by_hand;
-  return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.method, key);
+  const bool several = take.method == config::DeliveryMethod::socket && !take.by_hand;
+  return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.receiver, key);
 }
 
 Result<operations::Acknowledged> Verbs::acknowledge(const arguments::Ack& request) {

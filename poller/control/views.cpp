@@ -139,7 +139,7 @@ operations::Delivery delivery_view(Team& team) {
   const auto states = team.delivery().routes().methods();
   const auto chosen = choose(states);
   for (const auto& state : states)
-    view.methods.push_back({config::to_string(state.way), state.available, chosen == state.way, state.reason});
+    view.methods.push_back({config::to_string(state.method), state.available, chosen == state.method, state.reason});
   return view;
 }
 
@@ -184,7 +184,7 @@ operations::GivenRule rule_view(const SessionRule& rule) {
   return {{rule.kind, rule.action, rule.rule}, rule.by, rule.at_ms};
 }
 
-operations::LeadMessage message_view(const Offered& message) {
+operations::LeadMessage message_view(const LeasedMessage& message) {
   operations::LeadMessage view{.message_key = message.key.value,
                                .from = message.from,
                                .color = message.color,
@@ -220,10 +220,10 @@ operations::Message message_view(const MessageRow& row) {
           .entry = entry_text(row.message, row.raw)};
 }
 
-operations::Letter letter_view(const NodeMailRow& row) {
+operations::NodeMessage node_message_view(const NodeMailRow& row) {
   return {.message_key = row.key.value,
           .team = row.team,
-          .way = to_string(row.way),
+          .direction = to_string(row.direction),
           .node = row.node,
           .inbox = row.inbox,
           .sender = row.sender,
@@ -310,7 +310,7 @@ class Trace {
     }
     TRY(auto letters, ledger_.node_mail().like(id, limit_));
     for (const auto& row : letters) {
-      trace_.letters.push_back(letter_view(row));
+      trace_.node_messages.push_back(node_message_view(row));
       TRY(auto kept, ledger_.history().of_message(row.key));
       TRY(add_history(life_of(row, std::move(kept))));
     }
@@ -326,11 +326,11 @@ class Trace {
   Status add_request(const std::string& id, const std::string& team) {
     TRY(auto letters, ledger_.node_mail().of_request(id, limit_));
     for (const auto& row : letters) {
-      const auto is_row = [&](const operations::Letter& one) {
-        return one.message_key == row.key.value && one.team == row.team && one.way == to_string(row.way) && one.node == row.node &&
+      const auto is_row = [&](const operations::NodeMessage& one) {
+        return one.message_key == row.key.value && one.team == row.team && one.direction == to_string(row.direction) && one.node == row.node &&
                one.inbox == row.inbox;
       };
-      if (std::ranges::none_of(trace_.letters, is_row)) trace_.letters.push_back(letter_view(row));
+      if (std::ranges::none_of(trace_.node_messages, is_row)) trace_.node_messages.push_back(node_message_view(row));
     }
     TRY(auto requests, ledger_.requests().by_id(id));
     for (const auto& [name, request] : requests)

@@ -13,9 +13,9 @@
 
 namespace inbox_poller::poller {
 
-operations::LeadMessage message_view(const Offered&);
+operations::LeadMessage message_view(const LeasedMessage&);
 operations::Message message_view(const MessageRow&);
-operations::Letter letter_view(const NodeMailRow&);
+operations::NodeMessage node_message_view(const NodeMailRow&);
 operations::Lead lead_view(Team&);
 operations::Shutdown shutdown_view(std::string_view team, const handlers::Shutdown&);
 /// Evaluates the present activity of a worker; `now` is wall clock.

@@ -9,14 +9,14 @@
 
 namespace inbox_poller::poller {
 
-inline std::vector<long long> ids_of(const std::vector<Offered>& messages) {
+inline std::vector<long long> ids_of(const std::vector<LeasedMessage>& messages) {
   std::vector<long long> ids;
   ids.reserve(messages.size());
   for (const auto& message : messages) ids.push_back(message.id);
   return ids;
 }
 
-inline std::vector<std::string> keys_of(const std::vector<Offered>& messages) {
+inline std::vector<std::string> keys_of(const std::vector<LeasedMessage>& messages) {
   std::vector<std::string> keys;
   keys.reserve(messages.size());
   for (const auto& message : messages) keys.push_back(message.key.value);

@@ -78,24 +78,24 @@ Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
   return Offerable{std::move(rows), digest_due};
 }
 
-Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
-  std::vector<Offered> messages;
+Result<std::vector<LeasedMessage>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
+  std::vector<LeasedMessage> messages;
   const bool its_turn = is_turn_of(take);
   if (taken.empty()) {  // and most often nothing is to be committed
     if (!its_turn) return messages;
     TRY(auto found, offerable(take));
     if (found.rows.empty() && !found.digest_due) return messages;
     TRY(context_.commit([&](Tx& tx) {
-      tx.then([&] { note_lent(messages, take); });
-      return lend_out(std::move(found), take, tx, messages);
+      tx.then([&] { log_leases(messages, take); });
+      return lease_available(std::move(found), take, tx, messages);
     }));
     return messages;
   }
   Status offered = Done{};
   const auto hand_over = [&](Tx& tx) -> Status {
     TRY(const auto delivered, note_taken(taken, Confirmation::acknowledged, {}, tx));
-    if (its_turn) offered = lend_apart(take, tx, messages);
-    if (!messages.empty()) tx.then([&] { note_lent(messages, take); });
+    if (its_turn) offered = lease_separately(take, tx, messages);
+    if (!messages.empty()) tx.then([&] { log_leases(messages, take); });
     return Done{};
   };
   TRY(context_.commit(hand_over, CommitAs::fact));
@@ -103,40 +103,40 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
   return messages;
 }
 
-Status Delivery::lend_apart(const Take& take, Tx& tx, std::vector<Offered>& messages) {
-  const auto lend = [&](Tx& part) -> Status {
+Status Delivery::lease_separately(const Take& take, Tx& tx, std::vector<LeasedMessage>& messages) {
+  const auto lease = [&](Tx& part) -> Status {
     TRY(auto found, offerable(take));
     if (found.rows.empty() && !found.digest_due) return Done{};
-    return lend_out(std::move(found), take, part, messages);
+    return lease_available(std::move(found), take, part, messages);
   };
-  auto lent = tx.attempt(lend, CommitAs::decision);
-  if (!lent) messages.clear();
-  return lent;
+  auto leased = tx.attempt(lease, CommitAs::decision);
+  if (!leased) messages.clear();
+  return leased;
 }
 
-void Delivery::lend_on_arrival(Tx& tx) {
+void Delivery::lease_on_arrival(Tx& tx) {
   const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const WaitingFor* one) {
-    return one->lent.empty() && is_turn_of(one->take);
+    return one->leased.empty() && is_turn_of(one->take);
   });
   if (first == waiting_.end()) return;
   WaitingFor& taker = **first;
-  std::vector<Offered> messages;
-  const auto lent = lend_apart(taker.take, tx, messages);
-  if (!lent || messages.empty()) return;  // the receiver gets the error when it asks itself
+  std::vector<LeasedMessage> messages;
+  const auto leased = lease_separately(taker.take, tx, messages);
+  if (!leased || messages.empty()) return;  // the receiver gets the error when it asks itself
   tx.then([this, &taker, messages = std::move(messages)]() mutable {
-    note_lent(messages, taker.take);
-    taker.lent = std::move(messages);
+    log_leases(messages, taker.take);
+    taker.leased = std::move(messages);
   });
 }
 
-Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector<Offered>& messages) {
+Status Delivery::lease_available(Offerable found, const Take& take, Tx& tx, std::vector<LeasedMessage>& messages) {
   if (found.digest_due) {
     TRY(auto summed, digest(tx));
     if (summed) found.rows.push_back(std::move(*summed));
   }
   for (auto& row : found.rows) {
     ++row.attempts;  // counts this offer
-    row.method = take.method;
+    row.method = take.receiver;
     auto fields = offered_fields(row);
     messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
     if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
@@ -145,19 +145,19 @@ Status Delivery::lend_out(Offerable found, const Take& take, Tx& tx, std::vector
     }
     tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
-  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.method, context_.clock.wall_ms());
+  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.receiver, context_.clock.wall_ms());
 }
 
-void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take) {
+void Delivery::log_leases(const std::vector<LeasedMessage>& messages, const Take& take) {
   std::optional<SteadyTime> until;
   if (take.lease) until = context_.clock.steady() + *take.lease;
-  leases_.lend(messages, take.method, until);
+  leases_.grant(messages, take.receiver, until);
   pointed_.reset();  // a receiver came; later messages need a new line
-  if (handlers::is_pushed(take.way) && !take.by_hand) return;  // the push may still fail
+  if (handlers::is_pushed(take.method) && !take.by_hand) return;  // the push may still fail
   if (take.by_hand)
-    routes_.lent_by(take.method);
+    routes_.lent_by(take.receiver);
   else
-    routes_.went(take.way, take.method);
+    routes_.went(take.method, take.receiver);
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

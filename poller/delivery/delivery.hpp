@@ -22,8 +22,8 @@ namespace inbox_poller::poller {
 
 /// Limits and conditions of one lease of messages.
 struct Take {
-  config::DeliveryMethod way = config::DeliveryMethod::socket;
-  std::string method;  // recorded name: the method's, or "recv" for a manual call
+  config::DeliveryMethod method = config::DeliveryMethod::socket;
+  std::string receiver;  // recorded name: the method's, or "recv" for a manual call
   std::size_t max = 20;
   bool by_hand = false;                   // ignores the chosen delivery method
   bool ignore_busy = false;                 // ignores the lead's state
@@ -34,7 +34,7 @@ struct Take {
 /// A receiver that waits for chat.
 struct WaitingFor {
   Take take;
-  std::vector<Offered> lent = {};
+  std::vector<LeasedMessage> leased = {};
 };
 
 class Delivery {
@@ -64,22 +64,22 @@ class Delivery {
 
   /// Leases up to `max` messages in delivery order; while the gate is closed, only overdue ones. `taken` is
   /// acknowledged in the same transaction, even if leasing fails. Errors: ledger.*.
-  Result<std::vector<Offered>> offer(const Take&, const std::vector<std::string>& taken = {});
+  Result<std::vector<LeasedMessage>> offer(const Take&, const std::vector<std::string>& taken = {});
   /// Registers a waiting receiver until stop_waiting(); `one` must live until then. See pending_fetch.hpp.
   void wait_for(WaitingFor& one) { waiting_.push_back(&one); }
   void stop_waiting(WaitingFor& one) { std::erase(waiting_, &one); }
   /// Call in the transaction that stores chat. Leases messages to the first waiting receiver in a savepoint; takes
   /// effect after the commit.
-  void lend_on_arrival(Tx&);
+  void lease_on_arrival(Tx&);
   /// Marks the messages as delivered. Skips unknown keys. Returns the number newly delivered. `proof` is the evidence
   /// where no receiver acknowledged; it is kept in each message's history. Errors: ledger.*.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
                                   const std::string& proof = {});
   /// Requeues messages that are still offered, because their receiver went away.
-  void give_back(const std::vector<Offered>&,
+  void requeue(const std::vector<LeasedMessage>&,
                  std::string_view reason = "the receiver went away without acknowledging");
   /// Returns leased messages that nobody saw: `attempts` is decreased, so they are not labeled as repeats.
-  void unoffer(const std::vector<Offered>&, std::string_view reason);
+  void unoffer(const std::vector<LeasedMessage>&, std::string_view reason);
 
   /// Records that a hook printed its messages. This is not an acknowledgment; handlers/hook_proof.hpp lists the
   /// proofs.
@@ -103,7 +103,7 @@ class Delivery {
   void look_at_hooks();
   void carry_out(const std::vector<HookOffers::Verdict>&);
   void take_back(const std::vector<long long>& ids, std::string_view reason);
-  Status requeue(const std::vector<long long>& ids);
+  Status requeue_rows(const std::vector<long long>& ids);
   void expire_old();
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
   /// Combines the waiting status messages into one message.
@@ -114,19 +114,19 @@ class Delivery {
     bool digest_due = false;
   };
   [[nodiscard]] Result<Offerable> offerable(const Take&) const;
-  [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || routes_.chosen() == take.way; }
+  [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || routes_.chosen() == take.method; }
   // Leases in a savepoint: a failure undoes only this, and `messages` is empty.
-  Status lend_apart(const Take&, Tx&, std::vector<Offered>& messages);
-  Status lend_out(Offerable, const Take&, Tx&, std::vector<Offered>&);
+  Status lease_separately(const Take&, Tx&, std::vector<LeasedMessage>& messages);
+  Status lease_available(Offerable, const Take&, Tx&, std::vector<LeasedMessage>&);
   /// Returns the ids of the newly delivered messages.
   Result<std::vector<long long>> note_taken(const std::vector<std::string>& keys, Confirmation,
                                             const std::string& proof, Tx&);
-  void note_lent(const std::vector<Offered>&, const Take&);
+  void log_leases(const std::vector<LeasedMessage>&, const Take&);
   boost::asio::awaitable<bool> push_batch();
   /// True when a message waits and could be pasted.
   boost::asio::awaitable<bool> may_paste(Take take);
-  boost::asio::awaitable<Status> deliver(config::DeliveryMethod way, const std::vector<Offered>& messages);
-  bool pushed(config::DeliveryMethod way, const std::vector<Offered>& messages);
+  boost::asio::awaitable<Status> deliver(config::DeliveryMethod method, const std::vector<LeasedMessage>& messages);
+  bool pushed(config::DeliveryMethod method, const std::vector<LeasedMessage>& messages);
   /// Pastes the line that tells how to get the messages; they stay queued.
   boost::asio::awaitable<bool> point();
 

@@ -27,24 +27,24 @@ asio::awaitable<void> Delivery::push() {
 }
 
 asio::awaitable<bool> Delivery::push_batch() {
-  const auto way = routes_.chosen();
-  if (!way || !handlers::is_pushed(*way)) co_return false;
-  if (*way == DeliveryMethod::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
+  const auto method = routes_.chosen();
+  if (!method || !handlers::is_pushed(*method)) co_return false;
+  if (*method == DeliveryMethod::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
-  take.way = *way;
-  take.method = config::to_string(*way);
+  take.method = *method;
+  take.receiver = config::to_string(*method);
   take.max = context_.config.delivery.batch;
-  if (*way == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.rests(*way);
+  if (*method == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.rests(*method);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
-  if (auto sent = co_await deliver(*way, *offered); !sent) {
-    routes_.failed(*way, sent.error());
-    give_back(*offered, "the way " + take.method + " failed");
+  if (auto sent = co_await deliver(*method, *offered); !sent) {
+    routes_.failed(*method, sent.error());
+    requeue(*offered, "delivery method " + take.receiver + " failed");
     co_return true;  // this method backs off; the next one gets the messages, labeled
   }
-  routes_.works(*way);
-  routes_.went(*way, take.method);
-  co_return pushed(*way, *offered);
+  routes_.works(*method);
+  routes_.went(*method, take.receiver);
+  co_return pushed(*method, *offered);
 }
 
 /// Checked before an offer, because an offer marks messages as possible repeats.
@@ -56,9 +56,9 @@ asio::awaitable<bool> Delivery::may_paste(Take take) {
   co_return ready.ok();
 }
 
-asio::awaitable<Status> Delivery::deliver(DeliveryMethod way, const std::vector<Offered>& messages) {
-  if (way == DeliveryMethod::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
-  if (way == DeliveryMethod::tmux) {
+asio::awaitable<Status> Delivery::deliver(DeliveryMethod method, const std::vector<LeasedMessage>& messages) {
+  if (method == DeliveryMethod::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
+  if (method == DeliveryMethod::tmux) {
     auto text = tmux_.text_for(messages);
     in_terminal_ = {without_spaces(text), keys_of(messages)};  // the hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(lead_.row().pane, std::move(text));
@@ -67,22 +67,22 @@ asio::awaitable<Status> Delivery::deliver(DeliveryMethod way, const std::vector<
   co_return co_await deliver_exec(exec, context_.name, block(messages));
 }
 
-bool Delivery::pushed(DeliveryMethod way, const std::vector<Offered>& messages) {
+bool Delivery::pushed(DeliveryMethod method, const std::vector<LeasedMessage>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
-                                        [](const Offered& message) { return message.attempts >= most_pastes; });
-  if (way == DeliveryMethod::tmux && lead_.has_session() && !pasted_often) {
+                                        [](const LeasedMessage& message) { return message.attempts >= most_pastes; });
+  if (method == DeliveryMethod::tmux && lead_.has_session() && !pasted_often) {
     // The lead's hooks confirm the prompt. Without a confirmation it is offered again, labeled.
     bool awaited = false;
     const auto until = context_.clock.steady() + context_.config.delivery.assume_busy_for;
     for (const auto& message : messages) awaited = leases_.set_end(message.id, until) || awaited;
     if (!awaited) return true;  // the hooks have confirmed it already, and its turn too
   } else if (auto taken = acknowledge(keys_of(messages),
-                                      way == DeliveryMethod::exec ? Confirmation::acknowledged : Confirmation::assumed);
+                                      method == DeliveryMethod::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
-    give_back(messages);
+    requeue(messages);
     return false;
   }
-  if (way != DeliveryMethod::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // a file is not read at once
+  if (method != DeliveryMethod::file) static_cast<void>(lead_.report(LeadEvent::batch_pushed));  // a file is not read at once
   return true;
 }
 

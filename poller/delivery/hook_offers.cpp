@@ -8,7 +8,7 @@
 namespace inbox_poller::poller {
 
 using handlers::HookSign;
-using handlers::HookWay;
+using handlers::OfferingHook;
 using handlers::Proof;
 
 namespace {
@@ -37,8 +37,8 @@ std::string_view name_of(HookSign sign) {
 }
 
 bool is_same_event(const HookOffer& offer, HookSign sign, std::string_view prompt, SteadyTime now) {
-  const bool is_its = (offer.way == HookWay::prompt && sign == HookSign::prompt && offer.prompt == prompt) ||
-                      (offer.way == HookWay::stop && sign == HookSign::stop);
+  const bool is_its = (offer.hook == OfferingHook::prompt && sign == HookSign::prompt && offer.prompt == prompt) ||
+                      (offer.hook == OfferingHook::stop && sign == HookSign::stop);
   return is_its && now - offer.at < same_event_within;
 }
 
@@ -133,7 +133,7 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
     const auto transcript = said_of(open);
     if (transcript == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
     if (is_its && (!sign || is_same_event(open.offer, *sign, prompt, now))) return std::nullopt;
-    const auto proof = handlers::judge_proof(open.offer.way, is_its ? *sign : HookSign::end, transcript);
+    const auto proof = handlers::judge_proof(open.offer.hook, is_its ? *sign : HookSign::end, transcript);
     if (proof == Proof::open) return std::nullopt;
     if (proof == Proof::proven)
       return Verdict{{}, true, "the turn that had it went on to " + std::string(name_of(*sign))};

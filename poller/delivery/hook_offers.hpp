@@ -17,11 +17,11 @@
 namespace inbox_poller::poller {
 
 struct HookOffer {
-  handlers::HookWay way = handlers::HookWay::prompt;
+  handlers::OfferingHook hook = handlers::OfferingHook::prompt;
   std::string session;
-  std::string prompt;                     // submitted by the person, with HookWay::prompt
+  std::string prompt;                     // submitted by the person, with OfferingHook::prompt
   std::string text;                       // as printed
-  std::vector<Offered> messages;  // without their texts
+  std::vector<LeasedMessage> messages;  // without their texts
   std::uint64_t place = 0;                // offset in the transcript at the time of the offer
   SteadyTime at{};
 };

@@ -10,7 +10,7 @@ constexpr std::ptrdiff_t left_most = 16;  // holders that left, and may still ac
 
 }  // namespace
 
-void Leases::lend(const std::vector<Offered>& messages, const std::string& method, std::optional<SteadyTime> until) {
+void Leases::grant(const std::vector<LeasedMessage>& messages, const std::string& method, std::optional<SteadyTime> until) {
   for (const auto& message : messages) {
     end({message.id});
     const Lease lease{message.id, message.key.value, message.from, message.received_ms, method, ++lent_out_, until, 0};
@@ -62,7 +62,7 @@ Leases::Holder Leases::enter() {
   return last_holder_;
 }
 
-void Leases::hold(Holder holder, const std::vector<Offered>& messages) {
+void Leases::hold(Holder holder, const std::vector<LeasedMessage>& messages) {
   const auto held = std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.holder == holder; });
   if (held == held_.end()) return;
   if (held->shown.size() > tidy_above) std::erase_if(held->shown, [this](const auto& one) { return !has(one.first); });
@@ -72,15 +72,15 @@ void Leases::hold(Holder holder, const std::vector<Offered>& messages) {
   }
 }
 
-std::vector<Offered> Leases::leave(Holder holder) {
-  std::vector<Offered> still;
+std::vector<LeasedMessage> Leases::leave(Holder holder) {
+  std::vector<LeasedMessage> still;
   const auto held = std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.holder == holder; });
   if (held == held_.end()) return still;
   held->has_left = true;
   for (const auto& [id, key] : held->shown) {
     const auto lease = by_id_.find(id);
     if (lease == by_id_.end() || lease->second.holder != holder) continue;
-    Offered known;
+    LeasedMessage known;
     known.id = id;
     known.key = {key};
     known.from = lease->second.from;

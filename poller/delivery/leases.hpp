@@ -34,7 +34,7 @@ class Leases {
   };
 
   /// Adds leases of these messages, made by this delivery method.
-  void lend(const std::vector<Offered>&, const std::string& method, std::optional<SteadyTime> until);
+  void grant(const std::vector<LeasedMessage>&, const std::string& method, std::optional<SteadyTime> until);
   /// Removes leases of messages that were acknowledged, requeued, or never shown.
   void end(const std::vector<long long>& ids);
   /// Ends the leases of delivered messages, and leaves acknowledged ones out of taken_by_holder() until shown again.
@@ -49,9 +49,9 @@ class Leases {
   [[nodiscard]] std::vector<long long> due(SteadyTime by) const;
   Holder enter();
   /// Records that these messages were shown to the holder, in this order.
-  void hold(Holder, const std::vector<Offered>&);
+  void hold(Holder, const std::vector<LeasedMessage>&);
   /// Removes a holder and returns the messages that it still has. The list of messages shown to it is kept for a while.
-  [[nodiscard]] std::vector<Offered> leave(Holder);
+  [[nodiscard]] std::vector<LeasedMessage> leave(Holder);
 
   /// Returns `key` after the keys of all messages that this method leased earlier.
   [[nodiscard]] std::vector<std::string> taken_by_method(const std::string& method, const std::string& key) const;

@@ -19,7 +19,7 @@ class PendingFetch {
 
   /// Returns the messages leased since the last call (usually none). The caller must deliver them or return them with
   /// Delivery::unoffer().
-  [[nodiscard]] std::vector<Offered> fetch() { return std::exchange(waits_.lent, {}); }
+  [[nodiscard]] std::vector<LeasedMessage> fetch() { return std::exchange(waits_.leased, {}); }
 
  private:
   Delivery& delivery_;

@@ -16,25 +16,25 @@ constexpr std::chrono::milliseconds wait_comes_within{10'000};
 
 }  // namespace
 
-bool Routes::is_attached(DeliveryMethod way) const {
-  const auto found = attached_.find(way);
+bool Routes::is_attached(DeliveryMethod method) const {
+  const auto found = attached_.find(method);
   return found != attached_.end() && found->second > 0;
 }
 
-MethodState Routes::state_of(DeliveryMethod way) const {
+MethodState Routes::state_of(DeliveryMethod method) const {
   handlers::MethodSight sight;
-  if (const auto waits = backoff_.find(way); waits != backoff_.end() && waits->second.until > context_.clock.steady())
+  if (const auto waits = backoff_.find(method); waits != backoff_.end() && waits->second.until > context_.clock.steady())
     sight.failed = waits->second.why;
-  sight.held = is_attached(way);
+  sight.held = is_attached(method);
   sight.heard_session = !lead_.row().session.empty();
   sight.lead = lead_.state();
-  if (way == DeliveryMethod::tmux) sight.no_pane = tmux_.unavailable(lead_.row().pane);
-  return handlers::state_of(way, sight, context_.config.delivery);
+  if (method == DeliveryMethod::tmux) sight.no_pane = tmux_.unavailable(lead_.row().pane);
+  return handlers::state_of(method, sight, context_.config.delivery);
 }
 
 std::vector<MethodState> Routes::methods() const {
   std::vector<MethodState> states;
-  for (const auto way : context_.config.delivery.methods) states.push_back(state_of(way));
+  for (const auto method : context_.config.delivery.methods) states.push_back(state_of(method));
   return states;
 }
 
@@ -52,35 +52,35 @@ std::string Routes::why_not_woken(const handlers::ClientSight& client) const {
                    : "nothing was heard of it since the daemon's start; it is woken again after its next turn";
 }
 
-void Routes::went(DeliveryMethod way) {
-  if (last_way_ == way) return;
+void Routes::went(DeliveryMethod method) {
+  if (last_way_ == method) return;
   std::string reason;
   for (const auto& state : methods()) {
-    if (state.way == way) break;
-    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.way)) + ": " + state.reason;
+    if (state.method == method) break;
+    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.method)) + ": " + state.reason;
   }
   context_.telemetry.emit(Event::delivery_method,
                           {{"team", context_.name},
                            {"old", last_way_ ? std::string(config::to_string(*last_way_)) : "none"},
-                           {"new", std::string(config::to_string(way))},
+                           {"new", std::string(config::to_string(method))},
                            {"reason", reason.empty() ? "the first of delivery.methods" : reason}});
-  last_way_ = way;
+  last_way_ = method;
 }
 
-void Routes::went(DeliveryMethod way, const std::string& method) {
-  went(way);
-  last_method_ = method;
+void Routes::went(DeliveryMethod method, const std::string& receiver) {
+  went(method);
+  last_method_ = receiver;
 }
 
-void Routes::failed(DeliveryMethod way, const Error& why) {
-  auto& backoff = backoff_[way];
+void Routes::failed(DeliveryMethod method, const Error& why) {
+  auto& backoff = backoff_[method];
   // Checking a file costs almost nothing, a terminal little; an obstacle there ends by itself.
-  backoff.failures = std::min(backoff.failures + 1, way == DeliveryMethod::file ? 1 : way == DeliveryMethod::tmux ? 3 : 6);
+  backoff.failures = std::min(backoff.failures + 1, method == DeliveryMethod::file ? 1 : method == DeliveryMethod::tmux ? 3 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
   if (backoff.why != why.message)  // log a repeated failure once
     context_.telemetry.emit(
         Event::delivery_failed,
-        {{"team", context_.name}, {"method", std::string(config::to_string(way))}, {"reason", why.message}});
+        {{"team", context_.name}, {"method", std::string(config::to_string(method))}, {"reason", why.message}});
   backoff.why = why.message;
 }
 

@@ -24,9 +24,9 @@ class Routes {
 
   /// Adds a receiver that is ready to take messages by this method until detach(): a program that runs the lead, a
   /// waiting hook, or a follower.
-  void attach(config::DeliveryMethod way) { stand_at(way, 1); }
-  void detach(config::DeliveryMethod way) { stand_at(way, -1); }
-  [[nodiscard]] bool is_attached(config::DeliveryMethod way) const;
+  void attach(config::DeliveryMethod method) { stand_at(method, 1); }
+  void detach(config::DeliveryMethod method) { stand_at(method, -1); }
+  [[nodiscard]] bool is_attached(config::DeliveryMethod method) const;
 
   /// States of the methods, in the order of delivery.methods.
   [[nodiscard]] std::vector<MethodState> methods() const;
@@ -36,17 +36,17 @@ class Routes {
   [[nodiscard]] std::string why_not_woken(const handlers::ClientSight&) const;
 
   /// Records a batch by this method under the name `method`. Logs a change of the method.
-  void went(config::DeliveryMethod way, const std::string& method);
+  void went(config::DeliveryMethod method, const std::string& receiver);
   /// Records that this method carried only the line that tells how to get the messages.
-  void went(config::DeliveryMethod way);
+  void went(config::DeliveryMethod method);
   /// Records that the last batch was received by hand, outside of the chosen method.
   void lent_by(const std::string& method) { last_method_ = method; }
   [[nodiscard]] const std::string& last_method() const { return last_method_; }
 
   /// Starts the back-off of a failed method.
-  void failed(config::DeliveryMethod way, const Error& why);
-  void works(config::DeliveryMethod way) { backoff_.erase(way); }
-  [[nodiscard]] bool rests(config::DeliveryMethod way) const { return backoff_.contains(way); }
+  void failed(config::DeliveryMethod method, const Error& why);
+  void works(config::DeliveryMethod method) { backoff_.erase(method); }
+  [[nodiscard]] bool rests(config::DeliveryMethod method) const { return backoff_.contains(method); }
 
  private:
   struct Backoff {
@@ -54,8 +54,8 @@ class Routes {
     int failures = 0;
     std::string why;
   };
-  void stand_at(config::DeliveryMethod way, int more) {
-    attached_[way] += more;
+  void stand_at(config::DeliveryMethod method, int more) {
+    attached_[method] += more;
     context_.changed(only(Area::teams));
   }
   [[nodiscard]] MethodState state_of(config::DeliveryMethod) const;

@@ -42,8 +42,8 @@ bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileSt
 
 }  // namespace
 
-Offered outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit) {
-  Offered message;
+LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit) {
+  LeasedMessage message;
   message.id = row.id;
   message.key = std::move(row.key);
   message.from = std::move(row.sender);
@@ -59,7 +59,7 @@ Offered outgoing(MessageRow row, const schema::Roster& roster, config::Bytes lim
   return message;
 }
 
-std::string json_line(const Offered& m) {
+std::string json_line(const LeasedMessage& m) {
   using schema::quote;
   const auto text = m.cut.empty() ? m.text : m.text + "\n" + m.cut;
   const auto line = "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) +
@@ -71,7 +71,7 @@ std::string json_line(const Offered& m) {
   return schema::printable_json(line);
 }
 
-std::string block(const std::vector<Offered>& messages) {
+std::string block(const std::vector<LeasedMessage>& messages) {
   std::vector<schema::TeammateMessage> blocks;
   blocks.reserve(messages.size());
   for (const auto& message : messages) {
@@ -100,7 +100,7 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
                                    std::to_string(sink.timeout.count()) + " ms and was ended: the batch is kept"};
 }
 
-Status deliver_file(FileSystem& files, const std::string& path, const std::vector<Offered>& messages) {
+Status deliver_file(FileSystem& files, const std::string& path, const std::vector<LeasedMessage>& messages) {
   const auto file = files.open_append(absolute, path);
   if (!file) return in_context("delivery.file", file.error());
   Status ours = require_trusted(file->stat, path);  // text from other users would reach the lead

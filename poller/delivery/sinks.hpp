@@ -17,7 +17,7 @@ namespace inbox_poller::poller {
 class FileSystem;
 
 /// One chat message in the form for all delivery methods.
-struct Offered {
+struct LeasedMessage {
   long long id = 0;  // in the ledger
   schema::MessageKey key;
   std::string from;
@@ -33,15 +33,15 @@ struct Offered {
 };
 
 /// Converts a ledger row for delivery. The color comes from the roster, because the sender chose the message's color.
-Offered outgoing(MessageRow, const schema::Roster&, config::Bytes limit);
+LeasedMessage outgoing(MessageRow, const schema::Roster&, config::Bytes limit);
 
 /// Formats a message as one line of JSON without a newline: {message_key, from, color, summary, timestamp, type, text,
 /// received_ms, attempts}. An approval request adds {request_id}. The note about a cut ends the text. The line is safe
 /// for terminals and for readers that know other line separators.
-std::string json_line(const Offered&);
+std::string json_line(const LeasedMessage&);
 
 /// Formats the text block for a lead session: one <teammate-message> per message, with a label on possible repeats.
-std::string block(const std::vector<Offered>&);
+std::string block(const std::vector<LeasedMessage>&);
 
 /// Runs argv (no shell) with the block on its standard input. Success when it exits 0 within the time limit. Error:
 /// "sink.exec".
@@ -49,6 +49,6 @@ boost::asio::awaitable<Status> deliver_exec(const config::ExecSink&, const std::
 
 /// Appends one JSON line per message to the file and syncs it. An empty line separates batches; readers must skip it.
 /// Errors: "io.second_name" and others of the file system.
-Status deliver_file(FileSystem&, const std::string& path, const std::vector<Offered>&);
+Status deliver_file(FileSystem&, const std::string& path, const std::vector<LeasedMessage>&);
 
 }  // namespace inbox_poller::poller

@@ -101,7 +101,7 @@ std::string TmuxSink::unavailable(const std::string& told) const {
   return schema::is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is not the name of a tmux pane (%0, %1 …)";
 }
 
-std::string TmuxSink::text_for(const std::vector<Offered>& messages) {
+std::string TmuxSink::text_for(const std::vector<LeasedMessage>& messages) {
   auto text = paste_safe(block(messages));
   for (auto lines = std::count(text.begin(), text.end(), '\n'); lines < shown_as_sign; ++lines) text += '\n';
   return text;

@@ -27,7 +27,7 @@ class TmuxSink {
 
   /// Text to paste for these messages (tmux.payload): their block, made safe for a terminal. It has enough lines for
   /// the client to show its placeholder for pasted text. A shorter long text would show only its end.
-  [[nodiscard]] static std::string text_for(const std::vector<Offered>&);
+  [[nodiscard]] static std::string text_for(const std::vector<LeasedMessage>&);
   /// One line without any sender's text: the number of waiting messages and the command that prints them. Warns of a
   /// possible repeat while an earlier paste may still stand in the terminal, or may have been submitted.
   [[nodiscard]] std::string pointer(std::size_t count) const;

@@ -16,19 +16,19 @@ const Table<NodeMailRow>& mail_table() {
   using H = NodeMailRow;
   static const Table<H> table(
       "node_mail",
-      {number<&H::id>("id"), fixed<&H::team>("team"), fixed<&H::way>("way"), fixed<&H::node>("node"),
+      {number<&H::id>("id"), fixed<&H::team>("team"), fixed<&H::direction>("direction"), fixed<&H::node>("node"),
        fixed<&H::inbox>("inbox"), fixed<&H::key>("key"), fixed<&H::sender>("sender"), fixed<&H::type>("type"),
        fixed<&H::request_id>("request_id"),
        fixed<&H::lead>("lead"), fixed<&H::final>("final"), fixed<&H::number>("number"),
        fixed<&H::created_ms>("created_ms"), loose<&H::state>("state"), loose<&H::state_ms>("state_ms"),
        loose<&H::attempts>("attempts"), loose<&H::told>("told"), loose<&H::problem>("problem"),
        fixed<&H::unproven>("unproven")},
-      "key, team, way, node, inbox",
+      "key, team, direction, node, inbox",
       {"node_mail_request ON node_mail (request_id) WHERE request_id <> ''",
-       ("node_mail_moving ON node_mail (team, way, state, node, number, lead, created_ms) WHERE state IN ('waiting', "
+       ("node_mail_moving ON node_mail (team, direction, state, node, number, lead, created_ms) WHERE state IN ('waiting', "
         "'put', 'there')"),
-       "node_mail_number ON node_mail (team, way, node, lead, number)",
-       ("node_mail_untold ON node_mail (team, node) WHERE way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
+       "node_mail_number ON node_mail (team, direction, node, lead, number)",
+       ("node_mail_untold ON node_mail (team, node) WHERE direction = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
         "'rejected'))"),
        "node_mail_answer ON node_mail (team, inbox, request_id) WHERE final = 1"},
       [](const H& row) { return "letter " + std::to_string(row.id) + " between nodes"; });
@@ -38,7 +38,7 @@ const Table<NodeMailRow>& mail_table() {
 const Table<NodeMailRow>& entries_table() {
   using H = NodeMailRow;
   static const Table<H> table("node_entries",
-                              {fixed<&H::id>("letter"), column_as<BytesCell, &H::entry>(Part::fixed, "entry")}, "letter", {},
+                              {fixed<&H::id>("mail_id"), column_as<BytesCell, &H::entry>(Part::fixed, "entry")}, "mail_id", {},
                               [](const H& row) { return "the bytes of letter " + std::to_string(row.id) + " between nodes"; });
   return table;
 }
@@ -63,7 +63,7 @@ const Table<NodeRemovedRow>& removed_table() {
 /// Statements with a condition on `node_mail AS m`: for messages with their bytes, and without.
 std::string where(std::string_view condition) {
   return "SELECT " + mail_table().list("m") + ", " + entries_table().list("e") +
-         " FROM node_mail AS m CROSS JOIN node_entries AS e ON e.letter = m.id WHERE " + std::string(condition);
+         " FROM node_mail AS m CROSS JOIN node_entries AS e ON e.mail_id = m.id WHERE " + std::string(condition);
 }
 std::string narrow_where(std::string_view condition) {
   return "SELECT " + mail_table().list("m") + " FROM node_mail AS m WHERE " + std::string(condition);
@@ -115,10 +115,10 @@ Status NodeMailTable::prepare() {
 }
 
 Result<bool> NodeMailTable::add(NodeMailRow row) {
-  if (row.way == MailDirection::out) {
+  if (row.direction == MailDirection::out) {
     TRY(auto last, database_.value<long long>(
-        "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND way = 'out' AND "
-        "node = ?2 AND lead = 0 UNION ALL SELECT max(number) FROM node_mail WHERE team = ?1 AND way = 'out' AND "
+        "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND direction = 'out' AND "
+        "node = ?2 AND lead = 0 UNION ALL SELECT max(number) FROM node_mail WHERE team = ?1 AND direction = 'out' AND "
         "node = ?2 AND lead = 1)",
         row.team, row.node));
     row.number = last + 1;
@@ -131,17 +131,17 @@ Result<bool> NodeMailTable::add(NodeMailRow row) {
   return true;
 }
 
-Result<std::optional<NodeMailRow>> NodeMailTable::find(std::string_view team, MailDirection way, std::string_view node,
+Result<std::optional<NodeMailRow>> NodeMailTable::find(std::string_view team, MailDirection direction, std::string_view node,
                                                        std::string_view inbox, const schema::MessageKey& key) {
-  static const std::string sql = narrow_where("team = ?1 AND way = ?2 AND node = ?3 AND inbox = ?4 AND key = ?5");
+  static const std::string sql = narrow_where("team = ?1 AND direction = ?2 AND node = ?3 AND inbox = ?4 AND key = ?5");
   const auto bytes = key_bytes(key.value);
   if (!bytes) return std::optional<NodeMailRow>();
-  return mail_table().first(database_, database_.query(sql, team, to_string(way), node, inbox, Blob{*bytes}));
+  return mail_table().first(database_, database_.query(sql, team, to_string(direction), node, inbox, Blob{*bytes}));
 }
 
 Result<std::optional<NodeMailRow>> NodeMailTable::sent(std::string_view team, std::string_view inbox,
                                                        const schema::MessageKey& key) {
-  static const std::string sql = narrow_where("key = ?3 AND team = ?1 AND way = 'out' AND +inbox = ?2");
+  static const std::string sql = narrow_where("key = ?3 AND team = ?1 AND direction = 'out' AND +inbox = ?2");
   const auto bytes = key_bytes(key.value);
   if (!bytes) return std::optional<NodeMailRow>();
   return mail_table().first(database_, database_.query(sql, team, inbox, Blob{*bytes}));
@@ -184,7 +184,7 @@ Status NodeMailTable::set(std::string_view team, const std::vector<long long>& i
 
 Result<std::vector<std::string>> NodeMailTable::streams(std::string_view team, bool leading) {
   return names(database_,
-               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND way = 'out' AND state = 'waiting' AND state IN "
+               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'out' AND state = 'waiting' AND state IN "
                "('waiting', 'put', 'there') AND (?2 OR NOT lead)",
                team, leading ? 1 : 0);
 }
@@ -192,7 +192,7 @@ Result<std::vector<std::string>> NodeMailTable::streams(std::string_view team, b
 Result<std::vector<NodeMailRow>> NodeMailTable::waiting(std::string_view team, std::string_view stream, bool leading,
                                                         int limit) {
   static const std::string sql = where(
-      "team = ?1 AND way = 'out' AND node = ?2 AND state = 'waiting' AND state IN ('waiting', 'put', 'there') "
+      "team = ?1 AND direction = 'out' AND node = ?2 AND state = 'waiting' AND state IN ('waiting', 'put', 'there') "
       "AND (?3 OR NOT lead) ORDER BY number LIMIT ?4");
   Statement from = database_.query(sql, team, stream, leading ? 1 : 0, limit);
   std::vector<NodeMailRow> waiting;
@@ -209,9 +209,9 @@ Result<std::vector<NodeMailRow>> NodeMailTable::waiting(std::string_view team, s
 Result<long long> NodeMailTable::after(std::string_view team, std::string_view stream, long long number) {
   // A new leader lacks the messages that the old leader has not settled. Later ones must wait for them.
   return database_.value<long long>(
-      "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND way = 'out' AND node = ?2 "
+      "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND direction = 'out' AND node = ?2 "
       "AND state = 'put' AND state IN ('waiting', 'put', 'there') AND number < ?3 UNION ALL SELECT max(number) FROM "
-      "node_mail WHERE team = ?1 AND way = 'out' AND node = ?2 AND ?2 = 'lead' AND state = 'there' AND state IN "
+      "node_mail WHERE team = ?1 AND direction = 'out' AND node = ?2 AND ?2 = 'lead' AND state = 'there' AND state IN "
       "('waiting', 'put', 'there') AND number < ?3)",
       team, stream, number);
 }
@@ -220,7 +220,7 @@ Status NodeMailTable::heard(std::string_view team, const NodeWord& word, const s
   for (const auto& key : keys)
     if (const auto bytes = key_bytes(key)) {
       TRY(database_.run(
-          "UPDATE node_mail SET state = ?5, state_ms = ?6, problem = ?7 WHERE key = ?1 AND team = ?2 AND way = 'out' AND "
+          "UPDATE node_mail SET state = ?5, state_ms = ?6, problem = ?7 WHERE key = ?1 AND team = ?2 AND direction = 'out' AND "
           "(node = ?3 OR (?4 AND node = 'lead')) AND (state IN ('waiting', 'put') OR (state = 'there' AND ?5 <> 'there'))",
           Blob{*bytes}, team, word.stream, word.leads ? 1 : 0, to_string(word.state), now, word.problem));
     }
@@ -229,21 +229,21 @@ Status NodeMailTable::heard(std::string_view team, const NodeWord& word, const s
 
 Status NodeMailTable::put_again(std::string_view team, std::string_view stream, EpochMs now) {
   return database_.run(
-      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND way = 'out' "
+      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND direction = 'out' "
       "AND node = ?2 AND state = 'put' AND state IN ('waiting', 'put', 'there')",
       team, stream, now);
 }
 
 Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, EpochMs before) {
   return names(database_,
-               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND way = 'out' AND state = 'put' AND state IN "
+               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'out' AND state = 'put' AND state IN "
                "('waiting', 'put', 'there') AND state_ms + 15000 * min(attempts, 20) < ?2",
                team, before);
 }
 
 Status NodeMailTable::put_all_again(std::string_view team, bool lead, EpochMs now) {
   return database_.run(
-      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND way = 'out' "
+      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND direction = 'out' "
       "AND state IN ('waiting', 'put', 'there') AND (state = 'put' OR (?2 AND node = 'lead' AND state = 'there'))",
       team, lead ? 1 : 0, now);
 }
@@ -252,14 +252,14 @@ Status NodeMailTable::put_all_again(std::string_view team, bool lead, EpochMs no
 
 Result<long long> NodeMailTable::last_number(std::string_view team, std::string_view node, bool for_lead) {
   return database_.value<long long>(
-      "SELECT max(number) FROM node_mail WHERE team = ?1 AND way = 'in' AND node = ?2 AND lead = ?3", team, node,
+      "SELECT max(number) FROM node_mail WHERE team = ?1 AND direction = 'in' AND node = ?2 AND lead = ?3", team, node,
       for_lead ? 1 : 0);
 }
 
 Result<std::vector<NodeMailRow>> NodeMailTable::to_file(std::string_view team, int limit,
                                                           const std::set<std::string>& without) {
   static const std::string sql = where(
-      "id IN (SELECT id FROM node_mail WHERE team = ?1 AND way = 'in' AND state = 'waiting' AND state IN ('waiting', 'put', "
+      "id IN (SELECT id FROM node_mail WHERE team = ?1 AND direction = 'in' AND state = 'waiting' AND state IN ('waiting', 'put', "
       "'there') AND NOT lead AND inbox NOT IN (SELECT value FROM json_each(?2)) ORDER BY id LIMIT ?3) ORDER BY id");
   std::string names;
   for (const auto& name : without) names += (names.empty() ? "" : ",") + schema::quote(name);
@@ -268,21 +268,21 @@ Result<std::vector<NodeMailRow>> NodeMailTable::to_file(std::string_view team, i
 
 Result<std::vector<NodeMailRow>> NodeMailTable::filed(std::string_view team) {
   static const std::string sql = where(
-      "team = ?1 AND way = 'in' AND state = 'there' AND state IN ('waiting', 'put', 'there') AND NOT lead ORDER BY id");
+      "team = ?1 AND direction = 'in' AND state = 'there' AND state IN ('waiting', 'put', 'there') AND NOT lead ORDER BY id");
   return rows(database_, sql, team);
 }
 
 Result<std::vector<NodeMailRow>> NodeMailTable::for_lead(std::string_view team, std::string_view node, long long behind,
                                                          int limit) {
   static const std::string sql = where(
-      "id IN (SELECT id FROM node_mail WHERE team = ?1 AND way = 'in' AND node = ?2 AND state = 'waiting' AND state IN "
+      "id IN (SELECT id FROM node_mail WHERE team = ?1 AND direction = 'in' AND node = ?2 AND state = 'waiting' AND state IN "
       "('waiting', 'put', 'there') AND lead AND id > ?3 ORDER BY id LIMIT ?4) ORDER BY id");
   return rows(database_, sql, team, node, behind, limit);
 }
 
 Result<std::vector<std::string>> NodeMailTable::nodes_with_mail_for_lead(std::string_view team) {
   return names(database_,
-               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND way = 'in' AND state = 'waiting' AND state IN "
+               "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'in' AND state = 'waiting' AND state IN "
                "('waiting', 'put', 'there') AND lead",
                team);
 }
@@ -290,19 +290,19 @@ Result<std::vector<std::string>> NodeMailTable::nodes_with_mail_for_lead(std::st
 Result<std::optional<NodeMailRow>> NodeMailTable::answer_to(std::string_view team, std::string_view inbox,
                                                             std::string_view request_id) {
   static const std::string sql = where(
-      "team = ?1 AND inbox = ?2 AND request_id = ?3 AND final = 1 AND way = 'in' AND state <> 'rejected' ORDER BY id LIMIT 1");
+      "team = ?1 AND inbox = ?2 AND request_id = ?3 AND final = 1 AND direction = 'in' AND state <> 'rejected' ORDER BY id LIMIT 1");
   if (!prepared_) return std::optional<NodeMailRow>();
   return first_row<NodeMailRow>(database_.query(sql, team, inbox, request_id), read_whole, database_);
 }
 
 Status NodeMailTable::settle_of_lead(std::string_view team, EpochMs now) {
   return database_.run(
-      "UPDATE node_mail AS h SET state = 'read', state_ms = ?2 WHERE h.team = ?1 AND h.way = 'in' AND h.lead AND "
+      "UPDATE node_mail AS h SET state = 'read', state_ms = ?2 WHERE h.team = ?1 AND h.direction = 'in' AND h.lead AND "
       "h.state = 'there' AND h.attempts = 0 AND h.state IN ('waiting', 'put', 'there') AND NOT EXISTS (SELECT 1 FROM messages AS m JOIN "
       "deliveries AS d ON d.message = m.id WHERE m.key = h.key AND d.state IN ('queued', 'offered')) AND NOT EXISTS "
       "(SELECT 1 FROM requests AS a WHERE a.team = h.team AND a.request_id = h.request_id AND h.request_id <> '' AND "
       "a.state IN ('received', 'pending')) AND NOT EXISTS (SELECT 1 FROM node_mail AS r WHERE r.request_id = h.request_id AND "
-      "r.request_id <> '' AND r.team = h.team AND r.way = 'out' AND r.final AND r.inbox = h.sender AND r.state IN ('waiting', "
+      "r.request_id <> '' AND r.team = h.team AND r.direction = 'out' AND r.final AND r.inbox = h.sender AND r.state IN ('waiting', "
       "'put')) AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.team = h.team AND o.request_id = h.request_id AND "
       "h.request_id <> '' AND o.state = 'pending')",
       team, now);
@@ -310,7 +310,7 @@ Status NodeMailTable::settle_of_lead(std::string_view team, EpochMs now) {
 
 Result<std::vector<NodeMailRow>> NodeMailTable::unrecorded_ends(std::string_view team, std::string_view type, int limit) {
   static const std::string sql = narrow_where(
-      "m.team = ?1 AND way = 'in' AND m.state = 'waiting' AND m.state IN ('waiting', 'put', 'there') AND NOT lead AND type = "
+      "m.team = ?1 AND direction = 'in' AND m.state = 'waiting' AND m.state IN ('waiting', 'put', 'there') AND NOT lead AND type = "
       "?2 AND m.request_id <> '' AND NOT EXISTS (SELECT 1 FROM shutdowns AS s WHERE s.team = m.team AND s.request_id = "
       "m.request_id) ORDER BY m.id LIMIT ?3");
   return mail_table().all(database_, database_.query(sql, team, type, limit));
@@ -318,7 +318,7 @@ Result<std::vector<NodeMailRow>> NodeMailTable::unrecorded_ends(std::string_view
 
 Status NodeMailTable::hand_over(std::string_view team) {
   return database_.run(
-      "UPDATE node_mail SET state = 'there', attempts = 1 WHERE team = ?1 AND way = 'in' AND lead AND state IN "
+      "UPDATE node_mail SET state = 'there', attempts = 1 WHERE team = ?1 AND direction = 'in' AND lead AND state IN "
       "('waiting', 'there') AND state IN ('waiting', 'put', 'there')",
       team);
 }
@@ -329,13 +329,13 @@ Status NodeMailTable::take_up(long long id, NodeMailState state, EpochMs now) {
 
 Result<std::vector<NodeMailRow>> NodeMailTable::untold(std::string_view team, std::string_view node, int limit) {
   static const std::string sql = narrow_where(
-      "team = ?1 AND node = ?2 AND way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'rejected')) ORDER BY id LIMIT ?3");
+      "team = ?1 AND node = ?2 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'rejected')) ORDER BY id LIMIT ?3");
   return mail_table().all(database_, database_.query(sql, team, node, limit));
 }
 
 Result<std::vector<std::string>> NodeMailTable::nodes_to_tell(std::string_view team) {
   return names(database_,
-               "SELECT DISTINCT node FROM node_mail INDEXED BY node_mail_untold WHERE team = ?1 AND way = 'in' AND told < 2 AND (told < 1 OR state IN "
+               "SELECT DISTINCT node FROM node_mail INDEXED BY node_mail_untold WHERE team = ?1 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN "
                "('read', 'rejected'))",
                team);
 }
@@ -350,30 +350,30 @@ Status NodeMailTable::tell_again(std::string_view team, const std::vector<long l
 }
 
 Status NodeMailTable::tell_all_again(std::string_view team) {
-  return database_.run("UPDATE node_mail SET told = 0 WHERE team = ?1 AND way = 'in'", team);
+  return database_.run("UPDATE node_mail SET told = 0 WHERE team = ?1 AND direction = 'in'", team);
 }
 
 Result<std::vector<NodeMailCount>> NodeMailTable::counts(std::string_view team) {
   return all_rows<NodeMailCount>(
-      database_.query("SELECT way, node, sum(state = 'waiting'), sum(state = 'put'), sum(state = 'there'), "
+      database_.query("SELECT direction, node, sum(state = 'waiting'), sum(state = 'put'), sum(state = 'there'), "
                       "coalesce(min(iif(state IN ('waiting', 'put'), created_ms, NULL)), 0) FROM node_mail WHERE team = ?1 "
-                      "AND state IN ('waiting', 'put', 'there') GROUP BY way, node ORDER BY way, node",
+                      "AND state IN ('waiting', 'put', 'there') GROUP BY direction, node ORDER BY direction, node",
                       team),
       [](const Database& database, const Statement& from) -> Result<NodeMailCount> {
         NodeMailCount count;
-        std::string way;
-        from.read(way, count.node, count.waiting, count.put, count.there, count.oldest_ms);
-        if (!parse_one_of(way, count.way)) return database.damaged("a letter between nodes goes no way that there is");
+        std::string direction;
+        from.read(direction, count.node, count.waiting, count.put, count.there, count.oldest_ms);
+        if (!parse_one_of(direction, count.direction)) return database.damaged("a letter between nodes goes no direction that there is");
         return count;
       },
       database_);
 }
 
-Result<long long> NodeMailTable::queued(std::string_view team, MailDirection way, std::string_view node) {
+Result<long long> NodeMailTable::queued(std::string_view team, MailDirection direction, std::string_view node) {
   return database_.value<long long>(
-      "SELECT count(*) FROM node_mail WHERE team = ?1 AND way = ?2 AND state IN ('waiting', 'put') AND state IN "
+      "SELECT count(*) FROM node_mail WHERE team = ?1 AND direction = ?2 AND state IN ('waiting', 'put') AND state IN "
       "('waiting', 'put', 'there') AND (?3 = '' OR node = ?3)",
-      team, to_string(way), node);
+      team, to_string(direction), node);
 }
 
 Result<NodePlaceRow> NodeMailTable::place(std::string_view team) {
@@ -396,10 +396,10 @@ Status NodeMailTable::set_removed(const NodeRemovedRow& row) { return removed_ta
 Status NodeMailTable::prune(std::string_view team, EpochMs before) {
   const auto gone = database_.run(
       "DELETE FROM node_mail AS h WHERE team = ?1 AND state IN ('read', 'rejected') AND state_ms < ?2 AND number < (SELECT "
-      "max(number) FROM node_mail WHERE team = h.team AND way = h.way AND node = h.node AND lead = h.lead)",
+      "max(number) FROM node_mail WHERE team = h.team AND direction = h.direction AND node = h.node AND lead = h.lead)",
       team, before);
   if (!gone || database_.changes() == 0) return gone;
-  return database_.run("DELETE FROM node_entries WHERE letter NOT IN (SELECT id FROM node_mail)");
+  return database_.run("DELETE FROM node_entries WHERE mail_id NOT IN (SELECT id FROM node_mail)");
 }
 
 }  // namespace inbox_poller::poller

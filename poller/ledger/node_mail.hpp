@@ -10,7 +10,7 @@
 namespace inbox_poller::poller {
 
 BOOST_DEFINE_ENUM_CLASS(MailDirection, out, in)
-inline std::string_view to_string(MailDirection way) { return schema::name_of(way); }
+inline std::string_view to_string(MailDirection direction) { return schema::name_of(direction); }
 
 /// Outgoing: `waiting` here, `put` into the engine, `there` in the other node's ledger, `read` or `refused` there.
 /// Incoming: `waiting` here, `there` in the inbox (the lead's: in the journal), `read` by its owner, `refused` here.
@@ -21,7 +21,7 @@ inline std::string_view to_string(NodeMailState state) { return schema::name_of(
 struct NodeMailRow {
   long long id = 0;  // order of acceptance
   std::string team;
-  MailDirection way = MailDirection::out;
+  MailDirection direction = MailDirection::out;
   std::string node;   // out: stream of the message ("@h2", "lead"); in: sending node
   std::string inbox;  // receiver, by member name
   schema::MessageKey key;
@@ -54,7 +54,7 @@ struct NodeWord {
 
 /// Message counts of one direction and node.
 struct NodeMailCount {
-  MailDirection way = MailDirection::out;
+  MailDirection direction = MailDirection::out;
   std::string node;
   long long waiting = 0;  // out: not put; in: not filed
   long long put = 0;      // out: put, without a receipt

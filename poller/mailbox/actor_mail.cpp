@@ -20,7 +20,7 @@ Result<json::object> as_object(const Result<schema::Envelope>& task) {
 
 }  // namespace
 
-Status SharedBox::require_sendable(const Letter& letter) const {
+Status SharedBox::require_sendable(const MessageDraft& letter) const {
   TRY(require_actor_name(letter.to));
   if (letter.to != actor())
     TRY(require_known(letter.to, known_actors_));

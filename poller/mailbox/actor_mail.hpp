@@ -25,7 +25,7 @@
 namespace inbox_poller::poller {
 
 /// A message that an actor sends to another actor.
-struct Letter {
+struct MessageDraft {
   std::string to;
   std::string type;
   boost::json::value payload;
@@ -49,7 +49,7 @@ struct Filter {
 struct HandOut {
   boost::json::object message;  // as to be shown: with "attempts" when that is over 1
   std::uint32_t attempts = 1;   // over 1: it was leased before, and may have arrived
-  std::string ticket;           // for acknowledge() and give_back()
+  std::string ticket;           // for acknowledge() and requeue()
 };
 
 /// Messages of one actor.
@@ -65,7 +65,7 @@ class ActorMail {
 
   /// Writes a message, durably when it returns. Makes the mailbox of a valid name that has none. Errors: name.invalid,
   /// actor.unknown, payload.*, io.<ERRNO>.
-  virtual Result<Sent> send(const Letter&) = 0;
+  virtual Result<Sent> send(const MessageDraft&) = 0;
   /// Leases the oldest message that matches and is not leased. Returns no value when none arrives within `within` (0:
   /// only messages that are there). Wakes within 20 ms of an arrival, without polling. A canceled call has leased
   /// nothing. Several calls may wait at the same time; each message goes to one of them.
@@ -75,7 +75,7 @@ class ActorMail {
   virtual Status acknowledge(const std::string& ticket) = 0;
   /// Returns a message that did not arrive: it is leased again, in its place. The destructor, or the end of the
   /// process, returns all open tickets.
-  virtual void give_back(const std::string& ticket) = 0;
+  virtual void requeue(const std::string& ticket) = 0;
   /// Reports waiting mail and tasks as figures and ids; changes nothing:
   /// {"actor", "unread", "messages": [{"id", "from", "type", "ts"}], "tasks": {"open", "claimed", "done", "dead",
   /// "mine": [ids]}}. The lists are cut at 100 entries, the figures are not.
@@ -138,7 +138,7 @@ class SharedBox : public ActorMail, public ActorTasks {
 
   /// Checks the addressee's name, the known actors and the type. Errors: "name.invalid", "actor.unknown",
   /// "payload.invalid".
-  [[nodiscard]] Status require_sendable(const Letter&) const;
+  [[nodiscard]] Status require_sendable(const MessageDraft&) const;
   /// Builds the result of send(). `others` are the actors with a mailbox; read only with `new_mailbox`.
   [[nodiscard]] Sent sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const;
 

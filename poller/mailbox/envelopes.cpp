@@ -30,7 +30,7 @@ std::string listed(const std::vector<std::string>& names) {
 std::string by(const std::string& name) { return name.empty() ? std::string() : ", by " + name; }
 
 /// Removes the holder's fields and sets status "open", or "dead" with the reason after `max_attempts` attempts.
-void give_back(Envelope& task, const std::string& reason, unsigned max_attempts, const std::string& now) {
+void requeue(Envelope& task, const std::string& reason, unsigned max_attempts, const std::string& now) {
   const bool counted = task.raw("counted_at") == task.raw("claimed_at") && !task.raw("claimed_at").empty();
   const long long attempts = handlers::attempts_so_far(task.number("attempts"), counted);
   for (const char* field : {"owner", "claimed_at", "counted_at", "lease_expires_at"}) task.drop(field);
@@ -71,7 +71,7 @@ Status require_actor_name(std::string_view name) {
                                    "\"tasks\", which are folders of the queue"};
 }
 
-Envelope message_of(const std::string& actor, const Letter& letter, const std::string& id, const std::string& now) {
+Envelope message_of(const std::string& actor, const MessageDraft& letter, const std::string& id, const std::string& now) {
   Envelope message;
   message.set("id", id).set("from", actor).set("to", letter.to).set("type", letter.type);
   message.set("payload", letter.payload).set_raw("ts", now);
@@ -79,7 +79,7 @@ Envelope message_of(const std::string& actor, const Letter& letter, const std::s
   return message;
 }
 
-Status require_type(const Letter& letter) {
+Status require_type(const MessageDraft& letter) {
   if (!letter.type.empty()) return Done{};
   return Error{"payload.invalid", "a message needs a type, such as \"handoff\""};
 }
@@ -121,13 +121,13 @@ void write_result(Envelope& task, const json::value& result, const std::string& 
 void write_abandoned(Envelope& task, const std::string& actor, const std::string& reason, unsigned max_attempts,
                      const std::string& now) {
   task.set("abandoned_by", actor).set("abandoned_reason", reason).set_raw("abandoned_at", now);
-  give_back(task, "abandoned by " + actor + ": " + reason, max_attempts, now);
+  requeue(task, "abandoned by " + actor + ": " + reason, max_attempts, now);
 }
 
 void write_swept(Envelope& task, const std::string& holder, unsigned max_attempts, const std::string& now) {
   const std::string owner = task.text("owner");
   task.set("swept_from", owner.empty() ? holder : owner).set_raw("swept_at", now);
-  give_back(task, "the lease of " + task.text("swept_from") + " ran out", max_attempts, now);
+  requeue(task, "the lease of " + task.text("swept_from") + " ran out", max_attempts, now);
 }
 
 void write_requeued(Envelope& task, const std::string& now) {

@@ -27,9 +27,9 @@ std::string fresh_id();
 bool is_actor_name(std::string_view name);
 Status require_actor_name(std::string_view name);
 
-schema::Envelope message_of(const std::string& actor, const Letter&, const std::string& id, const std::string& now);
+schema::Envelope message_of(const std::string& actor, const MessageDraft&, const std::string& id, const std::string& now);
 /// Checks that the letter has a type. Error: "payload.invalid".
-Status require_type(const Letter&);
+Status require_type(const MessageDraft&);
 /// Checks that `to` is one of `known`. An empty list allows every name. Error: "actor.unknown".
 Status require_known(const std::string& to, const std::vector<std::string>& known);
 /// Builds the sentence for the sender of a message whose addressee had no mailbox. `actors` have a mailbox already.

@@ -72,7 +72,7 @@ consteval auto words_of(BoxState) {
 inline std::string_view to_string(BoxState state) { return schema::name_of(state); }
 
 /// One message as a box holds it. The view is valid until the next call for the same box.
-struct Taken {
+struct BoxMessage {
   schema::MessageKey key;  // equal for the same message in every scan
   std::string_view bytes;  // as they are in the box
   bool read = false;       // marked as consumed before this scan
@@ -108,7 +108,7 @@ struct BoxSize {
 struct Batch {
   BoxState state = BoxState::missing;
   std::string detail;        // for people; empty when there is nothing to say
-  std::vector<Taken> taken;  // in the box's order. With `torn`: the complete messages before the damage; no ack()
+  std::vector<BoxMessage> taken;  // in the box's order. With `torn`: the complete messages before the damage; no ack()
   bool more = false;         // receive() returns more messages of this scan, after ack()
   std::vector<ConsumerEvidence> signs;   // with the first piece of a scan
   BoxSize size;              // with the first piece of a scan

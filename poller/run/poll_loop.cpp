@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds look_for_folder_every{5000};  // to watch a 
 constexpr std::chrono::milliseconds look_for_due_every{1000};  // a retry after a fault, a digest, a waiting message
 constexpr std::chrono::milliseconds look_at_rest_every{5000};  // if nothing can come due
 
-constexpr unsigned give_back_rounds = 20;
+constexpr unsigned release_rounds = 20;
 
 /// Finds the configuration of this team; there is at most one below a root.
 const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, const std::string& root,
@@ -77,7 +77,7 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
     manager_.alive(std::to_string(teams_.size()) + (teams_.size() == 1 ? " team served" : " teams served"));
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
-    if (rounds % give_back_rounds == 0) give_back_free_memory();
+    if (rounds % release_rounds == 0) release_free_memory();
     if (look_after_) look_after_();
     services_.ledger.checkpoint_if_due();
     timer_.expires_at(in_step(look_for_teams_every));

@@ -51,7 +51,7 @@ boost::asio::awaitable<Status> Receiver::take(const std::string& inbox, const Ba
   if (!batch.taken.empty()) {
     Work work = [&](Tx& tx) -> Status {
       TRY(take_all(batch.taken, tx, piece));
-      delivery_.lend_on_arrival(tx);
+      delivery_.lease_on_arrival(tx);
       return Done{};
     };
     CO_TRY(co_await commits_.commit(context_, std::move(work)));
@@ -62,7 +62,7 @@ boost::asio::awaitable<Status> Receiver::take(const std::string& inbox, const Ba
   co_return Done{};
 }
 
-Status Receiver::take_all(const std::vector<Taken>& taken, Tx& tx, Piece& piece) {
+Status Receiver::take_all(const std::vector<BoxMessage>& taken, Tx& tx, Piece& piece) {
   TRY(const auto batch, tx.ledger.next_batch());
   piece.batch = batch;
   for (const auto& one : taken) {
@@ -99,7 +99,7 @@ void Receiver::close(const std::vector<handlers::RequestName>& moot) {
   }
 }
 
-Status Receiver::accept(const Taken& taken, Tx& tx, Piece& piece) {
+Status Receiver::accept(const BoxMessage& taken, Tx& tx, Piece& piece) {
   MessageRow row;
   row.team = context_.name;
   row.inbox = piece.inbox;
@@ -130,7 +130,7 @@ Status Receiver::accept(const Taken& taken, Tx& tx, Piece& piece) {
   return judge(taken, row, tx, piece);
 }
 
-Status Receiver::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece) {
+Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& piece) {
   std::string ignored;
   const auto payload = schema::decode_payload(row.message.text, &ignored);
   if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
@@ -176,7 +176,7 @@ Status Receiver::judge(const Taken& taken, MessageRow& row, Tx& tx, Piece& piece
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
-Status Receiver::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::ToLead& what, const BoxMessage& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   seen(row, piece);
   row.disposition = Disposition::chat;
@@ -184,7 +184,7 @@ Status Receiver::apply(const handlers::ToLead& what, const Taken& taken, Message
   return receive(handlers::receive(what, arrived, context_.view()), row, tx, piece);
 }
 
-Result<handlers::Arrival> Receiver::arrival(const Taken& taken, const MessageRow& row) const {
+Result<handlers::Arrival> Receiver::arrival(const BoxMessage& taken, const MessageRow& row) const {
   TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
   return handlers::Arrival{row.sender, taken.read, waiting->all, waiting->of(row.sender)};
 }
@@ -207,7 +207,7 @@ Status Receiver::receive(const handlers::Reception& reception, MessageRow& row, 
   return record(row, Event::message_accepted, tx, piece);
 }
 
-Status Receiver::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   if (auto* member = seen(row, piece); member != nullptr) {
     member->state = status.state;
@@ -223,7 +223,7 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const Taken& taken,
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
 }
 
-Status Receiver::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   const auto reception = handlers::receive(refused, context_.standing);
   if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
@@ -235,7 +235,7 @@ Status Receiver::apply(const handlers::Refused& refused, const Taken&, MessageRo
   return record(row, Event::message_rejected, tx, piece);
 }
 
-Status Receiver::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, MessageRow& row, Tx& tx,
                      Piece& piece) {
   row.disposition = Disposition::control;
   seen(row, piece);
@@ -275,7 +275,7 @@ Status Receiver::apply(const handlers::Asked& asked, const Taken& taken, Message
   return Done{};
 }
 
-Status Receiver::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::AskedAgain&, const BoxMessage&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
@@ -297,7 +297,7 @@ Status Receiver::apply(const handlers::AskedAgain&, const Taken&, MessageRow& ro
   return tx.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
-Status Receiver::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, Tx& tx,
+Status Receiver::apply(const handlers::ShutdownAnswered& answered, const BoxMessage&, MessageRow& row, Tx& tx,
                      Piece& piece) {
   seen(row, piece);
   TRY(auto found, tx.ledger.shutdowns().find(context_.name, answered.request_id));
@@ -327,7 +327,7 @@ Status Receiver::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& 
   return record(row, Event::message_ignored, tx, piece);
 }
 
-Status Receiver::met_again(const Taken& taken, Tx& tx, Piece& piece) const {
+Status Receiver::met_again(const BoxMessage& taken, Tx& tx, Piece& piece) const {
   if (!context_.may(Right::mark_answered) || taken.read) return Done{};
   TRY(const auto found, tx.ledger.messages().find(taken.key));
   if (!found) return Done{};

@@ -56,22 +56,22 @@ class Receiver {
     std::string_view bytes;
   };
 
-  Status take_all(const std::vector<Taken>&, Tx&, Piece&);
+  Status take_all(const std::vector<BoxMessage>&, Tx&, Piece&);
   /// Closes requests that nobody waits for any more.
   void close(const std::vector<handlers::RequestName>& moot);
-  Status accept(const Taken&, Tx&, Piece&);
-  Status judge(const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::ToLead&, const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::WorkerStatus&, const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::Refused&, const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::Asked&, const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::AskedAgain&, const Taken&, MessageRow&, Tx&, Piece&);
-  Status apply(const handlers::ShutdownAnswered&, const Taken&, MessageRow&, Tx&, Piece&);
+  Status accept(const BoxMessage&, Tx&, Piece&);
+  Status judge(const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::ToLead&, const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::WorkerStatus&, const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::Refused&, const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::Asked&, const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::AskedAgain&, const BoxMessage&, MessageRow&, Tx&, Piece&);
+  Status apply(const handlers::ShutdownAnswered&, const BoxMessage&, MessageRow&, Tx&, Piece&);
   /// Records the message and leaves it to the lead that consumes this inbox.
   Status leave(MessageRow&, Disposition, Tx&, Piece&) const;
   /// Handles a known message that is read for the first time since the start or a role change.
-  Status met_again(const Taken&, Tx&, Piece&) const;
-  [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
+  Status met_again(const BoxMessage&, Tx&, Piece&) const;
+  [[nodiscard]] Result<handlers::Arrival> arrival(const BoxMessage&, const MessageRow&) const;
   /// Records the message as decided, or marks it as left in the inbox.
   Status receive(const handlers::Reception&, MessageRow&, Tx&, Piece&) const;
   Status record(MessageRow&, Event, Tx&, Piece&) const;

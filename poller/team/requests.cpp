@@ -223,7 +223,7 @@ std::vector<handlers::Request> Requests::judge_again() {
   }
   std::vector<handlers::Request> answered;
   for (auto& outcome : answer_all(context_.ledger, ruled))
-    if (auto* taken = std::get_if<Taken>(&outcome)) answered.push_back(std::move(taken->request));
+    if (auto* taken = std::get_if<Applied>(&outcome)) answered.push_back(std::move(taken->request));
   return answered;
 }
 
@@ -247,7 +247,7 @@ std::vector<Requests::Outcome> Requests::answer_all(Ledger& ledger, const std::v
       outcomes.emplace_back(Refusal{status.error().code, status.error().message});
     } else {
       auto& [made, rule] = std::get<Decision>(one);
-      outcomes.emplace_back(Taken{std::move(made.request), rule ? rule->rule : std::string()});
+      outcomes.emplace_back(Applied{std::move(made.request), rule ? rule->rule : std::string()});
     }
   }
   return outcomes;

@@ -44,7 +44,7 @@ class Requests {
   /// Denies overdue requests, withdraws moot ones, and informs the lead or a person. Call once a tick.
   void run_due();
 
-  struct Taken {
+  struct Applied {
     handlers::Request request;
     std::string rule_added;  // rule that now holds for the session; set with `always`
   };
@@ -52,7 +52,7 @@ class Requests {
     std::string code;
     std::string message;
   };
-  using Outcome = std::variant<Taken, Refusal>;
+  using Outcome = std::variant<Applied, Refusal>;
   /// Records an answer of the lead or a person. With `always` an approval also becomes a rule for the session.
   Outcome answer(const handlers::Request& request, const handlers::Answer& answer, bool always) {
     return answer_all(context_.ledger, {{this, request, answer, always}}).front();

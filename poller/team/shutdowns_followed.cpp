@@ -67,7 +67,7 @@ std::vector<schema::MessageKey> Shutdowns::carried_words(const Shutdown& shutdow
   if (!rows) return keys;
   for (const auto& row : *rows) {
     const auto decoded = mailbox_.decode(row.entry);
-    if (row.way != MailDirection::in || row.inbox != shutdown.member || !decoded) continue;
+    if (row.direction != MailDirection::in || row.inbox != shutdown.member || !decoded) continue;
     const auto& message = decoded->message;
     const auto inbox = schema::inbox_name(row.inbox);
     keys.push_back(schema::make_message_key({context_.name, inbox}, message.from, message.timestamp, message.text, 0));

@@ -17,10 +17,10 @@ struct Team::Stage {
   std::string_view name;
   std::uint32_t rights;  // one of them is needed; none: always allowed
   When when;
-  asio::awaitable<void> (*run)(Team&, const Look&);  // returns an empty Work if there is nothing to wait for
+  asio::awaitable<void> (*run)(Team&, const Round&);  // returns an empty Work if there is nothing to wait for
 
-  [[nodiscard]] bool is_due(const Look& look, const handlers::Membership& standing) const {
-    if (when == changed && look.rests) return false;
+  [[nodiscard]] bool is_due(const Round& round, const handlers::Membership& standing) const {
+    if (when == changed && round.rests) return false;
     if (rights == 0) return true;
     for (auto left = rights; left != 0; left &= left - 1)
       if (standing.may(static_cast<handlers::Right>(std::countr_zero(left)))) return true;
@@ -46,99 +46,99 @@ using enum handlers::Right;
 struct Team::Stages {
   using Work = asio::awaitable<void>;
 
-  static Work hand_over(Team& team, const Look&) {
+  static Work hand_over(Team& team, const Round&) {
     if (team.between_nodes_) team.between_nodes_->handover.run_due();
     return {};
   }
 
-  static Work run_ends(Team& team, const Look&) {
+  static Work run_ends(Team& team, const Round&) {
     return team.between_nodes_ ? team.between_nodes_->ends.run_due() : Work();
   }
 
-  static Work carry(Team& team, const Look& look) {
-    return team.cluster_ && look.boxes ? team.cluster_->carry(team.between_nodes_->handover.owes_chat()) : Work();
+  static Work carry(Team& team, const Round& round) {
+    return team.cluster_ && round.boxes ? team.cluster_->carry(team.between_nodes_->handover.owes_chat()) : Work();
   }
 
-  static Work read_letters(Team& team, const Look&) {
+  static Work read_letters(Team& team, const Round&) {
     return team.cluster_ ? team.lead_boxes_.look_at_letters(*team.cluster_) : Work();
   }
 
-  static Work read_lead(Team& team, const Look& look) {
-    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(look.boxes);
+  static Work read_lead(Team& team, const Round& round) {
+    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(round.boxes);
     // Deliver messages handed over by the former leader before reading the inbox, to keep their order.
     team.lead_boxes_.read_again();
     return {};
   }
 
-  static Work read_workers(Team& team, const Look& look) {
-    return look.boxes ? team.lead_boxes_.look_at_workers(*look.boxes) : Work();  // the lead's inbox reports the error
+  static Work read_workers(Team& team, const Round& round) {
+    return round.boxes ? team.lead_boxes_.look_at_workers(*round.boxes) : Work();  // the lead's inbox reports the error
   }
 
-  static Work run_requests(Team& team, const Look&) {
+  static Work run_requests(Team& team, const Round&) {
     team.parts_.requests.run_due();
     return {};
   }
 
-  static Work run_delivery(Team& team, const Look&) {
+  static Work run_delivery(Team& team, const Round&) {
     team.parts_.delivery.run_due();
     return {};
   }
 
-  static Work read_aliases(Team& team, const Look& look) {
-    return team.parts_.worker_boxes.aliases().empty() ? Work() : team.lead_boxes_.look_at_aliases(look.boxes);
+  static Work read_aliases(Team& team, const Round& round) {
+    return team.parts_.worker_boxes.aliases().empty() ? Work() : team.lead_boxes_.look_at_aliases(round.boxes);
   }
 
-  static Work run_orders(Team& team, const Look&) {
+  static Work run_orders(Team& team, const Round&) {
     team.parts_.orders.run_due();
     return {};
   }
 
-  static Work run_plans(Team& team, const Look&) {
+  static Work run_plans(Team& team, const Round&) {
     team.parts_.plan_reminders.run_due();
     return {};
   }
 
-  static Work grant_stops(Team& team, const Look&) {
+  static Work grant_stops(Team& team, const Round&) {
     return team.parts_.stops.owes() ? team.parts_.stops.run_due() : Work();
   }
 
-  static Work run_shutdowns(Team& team, const Look& look) {
-    return look.rests && !team.parts_.shutdowns.under_way() ? Work() : team.parts_.shutdowns.run_due();
+  static Work run_shutdowns(Team& team, const Round& round) {
+    return round.rests && !team.parts_.shutdowns.under_way() ? Work() : team.parts_.shutdowns.run_due();
   }
 
-  static Work close_requests_of_ended(Team& team, const Look&) {
+  static Work close_requests_of_ended(Team& team, const Round&) {
     for (const auto& one : team.parts_.shutdowns.take_ended())
       if (team.context_.may(answer_by_time))
         team.parts_.requests.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
     return {};
   }
 
-  static Work run_tasks(Team& team, const Look&) {
+  static Work run_tasks(Team& team, const Round&) {
     team.parts_.tasks.run_due();
     return {};
   }
 
   /// Runs also while another node leads: earlier decisions must be sent, and the other node's message about them is
   /// rejected.
-  static Work carry_out(Team& team, const Look&) {
+  static Work carry_out(Team& team, const Round&) {
     return team.parts_.outbox.owes_nothing() ? Work() : team.parts_.outbox.run();
   }
 
   /// Raises chat() after any ledger change, because chat may wait for replies of its batch or for a decision.
-  static Work tell_of_chat(Team& team, const Look&) {
+  static Work tell_of_chat(Team& team, const Round&) {
     const auto now = team.services_.ledger.changes();
     if (std::exchange(team.changes_, now) != now) team.chat_.raise();
     return {};
   }
 
   /// Only a scan of the whole inbox shows which messages may come back.
-  static Work prune(Team& team, const Look&) {
+  static Work prune(Team& team, const Round&) {
     if (team.lead_boxes_.has_all()) team.parts_.housekeeping.prune_now_and_then();
     return {};
   }
 
   /// Only a scan of the whole inbox shows which entries may go.
-  static Work compact(Team& team, const Look&) {
+  static Work compact(Team& team, const Round&) {
     const bool is_due = team.lead_boxes_.has_all() && team.standing_.is_alone() && team.parts_.housekeeping.is_compaction_due();
     return is_due && !team.retired_ ? compact_now(team) : Work();
   }
@@ -160,7 +160,7 @@ const Team::Stage Team::stages[] = {
     {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
     {"workers' boxes", anybody, Stage::changed, Stages::read_workers},
     {"requests that are due", anybody, Stage::each, Stages::run_requests},
-    {"loans that are due", anybody, Stage::each, Stages::run_delivery},
+    {"leases that are due", anybody, Stage::each, Stages::run_delivery},
     {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},
     {"orders", any_of(order), Stage::changed, Stages::run_orders},
     {"reminders of plans", any_of(order), Stage::changed, Stages::run_plans},
@@ -181,16 +181,16 @@ asio::awaitable<Team::Polled> Team::poll() {
     co_return Polled::served;
   }
   co_await mailbox().refresh();
-  Look look;
-  if (const auto end = begin(look)) co_return *end;
+  Round round;
+  if (const auto end = begin(round)) co_return *end;
   for (const auto& stage : stages) {
-    if (!stage.is_due(look, context_.standing)) continue;
-    if (auto work = stage.run(*this, look); work.valid()) co_await std::move(work);
+    if (!stage.is_due(round, context_.standing)) continue;
+    if (auto work = stage.run(*this, round); work.valid()) co_await std::move(work);
   }
   co_return Polled::served;
 }
 
-std::optional<Team::Polled> Team::begin(Look& look) {
+std::optional<Team::Polled> Team::begin(Round& round) {
   const bool all = pace_.takes_all_boxes();
   mailbox().rely_on_hints(!all);
   const auto seen = roster_.look();
@@ -203,10 +203,10 @@ std::optional<Team::Polled> Team::begin(Look& look) {
   standing_.follow_lease(retired_);
   standing_.check_lead_session();
   lead_boxes_.follow_standing();
-  look.boxes = mailbox().ready_boxes();
-  const bool rests = !all && seen == RosterKeeper::Seen::as_before && look.boxes && mailbox().rests() &&
+  round.boxes = mailbox().ready_boxes();
+  const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().rests() &&
                      !lead_boxes_.must_read() && changes_ == services_.ledger.changes();
-  look.rests = !pace_.is_whole(rests);
+  round.rests = !pace_.is_whole(rests);
   return std::nullopt;
 }
 

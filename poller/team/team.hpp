@@ -96,7 +96,7 @@ class Team {
 
  private:
   /// Findings at the start of a poll.
-  struct Look {
+  struct Round {
     LeadBoxes::Boxes boxes = std::span<const News>();
     bool rests = false;  // only the time has changed; results that depend on roster, inboxes and ledger still hold
   };
@@ -105,7 +105,7 @@ class Team {
   static const Stage stages[];
 
   /// Reads the roster, updates our role and lists the inboxes. Returns a result if the poll ends here.
-  std::optional<Polled> begin(Look&);
+  std::optional<Polled> begin(Round&);
 
   [[nodiscard]] Mailbox& mailbox() const { return cluster_ ? cluster_->mailbox() : *boxes_.mailbox; }
   [[nodiscard]] RosterStore& members() const { return cluster_ ? cluster_->members() : *boxes_.members; }

@@ -74,7 +74,7 @@ bool WorkerBoxes::take(const std::string& box, const Batch& batch) {
   return true;
 }
 
-bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& taken, bool first_look) {
+bool WorkerBoxes::judge_all(const std::string& box, const std::vector<BoxMessage>& taken, bool first_look) {
   std::vector<Finding> findings;
   for (const auto& one : taken) judge(box, one, first_look, findings);
   if (findings.empty()) return true;
@@ -94,7 +94,7 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& ta
   return true;
 }
 
-void WorkerBoxes::judge(const std::string& inbox, const Taken& taken, bool first_look,
+void WorkerBoxes::judge(const std::string& inbox, const BoxMessage& taken, bool first_look,
                         std::vector<Finding>& findings) const {
   const auto decoded = mailbox_.decode(taken.bytes);
   if (!decoded) return;  // its owner must handle it

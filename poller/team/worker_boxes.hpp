@@ -52,9 +52,9 @@ class WorkerBoxes {
     bool is_expected = false;  // not logged: the end of the request is the log line
   };
   /// Judges new entries and records the findings. False when they could not be recorded.
-  bool judge_all(const std::string& box, const std::vector<Taken>&, bool first_look);
+  bool judge_all(const std::string& box, const std::vector<BoxMessage>&, bool first_look);
   [[nodiscard]] handlers::BoxOf whose(const std::string& box, const std::string& owner) const;
-  void judge(const std::string& box, const Taken&, bool first_look, std::vector<Finding>&) const;
+  void judge(const std::string& box, const BoxMessage&, bool first_look, std::vector<Finding>&) const;
   void judge_verdict(const std::string& box, const schema::Payload&, const schema::Message&, const schema::MessageKey&,
                      std::vector<Finding>&) const;
 

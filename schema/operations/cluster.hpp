@@ -15,14 +15,14 @@ struct Node {
 };
 BOOST_DESCRIBE_STRUCT(Node, (), (node, version, leads, queued, oldest_ms, heard_ms, members))
 
-/// Letters that are on their way over one stream.
+/// Messages between nodes of one stream that are not settled.
 struct NodeMail {
-  OneOf<"out", "in"> way;
+  OneOf<"out", "in"> direction;
   Text stream;
   long long waiting = 0, put = 0, there = 0;
   long long oldest_ms = 0;
 };
-BOOST_DESCRIBE_STRUCT(NodeMail, (), (way, stream, waiting, put, there, oldest_ms))
+BOOST_DESCRIBE_STRUCT(NodeMail, (), (direction, stream, waiting, put, there, oldest_ms))
 
 struct Cluster {
   Text node, id, redis_url;

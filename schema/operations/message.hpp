@@ -5,10 +5,10 @@
 
 namespace inbox_poller::operations {
 
-/// A letter between nodes: where it is, as far as this node knows.
-struct Letter {
+/// A message between nodes: where it is, as far as this node knows.
+struct NodeMessage {
   Text message_key, team;
-  OneOf<"out", "in"> way;
+  OneOf<"out", "in"> direction;
   Text node;  // "@h2" is the stream of node h2, "lead" that of whoever leads
   Text inbox, sender, type, request_id;
   OneOf<"waiting", "put", "there", "read", "rejected"> state;
@@ -16,7 +16,7 @@ struct Letter {
   long long attempts = 0;
   Text problem;
 };
-BOOST_DESCRIBE_STRUCT(Letter, (), (message_key, team, way, node, inbox, sender, type, request_id, state, state_ms, created_ms, attempts, problem))
+BOOST_DESCRIBE_STRUCT(NodeMessage, (), (message_key, team, direction, node, inbox, sender, type, request_id, state, state_ms, created_ms, attempts, problem))
 
 struct Message {
   Text team, inbox, sender, type, disposition, code, reason, message_key, request_id;
@@ -36,9 +36,9 @@ struct SaidMessage : Message {
   Text text;
   bool is_cut = false;
   std::optional<Text> subject;  // of its request
-  std::optional<Letter> letter;
+  std::optional<NodeMessage> node_message;
 };
-BOOST_DESCRIBE_STRUCT(SaidMessage, (Message), (timestamp, text, is_cut, subject, letter))
+BOOST_DESCRIBE_STRUCT(SaidMessage, (Message), (timestamp, text, is_cut, subject, node_message))
 
 struct History {
   std::vector<SaidMessage> messages;

@@ -51,15 +51,15 @@ struct Text {
 /// The letters of a word as a template argument.
 template <std::size_t Size>
 struct Word {
-  consteval Word(const char (&text)[Size]) { std::copy_n(text, Size, letters); }
-  char letters[Size]{};
+  consteval Word(const char (&text)[Size]) { std::copy_n(text, Size, node_messages); }
+  char node_messages[Size]{};
 };
 
 /// A string that is one of these, except where a newer daemon knows more.
 template <Word... Words>
 struct OneOf : Text {
   using Text::Text;
-  static constexpr std::array<std::string_view, sizeof...(Words)> words{std::string_view(Words.letters)...};
+  static constexpr std::array<std::string_view, sizeof...(Words)> words{std::string_view(Words.node_messages)...};
 };
 
 /// A string that goes on exactly as it is: JSON of ours, or text that was made valid where it was put together.

@@ -47,9 +47,9 @@ struct Trace {
   std::vector<TracedRequest> requests;
   std::vector<TracedShutdown> shutdowns;
   std::vector<Effect> effects;
-  std::vector<Letter> letters;
+  std::vector<NodeMessage> node_messages;
   std::vector<Happened> history;
 };
-BOOST_DESCRIBE_STRUCT(Trace, (), (messages, requests, shutdowns, effects, letters, history))
+BOOST_DESCRIBE_STRUCT(Trace, (), (messages, requests, shutdowns, effects, node_messages, history))
 
 }  // namespace inbox_poller::operations

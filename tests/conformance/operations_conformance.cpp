@@ -86,8 +86,8 @@ void offered_to_one_in_order(Place& place) {
   CHECK(payload(place.recv(*bob)) == json::value("none"));
   REQUIRE(bob->acknowledge((*first)->ticket).ok());
   REQUIRE(bob->acknowledge((*first)->ticket).ok());
-  bob->give_back((*second)->ticket);
-  bob->give_back("unknown");
+  bob->requeue((*second)->ticket);
+  bob->requeue("unknown");
   auto again = place.recv(*bob);
   REQUIRE(again->has_value());
   CHECK((*again)->attempts == 2);
@@ -109,7 +109,7 @@ void only_what_fits(Place& place) {
   CHECK(inbox->at("unread") == json::value(25));
   CHECK(inbox->at("messages").at(3).at("type") == json::value("odd"));
   REQUIRE(ada->acknowledge((*odd)->ticket).ok());
-  ada->give_back((*answer)->ticket);
+  ada->requeue((*answer)->ticket);
   for (int i = 0; i < 25; ++i) {
     if (i == 1) continue;
     const auto next = place.recv(*ada);

@@ -137,15 +137,15 @@ class AcrossHosts(HostsTest):
         told = lambda node, *more: json.loads(node.daemon.cli("history", "--json", *more).stdout)["messages"]  # noqa: E731
         sent = told(h1, "--from", "w2")
         self.assertEqual([m["text"] for m in sent], ["to w3 %d" % i for i in range(20)])
-        self.assertEqual({(m["disposition"], m["inbox"], m["letter"]["way"], m["letter"]["node"]) for m in sent}, {("letter", "w9", "out", "@h4")})
+        self.assertEqual({(m["disposition"], m["inbox"], m["node_message"]["direction"], m["node_message"]["node"]) for m in sent}, {("relayed", "w9", "out", "@h4")})
         self.assertEqual([m["text"] for m in told(h1, "--from", "w2", "--limit", "3")], ["to w3 %d" % i for i in (17, 18, 19)])
         self.assertEqual(len(told(h4, "--from", "w2")), 20)
         # What came for the lead is a message here, and stands there once; on the follower it is a letter.
         came = told(h1, "--from", "w4", "--type", "chat")
         self.assertEqual([m["text"] for m in came], ["to the lead %d" % i for i in range(20)])
-        self.assertEqual({(m["disposition"], m["letter"]["way"], m["letter"]["node"]) for m in came}, {("chat", "in", "h2")})
+        self.assertEqual({(m["disposition"], m["node_message"]["direction"], m["node_message"]["node"]) for m in came}, {("chat", "in", "h2")})
         requests = told(h2, "--type", "permission_request")
-        self.assertEqual([(m["sender"], m["letter"]["node"], m["subject"]) for m in requests],
+        self.assertEqual([(m["sender"], m["node_message"]["node"], m["subject"]) for m in requests],
                          [(name, "lead", "Bash: " + what) for name in ("w3", "w4") for what in ("git status", "make deploy")])
         times = [m["received_ms"] for m in told(h1)]
         self.assertEqual(times, sorted(times))

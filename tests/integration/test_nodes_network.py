@@ -297,7 +297,7 @@ class Network(ProcessTest):
         node = next(one for one in self.nodes.values() if reader in MEMBERS[one.name])
         database = ledger.connect(node.daemon.state / "ledger.sqlite3")
         arrivals = [ms for ms, in database.execute(
-            "SELECT m.created_ms FROM node_mail AS m JOIN node_entries AS e ON e.letter = m.id WHERE m.way = 'in' AND m.inbox = ? "
+            "SELECT m.created_ms FROM node_mail AS m JOIN node_entries AS e ON e.mail_id = m.id WHERE m.direction = 'in' AND m.inbox = ? "
             "AND instr(e.entry, ?) > 0", (reader, json.dumps(text).encode()))]
         starts = [datetime.datetime.fromisoformat(e["ts"].replace("Z", "+00:00")).timestamp() * 1000
                   for e in node.daemon.log("daemon.started")]
@@ -308,7 +308,7 @@ class Network(ProcessTest):
         for node in self.nodes.values():
             node.world.read_ledger()
         unconfirmed = [row for node in self.nodes.values() for row in node.world.letters
-                       if row["way"] == "out" and row["node"] == "lead" and row["state"] in ("waiting", "put", "there")]
+                       if row["direction"] == "out" and row["node"] == "lead" and row["state"] in ("waiting", "put", "there")]
         waits = [row for node in self.nodes.values() for row in node.world.rows["messages"] if row["delivery"] in ("queued", "offered")]
         owed = [row for node in self.nodes.values() for row in node.world.rows["outbox"] if row["state"] == "pending"]
         return not waits and not owed and not unconfirmed

@@ -136,7 +136,7 @@ void Daemon::end_line(const Session& session) {
   const auto* line = line_of(session);
   if (line == nullptr || !session->closed || line->requests > 0) return;
   std::erase_if(lines_, [&](const Line& one) { return one.session == session; });
-  for (const auto& give_back : std::exchange(session->on_close, {})) give_back();
+  for (const auto& requeue : std::exchange(session->on_close, {})) requeue();
 }
 
 void Daemon::hang_up(const Session& session) {

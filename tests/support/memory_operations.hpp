@@ -31,7 +31,7 @@ class MemoryOperations : public ActorMail {
   bool acknowledges = true;
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
 
-  Result<Sent> send(const Letter& letter) override {
+  Result<Sent> send(const MessageDraft& letter) override {
     if (letter.to == "nobody") return Error{"actor.unknown", "there is no actor called \"nobody\" here"};
     if (letter.to == "new") return Sent{{{"id", "sent-1"}}, true, "\"new\" had no mailbox yet"};
     return Sent{{{"id", "sent-1"}, {"from", actor()}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}}, false, {}};
@@ -60,7 +60,7 @@ class MemoryOperations : public ActorMail {
     acknowledged.push_back(ticket);
     return Done{};
   }
-  void give_back(const std::string& ticket) override {
+  void requeue(const std::string& ticket) override {
     ++given_back;
     const auto found = offered_.find(ticket);
     if (found == offered_.end()) return;

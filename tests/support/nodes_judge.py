@@ -8,7 +8,7 @@ import ledger
 import oracle
 
 
-LETTERS = "SELECT node_mail.*, entry FROM node_mail JOIN node_entries ON letter = id ORDER BY id"
+LETTERS = "SELECT node_mail.*, entry FROM node_mail JOIN node_entries ON mail_id = id ORDER BY id"
 
 
 class NodeWorld(oracle.World):
@@ -28,7 +28,7 @@ class NodeWorld(oracle.World):
         self.messages_by_entry = {entry: list(rows) for entry, rows in self.rows["by entry"].items()}
         for row in self.letters:
             entry = oracle.decoded(row["entry"])
-            self.rows["by entry"][entry.get("from"), oracle.as_time(entry), str(entry.get("text"))].append(dict(row, disposition="letter"))
+            self.rows["by entry"][entry.get("from"), oracle.as_time(entry), str(entry.get("text"))].append(dict(row, disposition="relayed"))
         never = self.never_decided()  # such an answer is owed to nobody any more, and its sender does not know yet
         self.rows["outbox"] = [row for row in self.rows["outbox"] if row["state"] != "pending" or row["request_id"] not in never]
         return self
@@ -36,7 +36,7 @@ class NodeWorld(oracle.World):
     def never_decided(self):
         """Requests whose answer by this node was refused, or never came to its node (that may have stopped before), and is refused if it does."""
         return {row["request_id"] for row in self.letters
-                if row["final"] and (row["state"] == "rejected" or (row["way"] == "out" and row["state"] in ("waiting", "put")))}
+                if row["final"] and (row["state"] == "rejected" or (row["direction"] == "out" and row["state"] in ("waiting", "put")))}
 
 
 def together(worlds, sent, received):

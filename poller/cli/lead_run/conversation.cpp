@@ -55,7 +55,7 @@ void Conversation::begins() {
 
 void Conversation::ends() {
   judge_.withdraw_all();
-  if (under_way_) give_back();  // the program may have read them; the next delivery is labeled as repeated
+  if (under_way_) requeue();  // the program may have read them; the next delivery is labeled as repeated
   mail_.report("stream_closes", session_);
 }
 
@@ -75,9 +75,9 @@ void Conversation::all_written() {
   mail_.report("stream_result", session_);
 }
 
-void Conversation::give_back() {
+void Conversation::requeue() {
   under_way_.reset();
-  mail_.give_back();
+  mail_.requeue();
 }
 
 void Conversation::arrived(bool assumed) {
@@ -97,7 +97,7 @@ std::optional<SteadyTime> Conversation::wakes_at() const {
 }
 
 void Conversation::look(SteadyTime now) {
-  if (under_way_ && under_way_->silent_until && *under_way_->silent_until <= now) give_back();
+  if (under_way_ && under_way_->silent_until && *under_way_->silent_until <= now) requeue();
 }
 
 void Conversation::judge(const schema::StreamLine& line) {
@@ -111,7 +111,7 @@ void Conversation::judge(const schema::StreamLine& line) {
     case LineProof::proven: return arrived(false);
     case LineProof::assumed: tell_assumed(); return arrived(true);
     case LineProof::unanswered: return unanswered();
-    case LineProof::lost: return give_back();
+    case LineProof::lost: return requeue();
   }
 }
 
@@ -122,7 +122,7 @@ void Conversation::unanswered() {
     tell_("the lead's turn ended without an answer of its model: its messages come again, at first after " +
           std::to_string(rest.count()) + " s, later after " + std::to_string(longest_rest.count()) +
           " s; its output says why the turn failed");
-  give_back();
+  requeue();
 }
 
 void Conversation::tell_assumed() {

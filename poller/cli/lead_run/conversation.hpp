@@ -62,7 +62,7 @@ class Conversation {
   /// Must be called when all queued lines were written.
   void all_written();
   /// Requeues the messages that the program was given.
-  void give_back();
+  void requeue();
   void heard(std::string_view line);
   /// Must be called for each line of the input that is passed to the program.
   void passed_on(std::string_view line);

@@ -183,7 +183,7 @@ void LeadSupervisor::stop(int signal) {
     life_.start_at.reset();
     life_.exit_code = 128 + signal;
   }
-  if (to_child_.drop_ours() && talk_.under_way()) talk_.give_back();
+  if (to_child_.drop_ours() && talk_.under_way()) talk_.requeue();
 }
 
 void LeadSupervisor::reap() {
@@ -273,16 +273,16 @@ void LeadSupervisor::pass_on(std::string_view line) {
 void LeadSupervisor::write_child() {
   if (!child_ || child_->process.input.get() < 0) return;
   switch (to_child_.write(child_->process.input.get())) {
-    case Feed::Outcome::full: return;
-    case Feed::Outcome::written:
+    case ChildInput::Outcome::full: return;
+    case ChildInput::Outcome::written:
       talk_.all_written();
       if (talk_.take_turn_ended()) life_.failures = 0;
       if (life_.leaving) child_->close_input();
       return;
-    case Feed::Outcome::refused:  // it has closed its input
+    case ChildInput::Outcome::refused:  // it has closed its input
       child_->close_input();
       life_.deaf_at = now() + last_words;
-      if (talk_.under_way()) talk_.give_back();
+      if (talk_.under_way()) talk_.requeue();
   }
 }
 
@@ -300,12 +300,12 @@ void LeadSupervisor::write_output() {
   go_on();
 }
 
-void Feed::put(std::string line, bool ours) {
+void ChildInput::put(std::string line, bool ours) {
   bytes_ += line.size();
   lines_.push_back({std::move(line), ours});
 }
 
-bool Feed::drop_ours() {
+bool ChildInput::drop_ours() {
   const auto begun = lines_.begin() + (front_written_ > 0 ? 1 : 0);
   for (auto line = begun; line != lines_.end(); ++line)
     if (line->ours) bytes_ -= line->text.size();
@@ -315,7 +315,7 @@ bool Feed::drop_ours() {
   return dropped;
 }
 
-Feed::Outcome Feed::write(int descriptor) {
+ChildInput::Outcome ChildInput::write(int descriptor) {
   while (!lines_.empty()) {
     const auto& text = lines_.front().text;
     const auto count = ::write(descriptor, text.data() + front_written_, text.size() - front_written_);

@@ -21,7 +21,7 @@
 namespace inbox_poller::poller::cli {
 
 /// Whole lines that wait to be written to the child.
-class Feed {
+class ChildInput {
  public:
   void put(std::string line, bool ours);
   /// Removes this program's lines that are not partly written. True if there were any.
@@ -123,7 +123,7 @@ class LeadSupervisor : private MailReader {
   std::unique_ptr<Child> child_;
   Life life_;
   LineCutter from_child_;
-  Feed to_child_;
+  ChildInput to_child_;
   Input input_;
   Output output_;
   std::optional<Batch> batch_;  // delivered as soon as the program can take it

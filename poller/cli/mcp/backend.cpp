@@ -54,7 +54,7 @@ Result<Given> in_answer(std::string_view name, Result<std::vector<json::object>>
   return Given{{{name, std::move(list)}}, {}};
 }
 
-Letter letter_of(const json::object& arguments) {
+MessageDraft letter_of(const json::object& arguments) {
   return {text_in(arguments, "to"), text_in(arguments, "type"), arguments.at("payload"),
           text_in(arguments, "in_reply_to")};
 }

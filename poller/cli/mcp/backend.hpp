@@ -30,7 +30,7 @@ class Backend {
   /// Runs a tool. An error's message is for the model. A canceled call takes no message.
   virtual boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) = 0;
   virtual Status acknowledge(const std::string& ticket) = 0;
-  virtual void give_back(const std::string& ticket) = 0;
+  virtual void requeue(const std::string& ticket) = 0;
   /// Names the place of the rest of an answer that was cut.
   [[nodiscard]] virtual std::string whole(const Tool&) const = 0;
 };
@@ -46,7 +46,7 @@ class ActorBackend : public Backend {
   [[nodiscard]] std::string instructions() const override;
   boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) override;
   Status acknowledge(const std::string& ticket) override { return mail_.acknowledge(ticket); }
-  void give_back(const std::string& ticket) override { mail_.give_back(ticket); }
+  void requeue(const std::string& ticket) override { mail_.requeue(ticket); }
   [[nodiscard]] std::string whole(const Tool&) const override { return "all of it is below " + place_; }
 
  private:

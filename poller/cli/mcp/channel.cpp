@@ -79,7 +79,7 @@ bool Channel::acknowledge(const std::string& key) {
 
 /// Gives up the delivery method during a pause, once nothing is left to send.
 void Channel::told(bool) {
-  if (silent() && out_.empty() && streams_.back().unacknowledged() == 0) streams_.back().give_back();
+  if (silent() && out_.empty() && streams_.back().unacknowledged() == 0) streams_.back().requeue();
 }
 
 /// Retries unless the channel pauses. Events that were pushed may come again through another delivery method.

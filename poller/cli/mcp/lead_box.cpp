@@ -84,7 +84,7 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
-Result<Sent> LeadBox::send(const Letter& letter) {
+Result<Sent> LeadBox::send(const MessageDraft& letter) {
   TRY(auto text, answered_line(letter));
   text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
   if (is_obeyed(text))
@@ -104,7 +104,7 @@ Result<Sent> LeadBox::send(const Letter& letter) {
   return Sent{std::move(message), false, {}};
 }
 
-Result<std::string> LeadBox::answered_line(const Letter& letter) const {
+Result<std::string> LeadBox::answered_line(const MessageDraft& letter) const {
   if (letter.in_reply_to.empty()) return std::string();
   const auto known = heard_.find(letter.in_reply_to);
   if (known == heard_.end())
@@ -197,14 +197,14 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient
   out.attempts = static_cast<std::uint32_t>(std::max(1LL, message.attempts));
   out.ticket = message.message_key.bytes;
   remember(message);
-  lent_.insert_or_assign(out.ticket, std::move(client));
+  leased_.insert_or_assign(out.ticket, std::move(client));
   co_return std::optional(std::move(out));
 }
 
 Status LeadBox::acknowledge(const std::string& ticket) {
-  if (!lent_.contains(ticket)) return Done{};
+  if (!leased_.contains(ticket)) return Done{};
   TRY(ask_daemon(place_, arguments::Ack{.keys = arguments::Strings{ticket}}));
-  lent_.erase(ticket);
+  leased_.erase(ticket);
   return Done{};
 }
 

@@ -29,15 +29,15 @@ class LeadBox : public ActorMail {
   LeadBox(boost::asio::io_context& loop, LeadPlace place)
       : ActorMail("lead"), loop_(loop), place_(std::move(place)) {}
 
-  Result<Sent> send(const Letter&) override;
+  Result<Sent> send(const MessageDraft&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
-  void give_back(const std::string& ticket) override { lent_.erase(ticket); }
+  void requeue(const std::string& ticket) override { leased_.erase(ticket); }
   Result<boost::json::object> inbox() override;
 
  private:
   /// Returns the line that tells a worker which of its messages is answered; an inbox has no field for that.
-  Result<std::string> answered_line(const Letter&) const;
+  Result<std::string> answered_line(const MessageDraft&) const;
   void remember(const operations::LeadMessage&);
   /// Waits until a message arrives, the time is over, or the daemon refuses.
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
@@ -54,7 +54,7 @@ class LeadBox : public ActorMail {
   static constexpr std::size_t most_remembered = 1000;
   std::map<std::string, Heard> heard_;  // by message key: messages received
   std::deque<std::string> remembered_;  // the keys of heard_, oldest first
-  std::map<std::string, ControlClient> lent_;  // by message key: the connection that holds the lease
+  std::map<std::string, ControlClient> leased_;  // by message key: the connection that holds the lease
 };
 
 /// Backend for a lead: the common tools, and the lead's own if the daemon's `[lead] mcp_tools` allows them.

@@ -203,7 +203,7 @@ asio::awaitable<void> Server::work(CallPtr call, json::object arguments) {
 void Server::over(const CallPtr& call, Result<Given> given) {
   call->timer.cancel();
   if (call->canceled) {
-    if (given && !given->ticket.empty()) backend_.give_back(given->ticket);
+    if (given && !given->ticket.empty()) backend_.requeue(given->ticket);
     return;
   }
   const std::string id = json::serialize(call->id);
@@ -251,7 +251,7 @@ void Server::cancel(const std::string& id) {
   }
   for (auto one = handed_.begin(); one != handed_.end(); ++one) {
     if (one->id != id) continue;
-    backend_.give_back(one->ticket);
+    backend_.requeue(one->ticket);
     handed_.erase(one);
     return;
   }
@@ -276,7 +276,7 @@ void Server::watch_handed() {
     if (problem) return;
     const auto now = steady_clock::now();
     while (!handed_.empty() && handed_.front().until <= now) {
-      backend_.give_back(handed_.front().ticket);
+      backend_.requeue(handed_.front().ticket);
       handed_.pop_front();
     }
     watch_handed();
@@ -293,7 +293,7 @@ void Server::input_ended() {
 void Server::leave(bool lives) {
   while (!open_.empty()) cancel(std::string(open_.begin()->first));
   if (lives) take_what_was_read();
-  for (const Handed& one : handed_) backend_.give_back(one.ticket);
+  for (const Handed& one : handed_) backend_.requeue(one.ticket);
   handed_.clear();
   unacknowledged_.cancel();
 }

@@ -105,9 +105,9 @@ class Curses final : public CursesScreen {
     ::werase(stdscr);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const int end = lines[i].beside.empty() ? getmaxx(stdscr) : lines[i].beside_at - 1;
-      ::wattrset(stdscr, static_cast<int>(attributes(lines[i].look) | color(lines[i].tint)));
+      ::wattrset(stdscr, static_cast<int>(attributes(lines[i].style) | color(lines[i].tint)));
       mvwaddstr(stdscr, static_cast<int>(i), 0, lines[i].text.c_str());
-      if (lines[i].look == Top::Look::selected || lines[i].look == Top::Look::head)
+      if (lines[i].style == Top::Style::selected || lines[i].style == Top::Style::head)
         for (int at = getcurx(stdscr); getcury(stdscr) == static_cast<int>(i) && at < end; ++at) ::waddch(stdscr, ' ');
       ::wattrset(stdscr, 0);
       if (!lines[i].beside.empty()) mvwaddstr(stdscr, static_cast<int>(i), lines[i].beside_at, lines[i].beside.c_str());
@@ -150,15 +150,15 @@ class Curses final : public CursesScreen {
     std::fflush(stdout);
   }
 
-  [[nodiscard]] attr_t attributes(Top::Look look) const {
-    switch (look) {
-      case Top::Look::plain: return A_NORMAL;
-      case Top::Look::title: return A_BOLD;
-      case Top::Look::head: return A_UNDERLINE;
-      case Top::Look::selected: return A_REVERSE;
-      case Top::Look::marked: return A_BOLD;
-      case Top::Look::loud: return A_BOLD | color(Tint::warn);
-      case Top::Look::quiet: return A_DIM;
+  [[nodiscard]] attr_t attributes(Top::Style style) const {
+    switch (style) {
+      case Top::Style::plain: return A_NORMAL;
+      case Top::Style::title: return A_BOLD;
+      case Top::Style::head: return A_UNDERLINE;
+      case Top::Style::selected: return A_REVERSE;
+      case Top::Style::marked: return A_BOLD;
+      case Top::Style::loud: return A_BOLD | color(Tint::warn);
+      case Top::Style::quiet: return A_DIM;
     }
     return A_NORMAL;
   }

@@ -47,10 +47,10 @@ class Top {
     std::string shown_key = {};  // of a `which`: key of the request shown
     bool marks = false;          // of a `which`: mark the requests that it returns
   };
-  enum class Look { plain, title, head, selected, marked, loud, quiet };
+  enum class Style { plain, title, head, selected, marked, loud, quiet };
   struct Line {
     std::string text;
-    Look look = Look::plain;
+    Style style = Style::plain;
     Tint tint = Tint::none;
     int beside_at = 0;  // the column of `beside`
     std::string beside = {};

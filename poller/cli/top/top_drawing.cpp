@@ -45,7 +45,7 @@ Top::Line Top::teams_line() const {
                      (teams_.size() == 1 ? " team" : " teams");
   for (const auto& [what, count] : doing)
     if (what != "gone") text += ", " + std::to_string(count) + ' ' + printable(what);
-  return {text, is_bad || waits ? Look::plain : Look::quiet, is_bad ? Tint::bad : waits ? Tint::warn : Tint::none};
+  return {text, is_bad || waits ? Style::plain : Style::quiet, is_bad ? Tint::bad : waits ? Tint::warn : Tint::none};
 }
 
 void Top::press_mouse(const TopKey& key) {
@@ -114,7 +114,7 @@ void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, lon
     const std::string none = view.total() > 0 ? "none of " + std::to_string(view.total()) + " holds \"" + printable(view.filter_text()) + "\""
                              : page_ == TopPage::requests ? "nothing is waiting for an answer"
                                                       : "there is nothing here";
-    lines.push_back({std::string(fitting(none, columns)), Look::plain});
+    lines.push_back({std::string(fitting(none, columns)), Style::plain});
     return;
   }
   std::vector<Row> cells{heads_of(page_)};
@@ -130,15 +130,15 @@ void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, lon
     const std::string line = text.substr(0, end);
     text.erase(0, end + 1);
     if (i == 0) {
-      lines.push_back({"  " + line, Look::head});
+      lines.push_back({"  " + line, Style::head});
       continue;
     }
     const ListRow* row = shown[i - 1];
     const bool marked = view.is_marked(*row), selected = row == view.selected();
     lines.push_back({std::string(selected ? ">" : " ") + (marked ? "*" : " ") + line,
-                     selected ? Look::selected
-                     : marked ? Look::marked
-                              : Look::plain,
+                     selected ? Style::selected
+                     : marked ? Style::marked
+                              : Style::plain,
                      tint_of(row->shown, now)});
   }
   lines.resize(first + rows);
@@ -159,7 +159,7 @@ void Top::draw_beside(std::vector<Line>& lines, std::size_t first, int at, int c
 }
 
 void Top::draw_text(std::vector<Line>& lines, Pager& pager, int columns, std::size_t rows, long long now) const {
-  for (auto& line : pager.draw(columns, rows, now)) lines.push_back({std::move(line), Look::plain});
+  for (auto& line : pager.draw(columns, rows, now)) lines.push_back({std::move(line), Style::plain});
 }
 
 std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
@@ -169,32 +169,32 @@ std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
   if (mode_ != Mode::list && mode_ != Mode::filter) list().hidden();
   if (size.rows < fewest_rows || columns < fewest_columns) {
     hidden();
-    lines.push_back({std::string(fitting("too small; q quits", columns)), Look::loud});
+    lines.push_back({std::string(fitting("too small; q quits", columns)), Style::loud});
     return lines;
   }
   std::string title;
   for (const std::string& one : titles()) title += one;
-  lines.push_back({std::string(fitting(title, columns)), Look::title});
+  lines.push_back({std::string(fitting(title, columns)), Style::title});
   if (!teams_.empty() && size.rows >= fewest_rows_with_teams) {
     lines.push_back(teams_line());
     lines.back().text = cut(lines.back().text, columns);
   }
   const std::size_t head = lines.size();
   std::vector<Line> below;
-  const auto add = [&](const std::string& text, Look look, std::size_t most) {
+  const auto add = [&](const std::string& text, Style style, std::size_t most) {
     auto parts = by_words(text, columns);
     if (parts.size() > most) parts.resize(most);
-    for (auto& part : parts) below.push_back({std::move(part), look});
+    for (auto& part : parts) below.push_back({std::move(part), style});
   };
   const std::string place = place_text(now);
-  if (!away_.empty()) add(away_, Look::loud, 2);
-  if (mode_ == Mode::detail && !fate_.empty()) add(fate_, Look::loud, 2);
-  if (!note_.empty()) add(note_, Look::loud, 2);
-  if (!place.empty()) add(place, Look::quiet, 2);
+  if (!away_.empty()) add(away_, Style::loud, 2);
+  if (mode_ == Mode::detail && !fate_.empty()) add(fate_, Style::loud, 2);
+  if (!note_.empty()) add(note_, Style::loud, 2);
+  if (!place.empty()) add(place, Style::quiet, 2);
   if (mode_ == Mode::filter || mode_ == Mode::reason)
-    below.push_back({std::string(fitting_end(keys_text(), columns)), Look::loud});
+    below.push_back({std::string(fitting_end(keys_text(), columns)), Style::loud});
   else
-    add(keys_text(), mode_ == Mode::question ? Look::loud : Look::quiet, mode_ == Mode::question ? 3 : 2);
+    add(keys_text(), mode_ == Mode::question ? Style::loud : Style::quiet, mode_ == Mode::question ? 3 : 2);
   const auto most = static_cast<std::size_t>(size.rows) - head - 2;  // two lines for the contents
   if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
   const std::size_t rows = static_cast<std::size_t>(size.rows) - head - below.size();

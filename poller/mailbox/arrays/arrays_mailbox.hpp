@@ -79,7 +79,7 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
   using PostedKeys = std::map<schema::MessageKey, Posted>;
 
   /// A reading in progress, shown window by window and piece by piece.
-  struct Look {
+  struct Scan {
     ReadResult reading;
     std::size_t window = 0;
     std::size_t next = 0;              // the first entry that was not examined
@@ -97,7 +97,7 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
     std::optional<Access> reader;
     KeySet settled;  // entries that the known head does not cover
     KeySet owed;     // to be marked. Exclusive: entries outside of the known head; shared: all entries
-    std::optional<Look> look;
+    std::optional<Scan> scan;
     OtherConsumers others;
     std::map<std::string, SteadyTime> marked;  // shared access: recent marks of ours, by key
     bool rewound = false;     // until a reading has shown all entries again

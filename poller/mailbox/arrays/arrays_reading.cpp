@@ -58,7 +58,7 @@ Result<std::span<const News>> ArraysMailbox::ready_boxes() {
     const bool unfinished = box != boxes_.end() && box->second.unfinished;
     news_.push_back({one.inbox, unfinished || one.result.glance == Glance::changed});
   }
-  for (auto& [inbox, box] : boxes_) box.look.reset();  // a poll begins: no caller holds a piece of it any more
+  for (auto& [inbox, box] : boxes_) box.scan.reset();  // a poll begins: no caller holds a piece of it any more
   const auto is_listed = [&](const std::string& inbox) {
     return std::binary_search(news_.begin(), news_.end(), News{inbox},
                               [](const News& a, const News& b) { return a.box < b.box; });
@@ -87,7 +87,7 @@ void ArraysMailbox::rewind(const std::string& inbox) {
   box->second.owed.clear();
   box->second.rewound = true;
   box->second.unfinished = true;
-  if (auto& look = box->second.look) look->is_over = true;  // a caller may still hold views of its bytes
+  if (auto& scan = box->second.scan) scan->is_over = true;  // a caller may still hold views of its bytes
 }
 
 Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const { return decode_whole_entry(bytes); }
@@ -98,19 +98,19 @@ asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, 
   if (known != boxes_.end() && (known->second.reader == Access::peek) != (reader == Access::peek))
     forget(inbox);
   Batch batch;
-  if (auto& box = boxes_[inbox]; box.look && box.look->is_settled && !box.look->is_over) {
-    Look& look = *box.look;
-    if (look.window == look.at_hand || inboxes_.show(look.reading, look.window)) {
-      look.at_hand = look.window;
+  if (auto& box = boxes_[inbox]; box.scan && box.scan->is_settled && !box.scan->is_over) {
+    Scan& scan = *box.scan;
+    if (scan.window == scan.at_hand || inboxes_.show(scan.reading, scan.window)) {
+      scan.at_hand = scan.window;
       show_some(box, most, batch);
     } else {
-      box.look.reset();
+      box.scan.reset();
       batch.state = BoxState::torn;
       batch.detail = inboxes_.path_of(inbox) + " was rewritten while it was read";
     }
     co_return batch;
   }
-  boxes_[inbox].look.reset();
+  boxes_[inbox].scan.reset();
   auto reading = co_await read_patiently(inbox, reader);
   batch.state = state_of(reading.outcome);
   batch.detail = reading.detail;
@@ -128,15 +128,15 @@ asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, 
                                              [](const auto& entry) { return entry.read != ReadFlag::read; }));
   batch.size.bytes = reading.windows.empty() ? 0 : reading.windows.back().bytes.end;
   if (batch.state == BoxState::open && reader != Access::peek) look_for_others(box, reading, batch);
-  box.look = Look{};
-  box.look->reading = std::move(reading);
+  box.scan = Scan{};
+  box.scan->reading = std::move(reading);
   if (batch.state == BoxState::open) {
-    box.look->anew = box.rewound;
-    box.look->next = box.look->reading.windows.front().first;
+    box.scan->anew = box.rewound;
+    box.scan->next = box.scan->reading.windows.front().first;
     show_some(box, most, batch);
   } else {
-    box.look->is_settled = false;
-    const auto& document = box.look->reading.document;
+    box.scan->is_settled = false;
+    const auto& document = box.scan->reading.document;
     batch.damaged = document.bytes();
     for (const auto& entry : document.entries())
       batch.taken.push_back({entry.key, document.entry_bytes(entry), entry.read == ReadFlag::read});
@@ -205,73 +205,73 @@ void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const Oth
 }
 
 bool ArraysMailbox::was_shown(const Box& box, const InboxEntry& entry) {
-  return (entry.known && !box.look->anew) || box.settled.contains(entry.key);
+  return (entry.known && !box.scan->anew) || box.settled.contains(entry.key);
 }
 
 bool ArraysMailbox::is_owed(const Box& box, const InboxEntry& entry) {
-  const bool by_head = entry.known && box.reader == Access::exclusive && !box.look->anew;
+  const bool by_head = entry.known && box.reader == Access::exclusive && !box.scan->anew;
   return by_head || box.owed.contains(entry.key);
 }
 
 void ArraysMailbox::show_some(Box& box, std::size_t most, Batch& batch) {
-  Look& look = *box.look;
-  const InboxDocument& document = look.reading.document;
-  const Window& window = look.reading.windows[look.window];
+  Scan& scan = *box.scan;
+  const InboxDocument& document = scan.reading.document;
+  const Window& window = scan.reading.windows[scan.window];
   batch.state = BoxState::open;
-  look.is_settled = false;
-  for (; look.next < window.last && look.shown.size() < most; ++look.next) {
-    const InboxEntry& entry = document.entries()[look.next];
+  scan.is_settled = false;
+  for (; scan.next < window.last && scan.shown.size() < most; ++scan.next) {
+    const InboxEntry& entry = document.entries()[scan.next];
     if (!was_shown(box, entry)) {
-      look.shown.push_back(look.next);
+      scan.shown.push_back(scan.next);
       batch.taken.push_back({entry.key, document.entry_bytes(entry), entry.read == ReadFlag::read});
     } else if (can_be_marked(document, entry) && is_owed(box, entry)) {
-      look.to_mark.push_back(look.next);
+      scan.to_mark.push_back(scan.next);
     }
   }
-  batch.more = look.next < window.last || look.window + 1 < look.reading.windows.size();
+  batch.more = scan.next < window.last || scan.window + 1 < scan.reading.windows.size();
 }
 
 asio::awaitable<Settled> ArraysMailbox::ack(std::string inbox, std::vector<Ack> disposals) {
   const auto found = boxes_.find(inbox);
-  if (found == boxes_.end() || !found->second.look || found->second.look->is_settled) co_return Settled{};
+  if (found == boxes_.end() || !found->second.scan || found->second.scan->is_settled) co_return Settled{};
   Box& box = found->second;
-  Look& look = *box.look;
-  if (look.is_over) co_return Settled{{WriteStatus::busy, {}}, 0};
-  InboxDocument& document = look.reading.document;
-  look.is_settled = true;
+  Scan& scan = *box.scan;
+  if (scan.is_over) co_return Settled{{WriteStatus::busy, {}}, 0};
+  InboxDocument& document = scan.reading.document;
+  scan.is_settled = true;
   std::vector<Fingerprint> settled;
   std::vector<Fingerprint> owed;
-  for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
-    look.leaves_some = look.leaves_some || disposals[i] == Ack::requeue;
+  for (std::size_t i = 0; i < std::min(disposals.size(), scan.shown.size()); ++i) {
+    scan.leaves_some = scan.leaves_some || disposals[i] == Ack::requeue;
     if (disposals[i] == Ack::requeue) continue;
-    const InboxEntry& entry = document.entries()[look.shown[i]];
+    const InboxEntry& entry = document.entries()[scan.shown[i]];
     settled.push_back(fingerprint(entry.key));
     if (disposals[i] != Ack::ack) continue;
     owed.push_back(settled.back());
-    if (can_be_marked(document, entry)) look.to_mark.push_back(look.shown[i]);
+    if (can_be_marked(document, entry)) scan.to_mark.push_back(scan.shown[i]);
   }
   box.settled.add(std::move(settled));
   box.owed.add(std::move(owed));
-  look.shown.clear();
-  if (look.next < look.reading.windows[look.window].last) co_return Settled{};
+  scan.shown.clear();
+  if (scan.next < scan.reading.windows[scan.window].last) co_return Settled{};
 
-  const bool is_last = look.window + 1 == look.reading.windows.size();
+  const bool is_last = scan.window + 1 == scan.reading.windows.size();
   WriteResult result = co_await mark(inbox, box);
-  if (is_last && result.outcome == WriteOutcome::done && !look.to_replace.empty())
+  if (is_last && result.outcome == WriteOutcome::done && !scan.to_replace.empty())
     result = with_marks_of(result, co_await mark_by_replacement(inbox, box));
-  look.leaves_some = look.leaves_some || put_of(result.outcome) != WriteStatus::done;
+  scan.leaves_some = scan.leaves_some || put_of(result.outcome) != WriteStatus::done;
   Settled told{{put_of(result.outcome), result.detail}, result.marked};
-  const std::size_t known = inboxes_.remember(inbox, look.reading, look.window);
+  const std::size_t known = inboxes_.remember(inbox, scan.reading, scan.window);
   if (is_last) {
     finish(box, known);
     co_return told;
   }
-  look.next = look.reading.windows[++look.window].first;
+  scan.next = scan.reading.windows[++scan.window].first;
   co_return told;
 }
 
 void ArraysMailbox::finish(Box& box, std::size_t known) {
-  const InboxDocument& document = box.look->reading.document;
+  const InboxDocument& document = box.scan->reading.document;
   std::vector<Fingerprint> settled;
   std::vector<Fingerprint> owed;
   for (std::size_t i = 0; i < document.entries().size(); ++i) {
@@ -283,11 +283,11 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   }
   box.settled = KeySet(std::move(settled));
   // With shared access, entries in the skipped part stay owed, because a peer may take our flag back.
-  if (box.reader != Access::shared || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
+  if (box.reader != Access::shared || box.scan->reading.skipped == 0) box.owed = KeySet(std::move(owed));
   box.others.leave_to_mailbox(document, known);
-  if (box.look->anew) box.rewound = false;
-  box.unfinished = box.look->leaves_some;
-  box.look.reset();
+  if (box.scan->anew) box.rewound = false;
+  box.unfinished = box.scan->leaves_some;
+  box.scan.reset();
 }
 
 void ArraysMailbox::note_mark(Box& box, const schema::MessageKey& key) const {
@@ -296,17 +296,17 @@ void ArraysMailbox::note_mark(Box& box, const schema::MessageKey& key) const {
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
-  Look& look = *box.look;
-  InboxDocument& document = look.reading.document;
-  look.replaces_all = look.replaces_all || (look.to_mark.size() > marks_by_replacement && may_replace(box));
+  Scan& scan = *box.scan;
+  InboxDocument& document = scan.reading.document;
+  scan.replaces_all = scan.replaces_all || (scan.to_mark.size() > marks_by_replacement && may_replace(box));
   std::vector<std::size_t> in_place;
-  for (const std::size_t index : std::exchange(look.to_mark, {})) {
+  for (const std::size_t index : std::exchange(scan.to_mark, {})) {
     if (document.entries()[index].read == ReadFlag::read)
       box.others.marked_by_us(document.entries()[index].key);
-    else if (!look.replaces_all && document.can_mark_in_place(index))
+    else if (!scan.replaces_all && document.can_mark_in_place(index))
       in_place.push_back(index);
     else
-      look.to_replace.push_back(index);
+      scan.to_replace.push_back(index);
   }
   std::sort(in_place.begin(), in_place.end());
   WriteResult all;
@@ -322,9 +322,9 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
     }
     if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
-  ReadResult& reading = look.reading;
-  if (reading.windows.size() > 1 || !look.to_replace.empty()) {  // as in the file now
-    Window& window = reading.windows[look.window];
+  ReadResult& reading = scan.reading;
+  if (reading.windows.size() > 1 || !scan.to_replace.empty()) {  // as in the file now
+    Window& window = reading.windows[scan.window];
     window.hash = hash_of(document.bytes().substr(window.bytes.begin - document.offset(), window.bytes.size()));
   }
   co_return all;
@@ -344,9 +344,9 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
   const auto now = clock_.steady();
   if (box.replaced && now - *box.replaced < settings_.poll_interval) co_return result;
   box.replaced = now;
-  ReadResult& reading = box.look->reading;
+  ReadResult& reading = box.scan->reading;
   InboxDocument& document = reading.document;
-  const auto marked = std::move(box.look->to_replace);
+  const auto marked = std::move(box.scan->to_replace);
   std::string file;
   auto work = [&] {
     inboxes_.see_as_changed(inbox);  // no reading has seen entries that arrived since
@@ -372,7 +372,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
     if (stays) document.set_read(index);
   }
   // The entries of earlier windows are read now, and the whole file is in memory.
-  for (std::size_t i = 0; stays && i < box.look->window; ++i) inboxes_.remember(inbox, reading, i);
+  for (std::size_t i = 0; stays && i < box.scan->window; ++i) inboxes_.remember(inbox, reading, i);
   co_return result;
 }
 

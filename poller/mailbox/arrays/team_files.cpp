@@ -30,15 +30,15 @@ TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string
     return std::move(result);
   };
   for (int hold = 0; hold < holds_per_call; ++hold) {
-    Result<Look> look = look_for_tasks(tasks, name, agent_id);
-    if (!look) return end(stopped_by(look.error()));
-    result.detail = std::move(look->passed_over);
-    if (look->held.empty()) {
-      if (look->writer) return end(stopped(WriteOutcome::changed, "a task is being written by another program"));
+    Result<TaskScan> scan = scan_tasks(tasks, name, agent_id);
+    if (!scan) return end(stopped_by(scan.error()));
+    result.detail = std::move(scan->passed_over);
+    if (scan->held.empty()) {
+      if (scan->writer) return end(stopped(WriteOutcome::changed, "a task is being written by another program"));
       const Status synced = files_.sync_dir(tasks);  // also for tasks released just before a crash
       return end(synced.ok() ? WriteResult{} : stopped_by(synced.error()));
     }
-    const WriteResult how = release(tasks, look->held, result.tasks);
+    const WriteResult how = release(tasks, scan->held, result.tasks);
     if (how.outcome != WriteOutcome::done) return end(how);
   }
   return end(stopped(WriteOutcome::changed, "there are more tasks than are given back at once"));
@@ -73,7 +73,7 @@ TaskAssigned TeamFiles::assign_task(const Directory& tasks, const std::string& t
   return synced.ok() ? end({WriteStatus::done, how.detail}) : end({WriteStatus::fault, synced.error().message});
 }
 
-Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const std::string& name,
+Result<TeamFiles::TaskScan> TeamFiles::scan_tasks(const Directory& tasks, const std::string& name,
                                                   const std::string& agent_id) {
   TRY(auto names, files_.list(tasks));
   remove_litter(files_, tasks, names);
@@ -81,16 +81,16 @@ Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const 
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
   });
-  Look look;
+  TaskScan scan;
   const auto pass_over = [&](const std::string& file, const std::string& why) {
-    add_detail(look.passed_over, tasks.path + "/" + file + " was passed over: " + why);
+    add_detail(scan.passed_over, tasks.path + "/" + file + " was passed over: " + why);
   };
   for (const std::string& file : names) {
-    if (look.held.size() == tasks_per_hold) break;
+    if (scan.held.size() == tasks_per_hold) break;
     Snapshot snapshot = take_snapshot(files_, clock_, tasks, file, size_limit_);
     if (snapshot.outcome == ReadOutcome::missing) continue;
     if (snapshot.outcome == ReadOutcome::torn) {
-      look.writer = true;
+      scan.writer = true;
       continue;
     }
     if (snapshot.outcome != ReadOutcome::document) {
@@ -99,17 +99,17 @@ Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const 
     }
     Result<schema::Task> task = schema::decode_task(snapshot.bytes);
     if (!task && !snapshot.settled) {
-      look.writer = true;
+      scan.writer = true;
       continue;
     }
     if (task.ok() && (!task->is_unfinished() || !task->is_owned_by(name, agent_id))) continue;
     Result<std::string> wanted = task.ok() ? schema::released(snapshot.bytes) : Result<std::string>(task.error());
     if (wanted)
-      look.held.push_back({file, std::move(snapshot), *std::move(task), *std::move(wanted)});
+      scan.held.push_back({file, std::move(snapshot), *std::move(task), *std::move(wanted)});
     else
       pass_over(file, wanted.error().message);
   }
-  return look;
+  return scan;
 }
 
 WriteResult TeamFiles::release(const Directory& tasks, const std::vector<Held>& held,

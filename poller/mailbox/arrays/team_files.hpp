@@ -28,13 +28,13 @@ class TeamFiles {
     schema::Task task;
     std::string wanted;
   };
-  struct Look {
+  struct TaskScan {
     std::vector<Held> held;   // at most one batch of them
     bool writer = false;      // a peer is writing a file: try again later
     std::string passed_over;  // files that are not tasks, or cannot be read
   };
 
-  Result<Look> look_for_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
+  Result<TaskScan> scan_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
   WriteResult release(const Directory& tasks, const std::vector<Held>& held, std::vector<schema::Task>& released);
 
   FileSystem& files_;

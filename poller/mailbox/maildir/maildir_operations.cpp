@@ -60,7 +60,7 @@ Status MaildirOperations::make() {
 
 // --- mail
 
-Result<Sent> MaildirOperations::send(const Letter& letter) {
+Result<Sent> MaildirOperations::send(const MessageDraft& letter) {
   TRY(require_sendable(letter));
   if (Status made = make(); !made.ok()) return made.error();  // the receiver needs it for an answer
   const Result<Directory> box = root_.folder(letter.to);
@@ -203,7 +203,7 @@ Status MaildirOperations::acknowledge(const std::string& ticket) {
   return Done{};
 }
 
-void MaildirOperations::give_back(const std::string& ticket) {
+void MaildirOperations::requeue(const std::string& ticket) {
   if (offers_.erase(ticket) > 0) wake();
 }
 

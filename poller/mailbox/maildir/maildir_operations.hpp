@@ -30,10 +30,10 @@ class MaildirOperations final : public SharedBox {
                                                          TaskSettings settings = {});
 
   /// Sends a message. Errors: "payload.too_large" over `MaildirRoot::most_bytes`, and those of the interface.
-  Result<Sent> send(const Letter&) override;
+  Result<Sent> send(const MessageDraft&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
-  void give_back(const std::string& ticket) override;
+  void requeue(const std::string& ticket) override;
 
   Result<boost::json::object> inbox() override;
 

@@ -298,7 +298,7 @@ TEST_CASE("a team on several nodes") {
   CHECK_THAT(judged()[0].what, Contains("312 ms for a round trip"));
   nodes.erase("round_trip_us");
   nodes["nodes"] = {{{"node", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
-  nodes["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
+  nodes["mail"] = {{{"direction", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
   const Findings found = judged();
   REQUIRE(found.size() == 4);
   CHECK(found[1].check == "cluster.silent");

@@ -20,16 +20,16 @@ TEST_CASE("without an available way there is none") {
 }
 
 TEST_CASE("every way has a name that is read back") {
-  for (const auto way : schema::values<config::DeliveryMethod>) CHECK(schema::parse<config::DeliveryMethod>(config::to_string(way)) == way);
+  for (const auto method : schema::values<config::DeliveryMethod>) CHECK(schema::parse<config::DeliveryMethod>(config::to_string(method)) == method);
   for (const char* text : {"", "Exec", "stdin_stream", "mail"}) CHECK_FALSE(schema::parse<config::DeliveryMethod>(text).has_value());
 }
 
 namespace {
 
 /// Why this way cannot be used; "" when it can.
-std::string why_not(DeliveryMethod way, const MethodSight& sight, const config::DeliverySettings& delivery = {}) {
-  const auto state = state_of(way, sight, delivery);
-  CHECK(state.way == way);
+std::string why_not(DeliveryMethod method, const MethodSight& sight, const config::DeliverySettings& delivery = {}) {
+  const auto state = state_of(method, sight, delivery);
+  CHECK(state.method == method);
   CHECK(state.available == state.reason.empty());
   return state.reason;
 }
@@ -43,9 +43,9 @@ MethodSight held() {
 }  // namespace
 
 TEST_CASE("ways that pull are there while somebody holds their end") {
-  for (const auto way : {DeliveryMethod::mcp, DeliveryMethod::stdin_stream, DeliveryMethod::channel, DeliveryMethod::socket}) {
-    CHECK(why_not(way, held()).empty());
-    CHECK_FALSE(why_not(way, {}).empty());
+  for (const auto method : {DeliveryMethod::mcp, DeliveryMethod::stdin_stream, DeliveryMethod::channel, DeliveryMethod::socket}) {
+    CHECK(why_not(method, held()).empty());
+    CHECK_FALSE(why_not(method, {}).empty());
   }
 }
 
@@ -76,10 +76,10 @@ TEST_CASE("ways that push are there when they are configured, and a terminal whe
 }
 
 TEST_CASE("a way that failed is left alone for a while, whatever else holds") {
-  for (const auto way : schema::values<config::DeliveryMethod>) {
+  for (const auto method : schema::values<config::DeliveryMethod>) {
     auto sight = held();
     sight.failed = "it failed";
-    CHECK(why_not(way, sight) == "it failed");
+    CHECK(why_not(method, sight) == "it failed");
   }
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a session is told how much waits only where no other way has the mess
 }
 
 TEST_CASE("the end of a turn is answered with messages at most six times in a row") {
-  for (int held = 0; held < 6; ++held) CHECK(plan_of(event("Stop"), facts(LeadState::busy, held)).offers == HookWay::stop);
+  for (int held = 0; held < 6; ++held) CHECK(plan_of(event("Stop"), facts(LeadState::busy, held)).offers == OfferingHook::stop);
   const auto seventh = plan_of(event("Stop"), facts(LeadState::busy, 6));
   CHECK_FALSE(seventh.offers);
   CHECK(seventh.nothing_left == LeadEvent::turn_stops);
@@ -101,7 +101,7 @@ TEST_CASE("a turn that somebody else held is let go") {
   CHECK_FALSE(plan.offers);
   CHECK_FALSE(plan.told);
   CHECK(plan.nothing_left == LeadEvent::turn_stops);
-  CHECK(plan_of(others, facts(LeadState::busy, 1)).offers == HookWay::stop);
+  CHECK(plan_of(others, facts(LeadState::busy, 1)).offers == OfferingHook::stop);
 }
 
 TEST_CASE("the end of a turn shows that it ran until now, whatever was presumed") {
@@ -122,7 +122,7 @@ TEST_CASE("between two tools messages go only where a subagent's tool is told ap
   auto old = facts();
   old.names_subagents = false;
   CHECK_FALSE(plan_of(event("PostToolUse"), old).offers);
-  CHECK(plan_of(event("Stop"), old).offers == HookWay::stop);
+  CHECK(plan_of(event("Stop"), old).offers == OfferingHook::stop);
 }
 
 TEST_CASE("a busy lead whose client waits for a prompt was interrupted") {

@@ -50,27 +50,27 @@ void compare(std::istream& lines, const std::string& before) {
     if (!before.empty() && line.find(before) == std::string::npos && rows.empty()) continue;
     if (line.starts_with("--")) continue;  // the rule under the head
     std::istringstream cells(line);
-    std::string way, transcript, cell;
-    if (!(cells >> way >> transcript)) break;
-    if (way == "way") {
-      rows.insert(way);
+    std::string hook, transcript, cell;
+    if (!(cells >> hook >> transcript)) break;
+    if (hook == "way") {
+      rows.insert(hook);
       for (const auto sign : schema::values<HookSign>) {
         REQUIRE(cells >> cell);
         CHECK(cell == to_string(sign));
       }
       continue;
     }
-    CHECK(rows.insert(way + " " + transcript).second);
+    CHECK(rows.insert(hook + " " + transcript).second);
     for (const auto sign : schema::values<HookSign>) {
-      INFO(way << ", transcript " << transcript << ", then " << to_string(sign));
+      INFO(hook << ", transcript " << transcript << ", then " << to_string(sign));
       REQUIRE(cells >> cell);
-      const auto by = schema::parse<HookWay>(way);
+      const auto by = schema::parse<OfferingHook>(hook);
       const auto said = schema::parse<Transcript>(transcript);
       REQUIRE((by && said));
       CHECK(to_string(judge_proof(*by, sign, *said)) == cell);
     }
   }
-  CHECK(rows.size() == 1 + schema::values<HookWay>.size() * schema::values<Transcript>.size());
+  CHECK(rows.size() == 1 + schema::values<OfferingHook>.size() * schema::values<Transcript>.size());
 }
 
 HookEvent event(const std::string& name) {
@@ -95,18 +95,18 @@ TEST_CASE("docs/reference/hooks.md shows the same table of what proves a hook's 
 }
 
 TEST_CASE("nothing is proven by the end of a session, or by an event after which the transcript lacks it") {
-  for (const auto way : schema::values<HookWay>) {
-    for (const auto sign : schema::values<HookSign>) CHECK(judge_proof(way, sign, Transcript::lacks) != Proof::proven);
-    CHECK(judge_proof(way, HookSign::end, Transcript::given) == Proof::back);
-    CHECK(judge_proof(way, HookSign::end, Transcript::silent) == Proof::back);
+  for (const auto hook : schema::values<OfferingHook>) {
+    for (const auto sign : schema::values<HookSign>) CHECK(judge_proof(hook, sign, Transcript::lacks) != Proof::proven);
+    CHECK(judge_proof(hook, HookSign::end, Transcript::given) == Proof::back);
+    CHECK(judge_proof(hook, HookSign::end, Transcript::silent) == Proof::back);
   }
 }
 
 TEST_CASE("only where a person is at the client does what a hook says beside the session reach the model") {
-  for (const auto way : schema::values<HookWay>) {
-    CHECK(reaches_model(way, ClientMode::interactive));
-    CHECK(reaches_model(way, ClientMode::headless) == (way != HookWay::wait));
-    CHECK(reaches_model(way, ClientMode::unknown) == (way != HookWay::wait));
+  for (const auto hook : schema::values<OfferingHook>) {
+    CHECK(reaches_model(hook, ClientMode::interactive));
+    CHECK(reaches_model(hook, ClientMode::headless) == (hook != OfferingHook::wait));
+    CHECK(reaches_model(hook, ClientMode::unknown) == (hook != OfferingHook::wait));
   }
 }
 

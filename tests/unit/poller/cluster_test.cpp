@@ -60,7 +60,7 @@ TEST_CASE(
   handlers::Answer yes;
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(world.h1.team->requests().answer(open.front(), yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.h1.team->requests().answer(open.front(), yes, false)));
   world.go_on();
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -175,7 +175,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   handlers::Answer no;
   no.event = handlers::RequestEvent::person_denies;
   no.by = "bob";
-  REQUIRE(std::holds_alternative<Requests::Taken>(world.h1.team->requests().answer(open.front(), no, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.h1.team->requests().answer(open.front(), no, false)));
   world.h1.poll();
   world.h1.send();
   world.go_on();
@@ -187,7 +187,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   handlers::Answer yes;
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(h4.team->requests().answer(there.front(), yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(h4.team->requests().answer(there.front(), yes, false)));
   world.go_on();
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -290,7 +290,7 @@ TEST_CASE("an answer of a leader that is gone arrives by the next one, once, als
   handlers::Answer no;
   no.event = handlers::RequestEvent::person_denies;
   no.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(h4.team->requests().answer(open.front(), no, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(h4.team->requests().answer(open.front(), no, false)));
   h4.poll();
   h4.send();
   REQUIRE(world.engine.decisions.size() == 1);
@@ -679,7 +679,7 @@ struct Followed : ClusterWorld {
     answer.event = event;
     answer.by = "ann";
     for (const auto& request : world.team->requests().open())
-      if (request.request_id == id) REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, answer, false)));
+      if (request.request_id == id) REQUIRE(std::holds_alternative<Requests::Applied>(world.team->requests().answer(request, answer, false)));
   }
   handlers::RequestState state_of(NodeWorld& world, const std::string& id) {
     return world.ledger->requests().by_id(id)->at(0).second.state;

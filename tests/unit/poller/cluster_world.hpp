@@ -67,7 +67,7 @@ struct NodeWorld : FileWorld {
     poll();
   }
   /// Chat for the lead session, acknowledged.
-  std::vector<Offered> receive_chat() { return FileWorld::receive(); }
+  std::vector<LeasedMessage> receive_chat() { return FileWorld::receive(); }
   /// By its owner, as clients do it.
   void read_all(const std::string& member) {
     auto entries = inbox(member);

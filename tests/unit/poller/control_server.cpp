@@ -211,7 +211,7 @@ TEST_CASE("answers that wait to be read have a room of their own: the oldest mak
   CHECK(ended.empty());
   REQUIRE(take("c", 60, 1s));
   CHECK(ended == "a");
-  room.give_back(*b);
+  room.release(*b);
   CHECK(room.taken() == 60);
   REQUIRE(take("d", 40, 1500ms));
   CHECK(ended == "a");

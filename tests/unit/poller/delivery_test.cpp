@@ -14,11 +14,11 @@ namespace asio = boost::asio;
 
 namespace {
 
-DeliveryState state_of(World& world, const Offered& message) {
+DeliveryState state_of(World& world, const LeasedMessage& message) {
   return (*world.ledger->messages().find(message.key))->delivery;
 }
 
-std::vector<std::string> texts(const std::vector<Offered>& messages) {
+std::vector<std::string> texts(const std::vector<LeasedMessage>& messages) {
   std::vector<std::string> texts;
   for (const auto& message : messages) texts.push_back(message.text);
   return texts;
@@ -120,8 +120,8 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   World world([](config::TeamConfig& config) { config.delivery.expire_after = std::chrono::minutes(10); });
   world.write_lead({World::entry("w1", "handed out", 1)});
   world.poll();
-  const auto lent = world.receive();
-  REQUIRE(texts(lent) == std::vector<std::string>{"handed out"});
+  const auto leased = world.receive();
+  REQUIRE(texts(leased) == std::vector<std::string>{"handed out"});
   REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_busy, std::chrono::hours(1)));
   world.write_lead({World::entry("w1", "handed out", 1), World::entry("w1", "waits", 2)});
   world.poll();
@@ -132,11 +132,11 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   world.poll();
   CHECK(world.ledger->deliveries().counts("t")->expired == 1);
   CHECK(world.logged("delivery.expired"));
-  CHECK(state_of(world, lent[0]) == DeliveryState::offered);
-  world.team->delivery().give_back(lent);
-  CHECK(state_of(world, lent[0]) == DeliveryState::queued);
+  CHECK(state_of(world, leased[0]) == DeliveryState::offered);
+  world.team->delivery().requeue(leased);
+  CHECK(state_of(world, leased[0]) == DeliveryState::queued);
   world.poll();
-  CHECK(state_of(world, lent[0]) == DeliveryState::expired);
+  CHECK(state_of(world, leased[0]) == DeliveryState::expired);
   REQUIRE(world.team->delivery().lead().report(LeadEvent::reports_idle));
   CHECK(world.receive().empty());
 }
@@ -188,19 +188,19 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
   World world;
   world.write_lead({World::entry("w1", "precious")});
   world.poll();
-  const auto lent = world.receive();
-  REQUIRE(lent.size() == 1);
+  const auto leased = world.receive();
+  REQUIRE(leased.size() == 1);
   sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
   REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
-  world.team->delivery().give_back(lent);
+  world.team->delivery().requeue(leased);
   REQUIRE(sqlite3_exec(other, "UPDATE messages SET checksum = checksum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
-  CHECK(state_of(world, lent[0]) == DeliveryState::offered);
+  CHECK(state_of(world, leased[0]) == DeliveryState::offered);
   world.poll();
   const auto again = world.receive();
   REQUIRE(again.size() == 1);
-  CHECK(again[0].key == lent[0].key);
+  CHECK(again[0].key == leased[0].key);
   CHECK(again[0].attempts == 2);
 }
 
@@ -213,9 +213,9 @@ TEST_CASE("what arrives is lent by the commit that accepts it, to the first who 
   world.poll();
   CHECK(world.services->commits.transactions() == before + 1);
   CHECK(second.fetch().empty());
-  const auto lent = first.fetch();
-  CHECK(texts(lent) == std::vector<std::string>{"one", "two"});
-  for (const auto& message : lent) {
+  const auto leased = first.fetch();
+  CHECK(texts(leased) == std::vector<std::string>{"one", "two"});
+  for (const auto& message : leased) {
     CHECK(delivery.leases().has(message.id));
     CHECK(message.attempts == 1);
     CHECK(state_of(world, message) == DeliveryState::offered);
@@ -239,7 +239,7 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
   SECTION("the lead is busy") { take.ignore_busy = false; }
   SECTION("another way is chosen") {
     take.by_hand = false;
-    take.way = config::DeliveryMethod::stdin_stream;
+    take.method = config::DeliveryMethod::stdin_stream;
     take.ignore_busy = true;
   }
   PendingFetch taker(delivery, take);
@@ -259,14 +259,14 @@ TEST_CASE("what was lent by a commit that failed is lent by nobody") {
   REQUIRE(one.size() == 1);
   delivery.unoffer(one, "it went away");
   REQUIRE_FALSE(world.team->context().commit([&](Tx& tx) -> Status {
-    delivery.lend_on_arrival(tx);
+    delivery.lease_on_arrival(tx);
     return Error{"test.failed", "the rest of it"};
   }));
   CHECK(taker.fetch().empty());
   CHECK_FALSE(delivery.leases().has(one.front().id));
   CHECK(state_of(world, one.front()) == DeliveryState::queued);
   REQUIRE(world.team->context().commit([&](Tx& tx) {
-    delivery.lend_on_arrival(tx);
+    delivery.lease_on_arrival(tx);
     CHECK(taker.fetch().empty());  // not before it is committed
   }));
   const auto again = taker.fetch();

@@ -60,7 +60,7 @@ TEST_CASE("the names of states, events and kinds are what they always were") {
         "reports_busy reports_idle reports_offline session_starts prompt_submitted tool_used turn_stops turn_continues "
         "turn_fails turn_interrupted prompt_waits session_ends stream_opens stream_works stream_result stream_closes "
         "session_works session_rests batch_pushed busy_limit_passes disconnects");
-  CHECK(all<HookWay>() == "prompt tool stop wait");
+  CHECK(all<OfferingHook>() == "prompt tool stop wait");
   CHECK(all<HookSign>() == "prompt tool stop held failure idle end");
   CHECK(all<Transcript>() == "has given lacks silent");
   CHECK(all<Proof>() == "open proven back");

@@ -14,7 +14,7 @@ namespace inbox_poller::hook_offers_test {
 
 using namespace inbox_poller::poller;
 using handlers::HookSign;
-using handlers::HookWay;
+using handlers::OfferingHook;
 using std::chrono::milliseconds;
 
 namespace {
@@ -34,9 +34,9 @@ struct Session {
   }
   void given() const { line("\"type\":\"user\",\"message\":{\"content\":" + schema::quote(text) + "}"); }
   void answer() const { line("\"type\":\"assistant\""); }
-  HookOffer offer(HookWay way) {
+  HookOffer offer(OfferingHook hook) {
     HookOffer offer;
-    offer.way = way;
+    offer.hook = hook;
     offer.session = "s";
     offer.text = text;
     offer.messages.resize(1);
@@ -45,7 +45,7 @@ struct Session {
     offer.at = clock.steady();
     return offer;
   }
-  void hand_out(HookWay way) { offers.add(offer(way)); }
+  void hand_out(OfferingHook hook) { offers.add(offer(hook)); }
 };
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("what a hook printed is proven once it stands in the transcript with a
   session.given();  // an earlier one, with the same text
   session.answer();
   session.offers.follow("s", session.path);
-  session.hand_out(HookWay::prompt);
+  session.hand_out(OfferingHook::prompt);
   CHECK(session.offers.look(false).empty());
   session.line("\"type\":\"queue-operation\",\"content\":" + schema::quote(text));
   session.given();
@@ -73,12 +73,12 @@ TEST_CASE("a transcript that is looked at before the hook has said that it print
     Session session;
     session.answer();
     session.offers.follow("s", session.path);
-    if (others) session.hand_out(HookWay::wait);
-    auto offer = session.offer(HookWay::prompt);
+    if (others) session.hand_out(OfferingHook::wait);
+    auto offer = session.offer(OfferingHook::prompt);
     session.given();
     session.answer();
     CHECK(session.offers.look(true).size() == (others ? 1 : 0));
-    if (others) session.hand_out(HookWay::wait);
+    if (others) session.hand_out(OfferingHook::wait);
     session.offers.add(std::move(offer));
     CHECK(session.offers.look(false).size() == 1);
   }
@@ -86,7 +86,7 @@ TEST_CASE("a transcript that is looked at before the hook has said that it print
 
 TEST_CASE("an event that is told twice is one, and a later one is another") {
   Session session;
-  session.hand_out(HookWay::prompt);
+  session.hand_out(OfferingHook::prompt);
   CHECK(session.offers.heard(HookSign::prompt, "s").empty());
   session.clock.advance(milliseconds(1500));
   const auto verdicts = session.offers.heard(HookSign::prompt, "s");
@@ -98,7 +98,7 @@ TEST_CASE("another prompt is another event, however soon it comes") {
   Session session;
   session.answer();
   session.offers.follow("s", session.path);
-  session.hand_out(HookWay::prompt);
+  session.hand_out(OfferingHook::prompt);
   session.given();
   CHECK(session.offers.heard(HookSign::prompt, "s").empty());
   const auto verdicts = session.offers.heard(HookSign::prompt, "s", "what a person typed after Escape");
@@ -110,7 +110,7 @@ TEST_CASE("a transcript that lacks it brings it back, but not before the client 
   Session session;
   session.answer();
   session.offers.follow("s", session.path);
-  session.hand_out(HookWay::tool);
+  session.hand_out(OfferingHook::tool);
   CHECK(session.offers.heard(HookSign::stop, "s").empty());
   session.clock.advance(milliseconds(2000));
   CHECK(session.offers.look(false).empty());
@@ -124,7 +124,7 @@ TEST_CASE("where an old client's transcript leaves it out, the next hook of the 
   Session session;
   session.line("\"type\":\"assistant\"", "2.1.50");
   session.offers.follow("s", session.path);
-  session.hand_out(HookWay::tool);
+  session.hand_out(OfferingHook::tool);
   CHECK(session.offers.version() == "2.1.50");
   CHECK(session.offers.heard(HookSign::tool, "s").empty());
   const auto verdicts = session.offers.heard(HookSign::stop, "s");
@@ -135,7 +135,7 @@ TEST_CASE("where an old client's transcript leaves it out, the next hook of the 
 TEST_CASE("another session, and what the old one's transcript says later, prove nothing") {
   Session session;
   session.offers.follow("s", session.path);
-  session.hand_out(HookWay::prompt);
+  session.hand_out(OfferingHook::prompt);
   const auto verdicts = session.offers.heard(std::nullopt, "another");
   REQUIRE(verdicts.size() == 1);
   CHECK_FALSE(verdicts.front().proven);
@@ -143,7 +143,7 @@ TEST_CASE("another session, and what the old one's transcript says later, prove 
 
 TEST_CASE("a prompt with the text in it is where a session that was woken begins") {
   Session session;
-  session.hand_out(HookWay::wait);
+  session.hand_out(OfferingHook::wait);
   CHECK(session.offers.heard(HookSign::prompt, "s", "<task-notification>" + text + "</task-notification>").empty());
   const auto verdicts = session.offers.heard(HookSign::tool, "s");
   REQUIRE(verdicts.size() == 1);

@@ -197,8 +197,8 @@ TEST_CASE("between nodes what waits is found without what was put or is there, a
     std::string plan;
     for (const auto& step : plan_of(other.connection(), sql)) plan += step + "; ";
     INFO(plan);
-    const bool by_state = plan.find("node_mail_moving (team=? AND way=? AND state=?") != std::string::npos;
-    const bool by_number = plan.find("node_mail_number (team=? AND way=? AND node=? AND lead=?") != std::string::npos;
+    const bool by_state = plan.find("node_mail_moving (team=? AND direction=? AND state=?") != std::string::npos;
+    const bool by_number = plan.find("node_mail_number (team=? AND direction=? AND node=? AND lead=?") != std::string::npos;
     const bool by_key = plan.find("sqlite_autoindex_node_mail_1 (key=?") != std::string::npos;
     const bool by_id = starts_with(plan, "SEARCH node_mail USING INTEGER PRIMARY KEY (rowid=?)");
     CHECK((by_state || by_number || by_key || by_id || plan.find("node_mail_untold (team=?") != std::string::npos));

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-Letter letter(json::value payload, std::string to = "bob") {
+MessageDraft letter(json::value payload, std::string to = "bob") {
   return {std::move(to), "handoff", std::move(payload), {}};
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("A name is never a path") {
   MaildirSetting setting;
   auto ada = setting.actor("ada");
   for (const char* name : {"", "..", "../x", "/etc", "tmp", "tasks", "a/b", "-x", ".ada", "a b"}) {
-    Letter one = letter(1, name);
+    MessageDraft one = letter(1, name);
     CHECK(ada->send(one).error().code == "name.invalid");
     CHECK(MaildirOperations::open(setting.scratch.path().string(), name, setting.files, setting.clock,
                                   setting.io.get_executor())

@@ -100,7 +100,7 @@ TEST_CASE("what was lent out, came back and was lent out again is told in order,
   CHECK(events(life_in(world, key)) == Lines{"message.accepted", "delivery.offered"});
 
   world.clock.advance(std::chrono::seconds(1));
-  world.team->delivery().give_back(first);
+  world.team->delivery().requeue(first);
   CHECK(events(life_in(world, key)) == Lines{"message.accepted", "delivery.offered", "delivery.requeued"});
 
   world.clock.advance(std::chrono::seconds(1));
@@ -118,10 +118,10 @@ TEST_CASE("an acknowledgment that comes after it was taken back tells of one off
   World world;
   world.write_lead({World::entry("w1", "hello")});
   world.poll();
-  const auto lent = world.receive();
-  world.team->delivery().give_back(lent);
-  REQUIRE(world.team->delivery().acknowledge({lent.at(0).key.value}));
-  CHECK(events(life_in(world, lent.at(0).key)) ==
+  const auto leased = world.receive();
+  world.team->delivery().requeue(leased);
+  REQUIRE(world.team->delivery().acknowledge({leased.at(0).key.value}));
+  CHECK(events(life_in(world, leased.at(0).key)) ==
         Lines{"message.accepted", "delivery.offered", "delivery.requeued", "delivery.delivered"});
 }
 

@@ -45,7 +45,7 @@ struct Telling : World {
     handlers::Answer answer;
     answer.event = RequestEvent::person_approves;
     answer.by = "ann";
-    REQUIRE(std::holds_alternative<Requests::Taken>(team->requests().answer(*request, answer, false)));
+    REQUIRE(std::holds_alternative<Requests::Applied>(team->requests().answer(*request, answer, false)));
   }
   [[nodiscard]] std::vector<json::object> heard() const {
     std::vector<json::object> all;

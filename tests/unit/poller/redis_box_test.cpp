@@ -42,7 +42,7 @@ TEST_CASE("Whoever waits is woken by what another process sends, and by what is 
   REQUIRE(got->has_value());
   CHECK((*got)->message.at("payload") == json::value("now"));
   later.expires_after(milliseconds(100));
-  later.async_wait([&](const boost::system::error_code&) { bob->give_back((*got)->ticket); });
+  later.async_wait([&](const boost::system::error_code&) { bob->requeue((*got)->ticket); });
   auto again = setting.folder.recv(*bob, {}, seconds(60));
   REQUIRE(again->has_value());
   CHECK((*again)->attempts == 2);

@@ -39,7 +39,7 @@ struct Asking : World {
     return open.front();
   }
   handlers::Request opens() { return opens(request("perm-1", "make install")); }
-  std::variant<Requests::Taken, Requests::Refusal> answer(const handlers::Request& request, RequestEvent event,
+  std::variant<Requests::Applied, Requests::Refusal> answer(const handlers::Request& request, RequestEvent event,
                                                   const std::string& by, const std::string& reason = "no") {
     handlers::Answer answer;
     answer.event = event;
@@ -48,11 +48,11 @@ struct Asking : World {
     return team->requests().answer(request, answer, false);
   }
   void approves(const handlers::Request& request, const std::string& by) {
-    REQUIRE(std::holds_alternative<Requests::Taken>(answer(request, RequestEvent::person_approves, by)));
+    REQUIRE(std::holds_alternative<Requests::Applied>(answer(request, RequestEvent::person_approves, by)));
     tick();
   }
   /// What the lead has now; it is lent out until the next restart.
-  Offered only_message() {
+  LeasedMessage only_message() {
     const auto messages = receive();
     REQUIRE(messages.size() == 1);
     return messages.front();
@@ -129,9 +129,9 @@ TEST_CASE("a lead that has read a request hears once that somebody else decided 
 TEST_CASE("a block that was lent out and came back is taken back, and its end is told: it may have been read") {
   Asking world(false, Answerer::both);
   const auto request = world.opens();
-  const auto lent = world.receive();
-  REQUIRE(lent.size() == 1);
-  world.team->delivery().give_back(lent);
+  const auto leased = world.receive();
+  REQUIRE(leased.size() == 1);
+  world.team->delivery().requeue(leased);
   world.approves(request, "ann");
   CHECK(world.only_message().type == "request_closed");
 }
@@ -206,7 +206,7 @@ TEST_CASE("two hundred requests in one poll are a block each, in order, and no c
   world.write_lead(entries);
   world.poll();
   for (const auto& request : world.team->requests().open())
-    REQUIRE(std::holds_alternative<Requests::Taken>(world.answer(request, RequestEvent::person_denies, "ann")));
+    REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_denies, "ann")));
   CHECK(world.only_message().text == "hello");
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("a crash between the grant and its shutdown is made good, but not for 
   for (const bool joined_again : {false, true}) {
     Asking world(false);
     const auto request = world.opens(wish());
-    REQUIRE(std::holds_alternative<Requests::Taken>(world.answer(request, RequestEvent::person_approves, "ann")));
+    REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_approves, "ann")));
     world.clock.advance(1h);
     const auto joined = std::to_string(joined_again ? world.clock.wall_ms() : 1000);
     test::spill(world.scratch.path("teams/t/config.json"),
@@ -293,7 +293,7 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
     if (deadline) {
       world.clock.advance(world.config.shutdown.timeout + 1s);
     } else {
-      REQUIRE(std::holds_alternative<Requests::Taken>(
+      REQUIRE(std::holds_alternative<Requests::Applied>(
           world.answer(request, RequestEvent::person_denies, "team-lead", "task 3 is yours")));
     }
     world.tick();

@@ -65,7 +65,7 @@ TEST_CASE("an answer of a shape that no worker understands closes nothing and is
     answer.event = handlers::RequestEvent::person_approves;
     answer.by = "ann";
     const auto request = world.team->requests().open().front();
-    CHECK(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, answer, false)));
+    CHECK(std::holds_alternative<Requests::Applied>(world.team->requests().answer(request, answer, false)));
     world.poll();
     REQUIRE(world.inbox("w1").size() == 2);
     CHECK(world.payload("w1", 1).at("subtype").as_string() == "success");

@@ -152,7 +152,7 @@ TEST_CASE("a request that no rule decides waits for a person, whose first answer
   handlers::Answer yes;
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.team->requests().answer(request, yes, false)));
   handlers::Answer no;
   no.by = "bob";
   no.reason = "no";
@@ -172,8 +172,8 @@ TEST_CASE("with always an approval becomes a rule of the session that survives a
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
   const auto taken = world.team->requests().answer(request, yes, true);
-  REQUIRE(std::holds_alternative<Requests::Taken>(taken));
-  CHECK(std::get<Requests::Taken>(taken).rule_added == "Bash(make install)");
+  REQUIRE(std::holds_alternative<Requests::Applied>(taken));
+  CHECK(std::get<Requests::Applied>(taken).rule_added == "Bash(make install)");
   world.restart();
   world.write_lead({World::entry("w2", World::request("perm-2", "make install", "w2"), 3)});
   world.poll();
@@ -187,7 +187,7 @@ TEST_CASE("a rule given in one session of the lead does not hold in the next") {
   handlers::Answer yes;
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(request, yes, true)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.team->requests().answer(request, yes, true)));
   CHECK(world.team->context().rules.of_session().size() == 1);
   std::string roster = kRoster;
   roster.replace(roster.find("\"leadSessionId\": \"s\""), 20, "\"leadSessionId\": \"u\"");
@@ -378,14 +378,14 @@ TEST_CASE("what was lent and not acknowledged is offered again, labeled") {
   const auto first = world.receive();
   REQUIRE(first.size() == 1);
   CHECK(first[0].attempts == 1);
-  world.team->delivery().give_back(first);
+  world.team->delivery().requeue(first);
   const auto second = world.receive();
   REQUIRE(second.size() == 1);
   CHECK(second[0].attempts == 2);
   CHECK(block(second).find("may be a repeat") != std::string::npos);
   CHECK(*world.team->delivery().acknowledge({second[0].key.value}) == 1);
   CHECK(*world.team->delivery().acknowledge({second[0].key.value}) == 0);
-  world.team->delivery().give_back(second);
+  world.team->delivery().requeue(second);
   CHECK(world.receive().empty());
 }
 
@@ -462,7 +462,7 @@ TEST_CASE("a host that a person allowed once is allowed for the session") {
   handlers::Answer yes;
   yes.event = handlers::RequestEvent::person_approves;
   yes.by = "ann";
-  REQUIRE(std::holds_alternative<Requests::Taken>(world.team->requests().answer(open[0], yes, false)));
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.team->requests().answer(open[0], yes, false)));
   world.write_lead(
       {World::entry("w1", host_request("sandbox-1"), 1), World::entry("w1", host_request("sandbox-2"), 2)});
   world.poll();

@@ -170,10 +170,10 @@ struct World {
   [[nodiscard]] bool logged(const std::string& event) const {
     return log().find('"' + event + '"') != std::string::npos;
   }
-  std::vector<Offered> receive() { return *team->delivery().offer(by_hand()); }
+  std::vector<LeasedMessage> receive() { return *team->delivery().offer(by_hand()); }
   static Take by_hand() {
     Take take;
-    take.method = "recv";
+    take.receiver = "recv";
     take.max = 100;
     take.by_hand = true;
     return take;

@@ -162,7 +162,7 @@ Outcome day(int failing) {
   answer.by = "ann";
   for (const auto& request : team.requests().open()) {
     if (request.request_id == "perm-3") continue;
-    until_done([&] { return std::holds_alternative<Requests::Taken>(team.requests().answer(request, answer, request.request_id == "perm-2")); });
+    until_done([&] { return std::holds_alternative<Requests::Applied>(team.requests().answer(request, answer, request.request_id == "perm-2")); });
   }
   poll();
   until_done([&] { return team.orders().set_mode({"w1"}, config::PermissionMode::plan, "ann").ok(); });

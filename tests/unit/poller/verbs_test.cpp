@@ -299,11 +299,11 @@ TEST_CASE("a trace of chat tells its whole life, though the history holds no lin
   serving.world.write_lead({World::entry("w1", "hello")});
   REQUIRE(serving.until([&] { return serving.world.all_read(); }));
   auto& delivery = serving.team().delivery();
-  const auto lent = *delivery.offer(World::by_hand());
-  REQUIRE(lent.size() == 1);
-  REQUIRE(delivery.acknowledge({lent[0].key.value}));
-  CHECK(serving.world.ledger->history().of_message(lent[0].key)->empty());
-  const auto trace = serving.ask("trace", {{"id", lent[0].key.value.substr(0, 12)}});
+  const auto leased = *delivery.offer(World::by_hand());
+  REQUIRE(leased.size() == 1);
+  REQUIRE(delivery.acknowledge({leased[0].key.value}));
+  CHECK(serving.world.ledger->history().of_message(leased[0].key)->empty());
+  const auto trace = serving.ask("trace", {{"id", leased[0].key.value.substr(0, 12)}});
   std::vector<std::string> events;
   for (const auto& line : trace.at("history").as_array())
     events.push_back(json::value_to<std::string>(line.at("event")));

@@ -50,7 +50,7 @@ TEST_CASE("records: what was encoded is decoded to the same") {
   trace.requests.emplace_back().kind = "plan";
   trace.requests.back().effects.emplace_back().order = operations::Order{"w1", "mode", "plan", "ann", "applied", 7};
   trace.shutdowns.emplace_back().processes = {1, 2};
-  trace.letters.emplace_back().way = "in";
+  trace.node_messages.emplace_back().direction = "in";
   trace.history.push_back({3, "team", "key", "", "message.accepted", "x"});
   const json::object written = encode(trace);
   CHECK(encode(decode<operations::Trace>(written)) == written);
@@ -78,7 +78,7 @@ TEST_CASE("records: their schema is closed, knows times and words, and requires 
   const json::object schema = operations::json_schema("trace", operations::shapes<operations::Trace>);
   const auto& document = schema.at("anyOf").at(0).as_object();
   CHECK(document.at("properties").at("ok") == json::value{{"const", true}});
-  CHECK(document.at("properties").at("letters").at("items").at("$ref") == "#/$defs/Letter");
+  CHECK(document.at("properties").at("node_messages").at("items").at("$ref") == "#/$defs/NodeMessage");
   CHECK(schema.at("anyOf").at(1).at("properties").at("ok") == json::value{{"const", false}});
   const auto& letter = schema.at("$defs").at("Letter").as_object();
   CHECK(letter.at("additionalProperties") == false);

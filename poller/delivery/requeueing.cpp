@@ -12,10 +12,10 @@ namespace inbox_poller::poller {
 namespace {
 
 /// Time limit for printed messages without any event of their session.
-SteadyTime proof_limit(const TeamState& context, handlers::HookWay way) {
+SteadyTime proof_limit(const TeamState& context, handlers::OfferingHook hook) {
   const auto& delivery = context.config.delivery;
   // Only the session's own next turn shows that it woke.
-  return context.clock.steady() + (way == handlers::HookWay::wait ? delivery.assume_busy_for : delivery.busy_timeout);
+  return context.clock.steady() + (hook == handlers::OfferingHook::wait ? delivery.assume_busy_for : delivery.busy_timeout);
 }
 
 }  // namespace
@@ -74,17 +74,16 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
   return delivered;
 }
 
-void Delivery::give_back(const std::vector<Offered>& messages, std::string_view reason) {
-  std::vector<Offered> back;
+void Delivery::requeue(const std::vector<LeasedMessage>& messages, std::string_view reason) {
+  std::vector<LeasedMessage> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.messages().find(message.key);
-    if (!row) leases_.set_end(message.id, context_.clock.steady());  // the ledger cannot be read; expire the lease so
-                                                                     // that run_due() requeues it
+    if (!row) leases_.set_end(message.id, context_.clock.steady());  // ledger fault: run_due() requeues it
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
   }
   if (back.empty()) return;
   const auto committed = context_.commit([&](Tx& tx) {
-    tx.keep(requeue(ids_of(back)));
+    tx.keep(requeue_rows(ids_of(back)));
     for (const auto& message : back) {
       auto fields = fields_of(context_, message.key, message.from, "");
       fields.emplace_back("reason", std::string(reason));
@@ -96,14 +95,14 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
   for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // run_due() retries
 }
 
-void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view reason) {
-  std::vector<Offered> lent;
-  std::copy_if(messages.begin(), messages.end(), std::back_inserter(lent),
+void Delivery::unoffer(const std::vector<LeasedMessage>& messages, std::string_view reason) {
+  std::vector<LeasedMessage> leased;
+  std::copy_if(messages.begin(), messages.end(), std::back_inserter(leased),
                [this](const auto& message) { return leases_.has(message.id); });
-  if (lent.empty()) return;
-  const auto ids = ids_of(lent);
+  if (leased.empty()) return;
+  const auto ids = ids_of(leased);
   const auto committed = context_.commit([&](Tx& tx) -> Status {
-    for (const auto& message : lent) {
+    for (const auto& message : leased) {
       auto fields = fields_of(context_, message.key, message.from, "");
       fields.emplace_back("reason", std::string(reason));
       tx.log(Event::delivery_requeued, std::move(fields));
@@ -111,15 +110,15 @@ void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view re
     tx.then([&] { leases_.end(ids); });
     return tx.ledger.deliveries().unoffer(ids);
   });
-  if (!committed) give_back(messages, reason);
+  if (!committed) requeue(messages, reason);
 }
 
 // --- messages that hooks printed ---
 
 void Delivery::printed(HookOffer offer) {
-  bool lent = false;
-  for (const auto& message : offer.messages) lent = leases_.set_end(message.id, proof_limit(context_, offer.way)) || lent;
-  if (lent) hooks_.add(std::move(offer));
+  bool leased = false;
+  for (const auto& message : offer.messages) leased = leases_.set_end(message.id, proof_limit(context_, offer.hook)) || leased;
+  if (leased) hooks_.add(std::move(offer));
 }
 
 void Delivery::heard(const schema::HookEvent& event, bool counts) {
@@ -128,7 +127,7 @@ void Delivery::heard(const schema::HookEvent& event, bool counts) {
   const bool interrupted = hooks_.take_interruption() && sign != handlers::HookSign::prompt;
   if (interrupted && lead_.state() == LeadState::busy) static_cast<void>(lead_.report(LeadEvent::turn_interrupted));
   for (const auto& offer : hooks_.offers())
-    for (const auto& message : offer->messages) leases_.set_end(message.id, proof_limit(context_, offer->way));
+    for (const auto& message : offer->messages) leases_.set_end(message.id, proof_limit(context_, offer->hook));
   hooks_.follow(event.session_id, event.transcript_path);
 }
 
@@ -142,7 +141,7 @@ void Delivery::look_at_hooks() {
 void Delivery::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
   for (const auto& verdict : verdicts) {
     if (!verdict.proven)
-      give_back(verdict.offer.messages, verdict.reason);
+      requeue(verdict.offer.messages, verdict.reason);
     else if (!acknowledge(keys_of(verdict.offer.messages), Confirmation::acknowledged, verdict.reason))
       hooks_.add(verdict.offer);  // on a ledger fault it is checked again, or its lease expires
   }
@@ -155,7 +154,7 @@ void Delivery::recall() {
 void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {
   if (ids.empty()) return;
   static_cast<void>(context_.commit([&](Tx& tx) {  // on failure the next tick retries
-    tx.keep(requeue(ids));
+    tx.keep(requeue_rows(ids));
     tx.log(Event::delivery_requeued,
            {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
     tx.then([&] { leases_.end(ids); });
@@ -163,7 +162,7 @@ void Delivery::take_back(const std::vector<long long>& ids, std::string_view rea
 }
 
 /// Call in the open transaction. Data that the rows lose is stored as history lines.
-Status Delivery::requeue(const std::vector<long long>& ids) {
+Status Delivery::requeue_rows(const std::vector<long long>& ids) {
   TRY(const auto offered, context_.ledger.deliveries().offered(context_.name));
   for (const auto& row : offered) {
     if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
