@@ -47,7 +47,7 @@ class Cluster(ProcessTest):
 
     def test_all_keys_of_a_team_lie_in_one_slot_and_the_team_is_served_there(self):
         owners = set()
-        for name in ("shared", "falcon", "crew", "team-4"):
+        for number, name in enumerate(("shared", "falcon", "crew", "team-4"), 1):
             owner = self.owner(name)
             owners.add(owner)
             team = RedisTeam(self.engines[owner], team=name)
@@ -56,6 +56,8 @@ class Cluster(ProcessTest):
             self.hears("from ada in " + name)
             daemon.cli("send", "ada", "hello " + name)
             self.assertEqual(wait_for("ada has it", team.agents["ada"].try_recv)["payload"], "hello " + name)
+            # The ledger is the same for all of them: an answer that is not known to be read would follow to the next Redis.
+            wait_for("it is known to be read", lambda: len(daemon.log("reply.read", inbox="ada")) == number)
             daemon.stop()
             keys = [key for key in self.clients[owner]("KEYS", "*") if name in str(key)]
             self.assertGreater(len(keys), 2)
