@@ -68,7 +68,7 @@ OWN = [
     Mutation("verifier-unlisted", "the same while the roster cannot be read", "poller/context/team_state.cpp",
              "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.wall_ms());\n", "  if (listed == nullptr) return {};\n", None),
     Mutation("roster-read-once", "who joined before writing is known", "poller/team/lead_boxes.cpp",
-             "    if (look_at_roster_ && !batch.taken.empty()) look_at_roster_();\n", "", None),
+             "  if (look_at_roster_ && !batch.taken.empty()) look_at_roster_();\n", "", None),
     Mutation("busy-is-final", "a reply waits for a held lock", "poller/effects/outbox.cpp",
              "row.attempts + 1 >= most_attempts;", "row.attempts + 1 >= 1 && most_attempts > 0;", None),
     Mutation("replies-forgotten", "a restart follows the replies that were written", "poller/effects/outbox.cpp",
