@@ -113,7 +113,8 @@ bool TeamState::has_left(const std::string& member) const {
 WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   const auto* listed = roster.find(member);
   if (workers == nullptr) return {};
-  // Unlisted while the roster cannot be read: its process still shows the key.
+  // Known, and unlisted while the roster cannot be read: its process still shows the key. A stranger costs no search.
+  if (listed == nullptr && !members.contains(member)) return {};
   if (listed == nullptr) return workers->look(member + "@" + name, clock.wall_ms());
   return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
 }

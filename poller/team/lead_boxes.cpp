@@ -110,6 +110,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Receiver& receiver) {
     const auto as = reader();
     const auto looked = services_.clock.steady();
     const auto batch = co_await mailbox_.receive(box, as, goes_on ? taken_of_many : taken_at_once);
+    if (look_at_roster_ && context_.config.team.facts().asks && !batch.taken.empty()) look_at_roster_();
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // take() changed our role; read again with the new one
     if (batch.state != BoxState::open) co_return false;
@@ -136,7 +137,6 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Receiver& receiver) {
 }
 
 asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
-  if (look_at_roster_ && !batch.taken.empty()) look_at_roster_();
   report(batch.state, batch.detail);
   if (batch.state == BoxState::torn && batch.damaged_looks == context_.config.limits.quarantine_after_polls &&
       context_.may(Right::set_torn_aside))

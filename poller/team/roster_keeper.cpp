@@ -16,7 +16,8 @@ Status RosterKeeper::restore() {
 }
 
 RosterKeeper::Seen RosterKeeper::look() {
-  if (is_adopted_ && !members_.roster_changed()) return Seen::as_before;  // and the copy is stored
+  if (is_adopted_ && !members_.roster_changed())  // and the copy is stored
+    return std::exchange(is_news_, false) ? Seen::anew : Seen::as_before;
   auto roster = members_.roster();
   is_adopted_ = false;
   if (roster) {

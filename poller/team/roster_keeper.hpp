@@ -30,6 +30,9 @@ class RosterKeeper {
     unreadable,  // and no known member yet
   };
   Seen look();
+  /// Looks in the middle of a poll, so that a worker that has joined since its begin is known. What is new counts as new
+  /// for the next look(), too.
+  void look_ahead() { is_news_ = look() == Seen::anew || is_news_; }
   /// Applies the roster again at the next read, because the configuration has changed.
   void read_again() { is_adopted_ = false; }
   /// Writes the last seen roster into an empty file, without the members in `leaving`. Call only when this node is the
@@ -52,6 +55,7 @@ class RosterKeeper {
   std::optional<std::size_t> kept_;   // hash of the roster in the ledger
   SteadyTime kept_since_;
   bool has_roster_ = false;
+  bool is_news_ = false;     // look_ahead() has applied a roster, and look() has not told so yet
   bool is_adopted_ = false;  // true once the members' files know the last read roster
 };
 

@@ -38,7 +38,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   context_.workers = &services.workers;
   context_.changes = &services.changes;
   mailbox().on_news([this] { hint(); });
-  lead_boxes_.look_at_roster([this] { static_cast<void>(roster_.look()); });
+  lead_boxes_.look_at_roster([this] { roster_.look_ahead(); });
   if (!cluster_) return;
   between_nodes_.reset(
       new BetweenNodes{{context_, *cluster_, parts_.shutdowns}, {context_, *cluster_, parts_.requests}});

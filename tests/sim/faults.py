@@ -68,7 +68,7 @@ OWN = [
     Mutation("verifier-unlisted", "the same while the roster cannot be read", "poller/context/team_state.cpp",
              "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.wall_ms());\n", "  if (listed == nullptr) return {};\n", None),
     Mutation("roster-read-once", "who joined before writing is known", "poller/team/lead_boxes.cpp",
-             "  if (look_at_roster_ && !batch.taken.empty()) look_at_roster_();\n", "", None),
+             "    if (look_at_roster_ && context_.config.team.facts().asks && !batch.taken.empty()) look_at_roster_();\n", "", None),
     Mutation("busy-is-final", "a reply waits for a held lock", "poller/effects/outbox.cpp",
              "row.attempts + 1 >= most_attempts;", "row.attempts + 1 >= 1 && most_attempts > 0;", None),
     Mutation("replies-forgotten", "a restart follows the replies that were written", "poller/effects/outbox.cpp",
@@ -88,8 +88,8 @@ OWN = [
     Mutation("duplicates-pass", "an entry that stands twice is one message", "poller/team/receiver.cpp",
              "if (schema::occurrence_of(taken.key) > 0 && !row.message.timestamp.empty()) {", "if (schema::occurrence_of(taken.key) > 1000) {", None),
     Mutation("known-is-new", "an entry that is unread again is not delivered again", "poller/mailbox/arrays/arrays_reading.cpp",
-             "  return (entry.known && !box.look->anew) || box.settled.contains(entry.key);",
-             "  return entry.known && !box.look->anew && box.settled.contains(entry.key);", None),
+             "  return (entry.known && !box.scan->anew) || box.settled.contains(entry.key);",
+             "  return entry.known && !box.scan->anew && box.settled.contains(entry.key);", None),
 ]
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -77,7 +78,11 @@ class MemoryMailbox final : public poller::Mailbox {
     }
     return std::span<const poller::News>(news_);
   }
+  /// What peers do between the begin of a poll and its reading of a box.
+  std::function<void(const std::string& box)> before_receive;
+
   boost::asio::awaitable<poller::Batch> receive(std::string name, poller::Access reader, std::size_t most) override {
+    if (before_receive) before_receive(name);
     poller::Batch batch;
     Look& look = looks_[name];
     if (look.reader && (*look.reader == poller::Access::peek) != (reader == poller::Access::peek))

@@ -103,6 +103,22 @@ TEST_CASE("beside another lead an empty roster is served from and left as it is"
   CHECK(world.count("roster.restored") == 0);
 }
 
+TEST_CASE("a worker that joins and asks in the middle of a poll is answered") {
+  World world;
+  world.poll();
+  std::string with_w3 = kRoster;
+  with_w3.insert(with_w3.rfind(']'), R"(, {"agentId": "w3@t", "name": "w3"})");
+  world.write_lead({World::entry("w1", "hello", 1)});  // so that the inbox is read
+  world.memory->before_receive = [&](const std::string& box) {
+    if (box != "team-lead") return;
+    world.memory->before_receive = nullptr;
+    spill(world.scratch.path("teams/t/config.json"), with_w3);
+    world.write_lead({World::entry("w1", "hello", 1), World::entry("w3", World::request("perm-3", "git status", "w3"), 2)});
+  };
+  world.poll();
+  CHECK(world.inbox("w3").size() == 1);
+}
+
 TEST_CASE("a team that has gone is forgotten: what comes later under its name is another one") {
   Lost world;
   fs::remove(world.roster());

@@ -80,9 +80,9 @@ TEST_CASE("records: their schema is closed, knows times and words, and requires 
   CHECK(document.at("properties").at("ok") == json::value{{"const", true}});
   CHECK(document.at("properties").at("node_messages").at("items").at("$ref") == "#/$defs/NodeMessage");
   CHECK(schema.at("anyOf").at(1).at("properties").at("ok") == json::value{{"const", false}});
-  const auto& letter = schema.at("$defs").at("Letter").as_object();
+  const auto& letter = schema.at("$defs").at("NodeMessage").as_object();
   CHECK(letter.at("additionalProperties") == false);
-  CHECK(letter.at("properties").at("way") == json::value{{"enum", {"out", "in"}}});
+  CHECK(letter.at("properties").at("direction") == json::value{{"enum", {"out", "in"}}});
   CHECK(letter.at("properties").at("attempts").as_object().contains("minimum"));
   CHECK(letter.at("properties").at("state_ms").as_object().contains("description"));
   const auto& effect = schema.at("$defs").at("Effect").as_object();

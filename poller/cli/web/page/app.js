@@ -25,7 +25,7 @@ function takeRequests({ all, put, gone }) {
   const set = (key, request) => state.requests.set(key, request);
   const end = (key, fate) => {
     const request = state.requests.get(key);
-    if (request && !request.fate) set(key, { ...request, fate });
+    if (request && !request.fate) { set(key, { ...request, fate }); moved(); }
   };
   if (all) {
     const there = new Set(put.map(request => request.key));

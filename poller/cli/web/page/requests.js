@@ -8,7 +8,8 @@ const armed_after = 400;  // ms in view
 // Who is told when something comes into view or leaves it, and which rows in view start to count anew after a move.
 const watched = new WeakMap();
 const inView = new Set();
-const watcher = new IntersectionObserver(entries => { for (const entry of entries) watched.get(entry.target)?.(entry.isIntersecting); });
+// Where the page itself scrolls, the bar of the chosen ones covers its last lines: these do not count as seen.
+const watcher = new IntersectionObserver(entries => { for (const entry of entries) watched.get(entry.target)?.(entry.isIntersecting); }, { rootMargin: '0px 0px -64px 0px' });
 
 /// Rows stand elsewhere now: what was aimed at one of them does not count for another.
 export function moved() { for (const again of [...inView]) again(); }
@@ -189,7 +190,8 @@ export function Requests({ state, tidy, say, wanted }) {
   const [filter, setFilter] = useState('');
   const [opened, open] = useState('');
   const [current, go] = useState('');
-  const [chosen, choose] = useState(new Set());
+  const [chosen, setChosen] = useState(new Set());
+  const choose = next => { setChosen(next); moved(); };
   const [asking, ask] = useState(null);
   const input = useRef();
   const list = useRef();
@@ -203,12 +205,13 @@ export function Requests({ state, tidy, say, wanted }) {
   const picked = [...state.requests.values()].filter(request => chosen.has(request.key) && !request.fate);
   now.current = { picked, current };
   acts.current ??= {
-    keys: new Map(), say, ask,
+    keys: new Map(), say,
+    ask: next => ask(before => before ?? next),  // a question that is open stays: its yes is for nothing else
     told: told => say(toldText(told)),
     choose: key => choose(before => { const after = new Set(before); if (!after.delete(key)) after.add(key); return after; }),
     toggle: key => { open(before => before === key ? '' : key); go(key); moved(); },
   };
-  const askAll = verdict => ask({ verdict, requests: now.current.picked });
+  const askAll = verdict => acts.current.ask({ verdict, requests: now.current.picked });
   useEffect(() => {
     const press = event => {
       if (event.target.closest('input:not([type=checkbox]), textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -238,7 +241,7 @@ export function Requests({ state, tidy, say, wanted }) {
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);
-  useEffect(() => { if (wanted) { open(wanted); go(wanted); } }, [wanted]);
+  useEffect(() => { if (wanted) { open(wanted); go(wanted); moved(); } }, [wanted]);
   useEffect(() => { if (wanted) document.getElementById('request-' + wanted)?.scrollIntoView({ block: 'nearest' }); }, [wanted, rows.length > 0]);
   const noTeam = state.daemon?.up && !state.teams.size;
   return html`<section class="panel requests" aria-labelledby="requests-title">
@@ -254,7 +257,7 @@ export function Requests({ state, tidy, say, wanted }) {
     ${picked.length > 0 && html`<div class="several" role="group" aria-label="Several at once"><b class="chosen">${picked.length} chosen</b>
       <button class="yes" onClick=${() => askAll('approve')}>Approve ${picked.length} …</button><button class="no" onClick=${() => askAll('deny')}>Deny ${picked.length} …</button>
       <button onClick=${() => choose(new Set())}>None</button></div>`}
-    ${asking && html`<${Question} ...${asking} onNo=${() => ask(null)}
+    ${asking && html`<${Question} key=${[asking.verdict, asking.rule?.rule, ...asking.requests.map(one => one.key)].join(' ')} ...${asking} onNo=${() => ask(null)}
       title=${asking.rule ? 'Allow this from now on, in this session?' : (asking.verdict === 'deny' ? 'Deny ' : 'Approve ') + (asking.requests.length === 1 ? 'this?' : `these ${asking.requests.length}?`)}
       yes=${asking.rule ? 'Always' : asking.verdict === 'deny' ? 'Deny' : 'Approve'}
       onYes=${more => {
