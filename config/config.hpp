@@ -92,7 +92,7 @@ struct TeamSettings {
   Duration unresponsive_after{std::chrono::minutes(10)};  // a worker without a message for so long is shown as unresponsive
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
   [[nodiscard]] const BackendFacts& facts() const { return facts_of(backend); }
-  /// Returns the directory of the team of this name; for Redis, the engine's address.
+  /// Returns the directory of the team of this name; for Redis, the Redis server's address.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// Returns the directory in which its inboxes change; for a maildir, the lead's. Empty for Redis.
   [[nodiscard]] std::string inbox_folder(std::string_view team) const;
@@ -227,13 +227,13 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// The nodes of one team, and the engine between them.
+/// The nodes of one team, and Redis between them.
 struct ClusterSettings {
   std::string redis_url;           // redis+unix:///path, redis://host:port or rediss://host:port; empty: one node
-  std::string id;                  // the team's name in the engine, the same on all nodes
+  std::string id;                  // the team's name in Redis, the same on all nodes
   std::string node;                // this node
   std::string secret;              // absolute; the file with this node's password; empty: none
-  std::string ca;                  // absolute; the authority for a TLS engine; empty: the system's
+  std::string ca;                  // absolute; the authority for a TLS Redis server; empty: the system's
   std::vector<std::string> leads;  // nodes that may lead; members not in `members` live on the first one
   std::vector<std::pair<std::string, std::vector<std::string>>> members;  // members by node
   std::uint32_t queued = 20'000;   // letters kept for other nodes, or by them: at this count, mail stays in its inbox

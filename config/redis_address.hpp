@@ -1,6 +1,6 @@
-// The address of the engine between nodes, and the login there, in one line:
+// The address of Redis between nodes, and the login there, in one line:
 //   redis+unix:///run/redis/team.sock#team        redis://HOST[:PORT]#team        rediss://HOST[:PORT]#team (TLS)
-// with ?user=NAME, &secret=FILE (the password's file), &ca=FILE (who may sign the engine's certificate) and
+// with ?user=NAME, &secret=FILE (the password's file), &ca=FILE (who may sign the Redis server's certificate) and
 // &accept_risks=redis-not-durable before the `#`. Invariant: an address never contains a password, because addresses
 // are shown, logged and written into readable files. Source: docs/how-to/redis.md.
 #pragma once
@@ -18,7 +18,7 @@ struct RedisAddress {
   std::string path;  // of the socket
   std::string host;  // a name or an address; without brackets
   unsigned short port = 6379;
-  std::string user;    // empty: the engine's default user
+  std::string user;    // empty: the Redis server's default user
   std::string secret;  // a file; empty: no password
   std::string ca;      // a file; empty: the system's authorities
   std::string team;    // the prefix of all keys; may be empty if the configuration names the team
@@ -29,7 +29,7 @@ struct RedisAddress {
   [[nodiscard]] std::string shown() const;
 };
 
-/// Returns true if the text is meant as an engine's address rather than as a path.
+/// Returns true if the text is meant as a Redis server's address rather than as a path.
 bool is_engine_address(std::string_view text);
 
 /// Parses an address. Error: "redis.address" with the fix, without any part of a password.

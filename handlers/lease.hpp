@@ -10,7 +10,7 @@ namespace inbox_poller::handlers {
 
 using Moment = std::chrono::milliseconds;
 
-/// The duration of a lease, as the engine grants it.
+/// The duration of a lease, as Redis grants it.
 inline constexpr Moment lease_lasts{10'000};
 inline constexpr Moment renew_every{3'000};
 /// The last part of a lease, without decisions, because a running commit may take so long.
@@ -21,7 +21,7 @@ inline constexpr Moment elect_every{2'000};
 struct Lease {
   bool held = false;
   std::int64_t epoch = 0;  // with `held`
-  Moment until{0};         // the earliest time at which the engine may grant it to another node
+  Moment until{0};         // the earliest time at which Redis may grant it to another node
   Moment tried{-elect_every};  // last attempt
 };
 
@@ -43,7 +43,7 @@ Moment next_moment(const Lease&, bool wanted, Moment now);
 
 /// Returns the lease after a grant of `left` that was requested at `asked`. Counts from before the request.
 Lease granted(std::int64_t epoch, Moment left, Moment asked);
-/// Returns the lease after a refusal or an engine without an answer. A held lease goes on until its own end in the
+/// Returns the lease after a refusal or a Redis server without an answer. A held lease goes on until its own end in the
 /// second case.
 Lease refused(Lease, Moment asked, bool by_the_engine);
 

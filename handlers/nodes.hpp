@@ -1,4 +1,4 @@
-// A team on several nodes: who lives on which node, and whose mail may come from which node. The engine's access rules
+// A team on several nodes: who lives on which node, and whose mail may come from which node. Redis' access rules
 // prove a node's name; a letter's contents are that node's claim, and a node may be hostile. Invariant: a node speaks
 // only for its own members; only a node that may lead speaks for the lead. Pure. Source: docs/adr/0042-nodes.md.
 #pragma once

@@ -48,7 +48,8 @@ RULES = [
      'boost::json::object request{{"verb", "status"}};'),
     ("a name that is not used any more", r".*", r"\b(HostBeat|HostService|Handover|HostEnds|SpreadMailbox|SpreadMembers|Carrier|RedisExchange|MemoryExchange|HostLetter|"
      r"ArrivedLetter|MaildirCoordination|Disposal|PutResult|Sighting|KnownEntries|Housekeeping|LeadHost|AnswerWorth|Stance|TeamContext|WaitingTaker|"
-     r"OpenAsk|Ask(Row|Kind|State|Event|Table)|LeadAsks|one_breath|heed_\w+)\b", None, "class HostService {"),
+     r"OpenAsk|Ask(Row|Kind|State|Event|Table)|LeadAsks|one_breath|heed_\w+|"
+     r"Letter|Offered|Borrower|HookWay|Errand|Intake|HostMail|Exchange|lend(_\w+)?|lent|give_back\w*|note_lent)\b", None, "class HostService {"),
     ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),
     ("waits are timers, never sleeps", r".*", r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|[^_\w.]sleep\s*\(", None,
      "std::this_thread::sleep_for(1s);"),

@@ -22,17 +22,17 @@ struct BoxPlace {
   std::string actor;
   std::string known_actors = {};  // separated by commas
 
-  /// Returns the root as an absolute path, or an engine's address unchanged. Error "mailbox.usage": no root, or a bad path.
+  /// Returns the root as an absolute path, or a Redis address unchanged. Error "mailbox.usage": no root, or a bad path.
   [[nodiscard]] Result<std::string> path() const;
   [[nodiscard]] Result<std::string> who() const;
   /// Names that `send` may write to; an empty list allows every valid name. Error "name.invalid".
   [[nodiscard]] Result<std::vector<std::string>> known() const;
 };
 
-/// Time that a command waits for an engine that does not answer.
+/// Time that a command waits for a Redis server that does not answer.
 inline constexpr std::chrono::seconds engine_patience{30};
 
-/// Opens the mailbox of an actor. `patience`: how long to wait for an engine that does not answer.
+/// Opens the mailbox of an actor. `patience`: how long to wait for a Redis server that does not answer.
 Result<std::unique_ptr<SharedBox>> open_box(const std::string& root, const std::string& actor, FileSystem&, const Clock&,
                                             boost::asio::any_io_executor, std::chrono::milliseconds patience);
 
@@ -46,7 +46,7 @@ struct TaskBoard {
 };
 Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 
-/// Parses the address of an engine, which must name a team. Errors: "mailbox.usage", "redis.address".
+/// Parses the address of a Redis server, which must name a team. Errors: "mailbox.usage", "redis.address".
 Result<config::RedisAddress> team_address(const std::string& root);
 
 inline constexpr Argument box_root[] = {

@@ -118,7 +118,7 @@ std::string unmatched(const config::Loaded& loaded) {
   return text;
 }
 
-/// Lists problems of the engines that team files name, as far as visible from this machine.
+/// Lists problems of the Redis servers that team files name, as far as visible from this machine.
 std::string unfit_engines(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {

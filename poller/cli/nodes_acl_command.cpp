@@ -1,4 +1,4 @@
-// `nodes acl`: users of the engine and their passwords.
+// `nodes acl`: users of Redis and their passwords.
 #include <array>
 #include <boost/json.hpp>
 #include <cstdio>

@@ -25,7 +25,7 @@ std::string leader_text(const operations::Cluster& cluster);
 /// Describes the mail for a node: "for node h2: 3 waiting (the oldest for 5m)".
 std::string mail_text(const operations::NodeMail& mail);
 
-/// A round trip to the engine of this many microseconds or more is reported.
+/// A round trip to Redis of this many microseconds or more is reported.
 inline constexpr long long slow_us = 250'000;
 
 /// Returns "312 ms for a round trip"; empty when none was measured.

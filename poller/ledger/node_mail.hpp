@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 BOOST_DEFINE_ENUM_CLASS(MailDirection, out, in)
 inline std::string_view to_string(MailDirection direction) { return schema::name_of(direction); }
 
-/// Outgoing: `waiting` here, `put` into the engine, `there` in the other node's ledger, `read` or `refused` there.
+/// Outgoing: `waiting` here, `put` into Redis, `there` in the other node's ledger, `read` or `refused` there.
 /// Incoming: `waiting` here, `there` in the inbox (the lead's: in the journal), `read` by its owner, `refused` here.
 BOOST_DEFINE_ENUM_CLASS(NodeMailState, waiting, put, there, read, rejected)
 inline std::string_view to_string(NodeMailState state) { return schema::name_of(state); }
@@ -62,11 +62,11 @@ struct NodeMailCount {
   EpochMs oldest_ms = 0;  // of those waiting or put, or 0
 };
 
-/// State of the engine, as far as this node knows it.
+/// State of Redis, as far as this node knows it.
 struct NodePlaceRow {
   std::string team;
   std::int64_t epoch = 0;  // highest one that this node led under or received
-  std::string place;       // identity of the engine's data
+  std::string place;       // identity of the Redis server's data
   std::string leader;      // leader node at the last check
 };
 
@@ -97,8 +97,8 @@ class NodeMailTable {
   /// Lists messages for `trace`, by the beginning of the key or by the request. Empty before prepare().
   Result<std::vector<NodeMailRow>> like(std::string_view prefix, int limit);
   Result<std::vector<NodeMailRow>> of_request(std::string_view request_id, int limit);
-  /// Sets the state of these rows. Only a waiting row becomes `put`, because a receipt may come before the engine's
-  /// confirmation.
+  /// Sets the state of these rows. Only a waiting row becomes `put`, because a receipt may come before Redis
+  /// confirms.
   Status set(std::string_view team, const std::vector<long long>& ids, NodeMailState, EpochMs now,
              std::string_view problem = {});
 
@@ -117,7 +117,7 @@ class NodeMailTable {
   /// Lists the streams with a message that was put before then, without a receipt. Each attempt of a message prolongs
   /// its wait by 15 s, up to 5 min.
   Result<std::vector<std::string>> unheard(std::string_view team, EpochMs before);
-  /// Requeues the messages put without a receipt, because the engine may have lost data. With `lead`, also requeues
+  /// Requeues the messages put without a receipt, because Redis may have lost data. With `lead`, also requeues
   /// those that the lead has and has not settled.
   Status put_all_again(std::string_view team, bool lead, EpochMs now);
 
@@ -145,7 +145,7 @@ class NodeMailTable {
   Result<std::vector<std::string>> nodes_to_tell(std::string_view team);
   /// Records which receipt of these messages was sent: 1 arrival, 2 final state.
   Status tell(const std::vector<long long>& ids, int told);
-  /// Makes the receipts be sent again, because the sender requested them or the engine lost data.
+  /// Makes the receipts be sent again, because the sender requested them or Redis lost data.
   Status tell_again(std::string_view team, const std::vector<long long>& ids);
   Status tell_all_again(std::string_view team);
 

@@ -123,13 +123,13 @@ class Maildir final : public MailboxSystem {
   }
 };
 
-/// One configuration is one team in an engine, read as the mail of one actor.
+/// One configuration is one team in a Redis server, read as the mail of one actor.
 class Redis final : public MailboxSystem {
  public:
   Result<std::vector<std::string>> list(FileSystem&, const config::TeamConfig& config) const override {
     return std::vector<std::string>{config.team.name};
   }
-  /// Returns true always: polls report a missing engine, and replies for the team must not wait for the engine.
+  /// Returns true always: polls report a missing Redis server, and replies for the team must not wait for Redis.
   Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string&) const override { return true; }
   std::string place_of(const config::TeamConfig& config, const std::string&) const override {
     return config.team.redis.shown();

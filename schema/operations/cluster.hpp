@@ -31,7 +31,7 @@ struct Cluster {
   bool leads = false;
   Text trouble;
   long long trouble_since_ms = 0;
-  long long round_trip_us = 0;  // to the engine, the median of the last five beats; 0: none yet
+  long long round_trip_us = 0;  // to Redis, the median of the last five beats; 0: none yet
   Text full;
   Texts worries;
   std::vector<Node> nodes;

@@ -91,7 +91,7 @@ Findings judge_wake(const TeamPlace&, const operations::Status& status);
 /// Warns of polls that began much later than `poll_interval` allows.
 Findings judge_polls(const TeamPlace&, const operations::Status& status);
 
-/// Checks the leader, silent nodes, mail that waits too long, and the engine, for a team with [cluster].
+/// Checks the leader, silent nodes, mail that waits too long, and Redis, for a team with [cluster].
 /// (judge_nodes.cpp)
 Findings judge_nodes(const TeamPlace&, const operations::Status& status, EpochMs now);
 

@@ -1,4 +1,4 @@
-// Checks of a team's other nodes and of the engine between them, from the daemon's status.
+// Checks of a team's other nodes and of Redis between them, from the daemon's status.
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/nodes_text.hpp"

@@ -48,7 +48,7 @@ Section examine_maildir(const World& world, const config::TeamConfig& config);
 /// Examines a team whose mail is in a Redis; `status`: the daemon's answer, empty without one.
 Section examine_redis(const config::TeamConfig& config, const operations::Status& status = {});
 
-/// Checks that the engine between a team's nodes is reachable and accepts this node; empty if so.
+/// Checks that Redis between a team's nodes is reachable and accepts this node; empty if so.
 Findings examine_engine(const config::TeamConfig& config);
 
 /// Examines the installation first, then each present team.

@@ -20,7 +20,7 @@ std::string environment_text(const char* name);
 
 /// The owner of a server: an actor below a folder, or (all empty) the lead of a daemon's team.
 struct McpWhom {
-  std::string root;  // absolute path, or an engine's address
+  std::string root;  // absolute path, or a Redis server's address
   std::string actor;
   std::string known_actors;  // as given; checked
 };
