@@ -30,7 +30,7 @@ FLAGS = ["-std=c++20", "-I%s" % ROOT, "-DBOOST_ASIO_NO_DEPRECATED", "-DBOOST_ASI
 LINTER = ("clang-tidy", "clang-tidy-14")
 # The macros of curses rename what neighbors use; Asio's and Beast's own sources are the slowest and gain nothing.
 ALONE = ("poller/asio_impl.cpp", "poller/cli/top/curses_screen.cpp", "poller/cli/web/http.cpp")
-# One text has the includes of all its sources, so this check would see each header twice. `duplicates` does its work.
+# One text has the includes of all its sources, so this check would see each header twice.
 NOT_IN_A_TEXT = "--checks=-readability-duplicate-include"
 BATCH = 32
 INCLUDE = re.compile(r"^#include\s+(\S+)", re.MULTILINE)
