@@ -121,7 +121,7 @@ PROMISED = {
     "inbox-poller wait --idle --timeout 30min": Said("Exit code 0 means that no worker is busy", "no worker is working"),
     # stop-workers.md
     'inbox-poller shutdown builder --reason "all done" --wait':
-        Said("`--wait` shows each step, and returns 0 at the end.", "requested(.*\n)*.*builder: the shutdown is done"),
+        Said("`--wait` shows each step, and returns 0 at the end.", "builder: the shutdown is (requested|approved)(.*\n)*.*builder: the shutdown is done"),
     "inbox-poller shutdown --all --force-after 60s": Said("Stop all workers", "ada(.*\n)*.*builder"),
     "inbox-poller wait --exited --timeout 5min": Said("Stop all workers", "no worker is left"),
     "inbox-poller shutdown builder --remind-after 5s": Said("remind the worker sooner", "builder"),

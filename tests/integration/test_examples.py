@@ -91,7 +91,7 @@ TOLD = {
     "rules --try ./src": "no allow rule covers it", "rules --suggest": "1 decisions", "rules --json": "", "nodes": "no team here has [",
     "nodes --json": "null", "mailbox send bob 'please": "please review branch x", "mailbox send bob '{": '"branch": "x"',
     "poller mailbox send bob -": "the last commit", "mailbox send ada": "in_reply_to", "mailbox try-recv": "yes", "mailbox post": "open",
-    "mailbox abandon": "there is no compiler here", "trace 0f3a": "from alice", "quarantine": "permission_request",
+    "mailbox abandon": "no compiler is installed here", "trace 0f3a": "from alice", "quarantine": "permission_request",
     "mcp install": '"--actor", "alice"', "mcp install --scope": '"--team", "demo"', "mcp uninstall": "nothing to change",
     "inbox clear alice --all --yes": "1 entry removed", "manual --schemas": "inbox-poller pending --json",
 }

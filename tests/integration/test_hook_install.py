@@ -182,7 +182,7 @@ class Installing(SettingsTest):
             self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
             (os.rmdir if make is os.mkdir else os.unlink)(self.settings)
         self.settings.write_bytes(b'{"a": "%s"}' % (b"x" * (5 << 20)))
-        self.assertIn("no settings file", self.run_cli("install", "--yes", expect=1).stderr)
+        self.assertIn("which a settings file never is", self.run_cli("install", "--yes", expect=1).stderr)
 
     def test_many_at_a_time_leave_one_whole_file(self):
         before = b'{\n  "model": "opus"\n}\n'

@@ -123,7 +123,7 @@ class Events(HookTest):
         self.assertEqual((members["ada"]["doing"], members["ada"]["state"]), ("idle", "idle"))
         self.assertEqual((members["bob"]["state"], members["bob"]["task"]), ("completed", "7: Build it"))
         for name in ("mallory", "team-lead", "", "../ada"):
-            self.assertIn("no worker", self.why(event("TeammateIdle", self.session, teammate_name=name, team_name="demo")))
+            self.assertIn("not a worker", self.why(event("TeammateIdle", self.session, teammate_name=name, team_name="demo")))
         self.assertEqual(self.chat()["queued"], 0)
         self.assertEqual(len(self.status()["members"]), 2)
 

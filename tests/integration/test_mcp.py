@@ -361,7 +361,7 @@ class Install(Mailboxes):
             refused = self.cli("mcp", "install", "--root", "mail", "--scope", "project", *wrong, "--yes", expect=1)
             self.assertIn("nothing was written", refused.stderr)
             self.assertFalse((self.folder / ".mcp.json").exists())
-        self.assertIn("no folder", self.cli("mcp", "install", "--root", "nowhere", "--actor", "a", "--yes", expect=1).stderr)
+        self.assertIn("this folder does not exist", self.cli("mcp", "install", "--root", "nowhere", "--actor", "a", "--yes", expect=1).stderr)
         write_private(self.folder / ".mcp.json", '{"mcpServers":{"inbox-poller":{"command":"/bin/other"}}}')
         refused = self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--yes", expect=1)
         self.assertIn("--name", refused.stderr)

@@ -177,7 +177,7 @@ class WorkerHooks(ProcessTest):
                  "tool_input": REMOVE, "tool_use_id": "toolu_L"}
         for session in (event["session_id"], "6a0c6d0e-0000-4000-8000-000000000000", ""):
             self.assertEqual(self.run_hook(dict(event, session_id=session)), (b"", b""))
-        self.assertIn(b"no worker's", self.run_hook(event, "--verbose")[1])
+        self.assertIn(b"does not belong to a worker", self.run_hook(event, "--verbose")[1])
         self.assertEqual(self.call("Bash", REMOVE, nested=True, request=False)["event"], "left_open")
         stranger = self.start_worker(self.team, "eve")  # says so on its command line, and is in no roster
         self.assertEqual(self.call("Bash", REMOVE, worker=stranger, request=False)["event"], "left_open")

@@ -87,7 +87,7 @@ class TwoPollers(ProcessTest):
         for daemon in stopped:
             self.assertEqual(daemon.log("inbox.role")[-1]["new"], "paused")
             self.assertTrue(daemon.log("inbox.competing_consumer", level="warn"))
-            self.assertIn("somebody else consumes", daemon.cli("status").stdout)
+            self.assertIn("another program consumes", daemon.cli("status").stdout)
         before = len(self.sent)
         # The end of it, as the log says: one of them is ended, the other goes on.
         gone, stays = (first, second) if first in stopped else (second, first)
