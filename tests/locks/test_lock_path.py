@@ -81,7 +81,7 @@ THINGS = {
     "dead-file": (file_with(lambda: b"%d\n%d\n" % (dead_pid(), wire.now_ms())), PATIENCE, "which is dead"),
     "dead-json": (file_with(lambda: b'{"pid": %d, "ttl_seconds": 30}' % dead_pid()), PATIENCE, "which is dead"),
     "garbage-file": (file_with(b"\x00\xff{pid:"), FORGOTTEN, "no process named"),
-    "large-file": (file_with(b"7" * 5000), None, "no lock"),
+    "large-file": (file_with(b"7" * 5000), None, "not a lock"),
     "link-to-folder": (link_to("elsewhere"), None, "symbolic link"),
     "dangling-link": (link_to("nowhere"), None, "symbolic link"),
     "beaten": (directory(), None, None),
