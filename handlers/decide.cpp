@@ -32,7 +32,7 @@ NotTaken too_late(const Request& request, RequestEvent event) {
 std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
   const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
   if (const std::string why = done_by_others ? "" : why_left_to_lead(request.kind, view); !why.empty())
-    return NotTaken{"role.not_leader", named(request) + ' ' + why};
+    return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) + " to answer: " + why};
   if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
     return NotTaken{"request.not_applicable", named(request) + " does not have a deadline of InboxPoller"};
   }
@@ -131,10 +131,8 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
 }  // namespace
 
 std::string why_left_to_lead(RequestKind kind, const TeamView& view) {
-  const std::string lead = "is for the lead of " + std::string(view.team) + " to answer: ";
-  if (!view.standing.may(Right::answer))
-    return lead + "here the role is observer; answer in the lead's session, or change team.role and run `inbox-poller reload`";
-  if (kind == RequestKind::stop && !view.standing.may(Right::decide_wish)) return lead + "only it ends its workers (team.role)";
+  if (!view.standing.may(Right::answer)) return "here the role is observer; change team.role and run `inbox-poller reload`";
+  if (kind == RequestKind::stop && !view.standing.may(Right::decide_wish)) return "only the lead ends its workers (team.role)";
   return {};
 }
 

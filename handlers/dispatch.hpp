@@ -26,8 +26,7 @@ std::optional<std::string> shutdown_of(const schema::Payload&);
 /// would refuse the answer.
 Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const RequestView&);
 
-/// Returns why the role leaves requests of this kind to the team's lead, as the rest of a sentence about the request; empty
-/// if a person may answer here.
+/// Returns why the role leaves requests of this kind to the team's lead, and what to do; empty if a person may answer here.
 std::string why_left_to_lead(RequestKind, const TeamView&);
 
 /// Applies an answer to an open request, or returns why not. An observer applies only what other programs did. `worth`:

@@ -52,7 +52,7 @@ operations::OpenRequest open_request_view(Team& team, const handlers::Request& r
   const std::string left = handlers::why_left_to_lead(request.kind, team.context().view());
   if (!left.empty()) {
     view.answers = "not_leader";
-    view.answers_reason = "the request " + left;
+    view.answers_reason = left;
     return view;
   }
   const auto worth = team.context().worth(request.asker);

@@ -80,8 +80,7 @@ TEST_CASE("an observer takes in what others did, and nobody's answer") {
     CHECK(std::get<NotTaken>(outcome).code == "role.not_leader");
     CHECK(std::get<NotTaken>(outcome).reason ==
           "permission request perm-1-aaaaaaa of w1 is for the lead of falcon to answer: here the role is observer; "
-          "answer "
-          "in the lead's session, or change team.role and run `inbox-poller reload`");
+          "change team.role and run `inbox-poller reload`");
   }
   for (const RequestEvent event : {RequestEvent::asker_leaves, RequestEvent::answered_by_other}) {
     answer.event = event;

@@ -182,7 +182,7 @@ TEST_CASE("an observer refuses everything that would write to the team") {
   }
   const auto shown = serving.ask("pending").at("requests").at(0);
   CHECK(shown.at("answers") == "not_leader");  // `pending` prints no `approve` that cannot work
-  CHECK(json::value_to<std::string>(shown.at("answers_reason")).starts_with("the request is for the lead of t to answer: here the role is observer"));
+  CHECK(json::value_to<std::string>(shown.at("answers_reason")).starts_with("here the role is observer; change team.role"));
   CHECK(*serving.world.ledger->outbox().owed("t") == 0);
 }
 
