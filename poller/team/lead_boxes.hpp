@@ -38,8 +38,8 @@ class LeadBoxes {
   boost::asio::awaitable<void> look_at_letters(ClusterMember&);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
 
-  /// Registers `look`, which reads the roster if it has changed. It is called between reading the lead's inbox and judging its
-  /// messages, so that whoever joined before writing is known.
+  /// Registers `look`, which reads the roster if it has changed. Each box of a system with requests calls it between reading
+  /// and judging, so that a worker that joined before it wrote is known.
   void look_at_roster(std::function<void()> look) { look_at_roster_ = std::move(look); }
   /// Call before the inboxes are read. After a change of the reader, all unread messages are read again.
   void follow_standing();
