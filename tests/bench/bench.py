@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 import figures
@@ -185,6 +186,7 @@ def main():
         about["date"], about["commit"], m["cores"], m["cpu"], m["memory_mb"], m["kernel"], m["file_system"], m["node"], m["load_before"],
         m["load_after"], "quick" if options.quick else "full", about["seconds"])
     (out / "bench.json").write_text(json.dumps(dict(about, rows=[row.plain() for row in rows], failed=failed, found=bench.kept), indent=1) + "\n")
+    head = textwrap.fill(head, 110)
     print(page(head, notes, tables, [], ""))
     print("\nJSON and plots: %s" % out)
     if options.markdown:
