@@ -138,7 +138,7 @@ return {is_full() and 1 or 0, left, unpack(found)}
 
 // Reads the status of written messages and renews their markers.
 // KEYS: stream, then markers. ARGV: lifetime of a marker in ms. Returns "waiting", "taken" or "lost" per marker.
-const RedisScript& fates() {
+const RedisScript& read_statuses() {
   static const RedisScript script(std::string(group_of) + R"lua(
 local stream, found = KEYS[1], {}
 local is_there = redis.call('EXISTS', stream) == 1

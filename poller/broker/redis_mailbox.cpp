@@ -58,11 +58,11 @@ RedisMailbox::~RedisMailbox() {
   thread_.join();  // a call in progress ends at its deadline
 }
 
-std::string RedisMailbox::place_of(const std::string& name) const { return place_ + "/" + name; }
+std::string RedisMailbox::location(const std::string& name) const { return place_ + "/" + name; }
 
 // --- scan
 
-asio::awaitable<void> RedisMailbox::refresh() {
+asio::awaitable<void> RedisMailbox::sync() {
   {
     const std::lock_guard lock(jobs_lock_);  // a caller that still waits calls again
     jobs_.remove_if([](const Job& job) { return job.results.has_value(); });
@@ -158,8 +158,8 @@ bool RedisMailbox::is_changed(const std::string& name) const {
   const auto found = boxes_.find(name);
   const auto now = states_.find(name);
   const State state = now == states_.end() ? State() : now->second;
-  const auto ours = followed_.find(name);
-  const bool follows = ours != followed_.end() && std::any_of(ours->second.begin(), ours->second.end(), [](const auto& one) {
+  const auto ours = tracked_.find(name);
+  const bool follows = ours != tracked_.end() && std::any_of(ours->second.begin(), ours->second.end(), [](const auto& one) {
                          return one.second == ReadStatus::waiting;
                        });
   // Messages of an earlier process may be lost together with the inbox.
@@ -170,12 +170,12 @@ bool RedisMailbox::is_changed(const std::string& name) const {
   return state.rest != 0 || !state.wrong.empty() || state.pending != static_cast<long long>(one.left.size());
 }
 
-Result<std::span<const News>> RedisMailbox::ready_boxes() {
+Result<std::span<const ReadyBox>> RedisMailbox::ready_boxes() {
   if (away_) return *away_;
-  news_.clear();
+  ready_.clear();
   for (const std::string& name : names_)
-    if (is_actor_name(name)) news_.push_back({name, is_changed(name)});
-  return std::span<const News>(news_);
+    if (is_actor_name(name)) ready_.push_back({name, is_changed(name)});
+  return std::span<const ReadyBox>(ready_);
 }
 
 // --- reading
@@ -209,14 +209,14 @@ RedisMailbox::Piece RedisMailbox::read(const PieceWanted& wanted) {
     if (!pending) return fail(pending.error());
     for (const RedisReply& one : pending->parts) piece.pending.insert(one.at(0).text);
   }
-  for (std::size_t from = 0; from < wanted.followed.size(); from += at_once) {
+  for (std::size_t from = 0; from < wanted.tracked.size(); from += at_once) {
     std::vector<std::string> keys{stream};
-    for (std::size_t i = from; i < std::min(from + at_once, wanted.followed.size()); ++i)
-      keys.push_back(mark_of(wanted.box, wanted.followed[i]));
-    const auto fates = redis_.call(scripts::fates(), keys, {mark_kept_ms});
-    if (!fates) return fail(fates.error());
-    for (const RedisReply& one : fates->parts)
-      piece.fates.push_back(one.text == "lost" ? ReadStatus::lost : one.text == "taken" ? ReadStatus::consumed : ReadStatus::waiting);
+    for (std::size_t i = from; i < std::min(from + at_once, wanted.tracked.size()); ++i)
+      keys.push_back(mark_of(wanted.box, wanted.tracked[i]));
+    const auto read_statuses = redis_.call(scripts::read_statuses(), keys, {mark_kept_ms});
+    if (!read_statuses) return fail(read_statuses.error());
+    for (const RedisReply& one : read_statuses->parts)
+      piece.read_statuses.push_back(one.text == "lost" ? ReadStatus::lost : one.text == "taken" ? ReadStatus::consumed : ReadStatus::waiting);
   }
   const auto some = redis_.call(scripts::show(), {stream},
                                 {wanted.owns ? settings_.reader : std::string(), an_offer_ms, wanted.from,
@@ -255,8 +255,8 @@ asio::awaitable<Batch> RedisMailbox::receive(std::string name, Access reader, st
     wanted.pending = begins && one.looked.pending > 0 && !(one.known.empty() && one.left.empty());
     wanted.most = most;
     if (begins && !takes(reader))
-      for (const auto& [key, fate] : followed_[name])
-        if (fate == ReadStatus::waiting) wanted.followed.push_back(key);
+      for (const auto& [key, read_status] : tracked_[name])
+        if (read_status == ReadStatus::waiting) wanted.tracked.push_back(key);
     std::function<Piece()> work = [this, wanted] { return read(wanted); };
     Piece piece = co_await offload(thread_, std::move(work));
     if (piece.failed) {
@@ -264,9 +264,9 @@ asio::awaitable<Batch> RedisMailbox::receive(std::string name, Access reader, st
       fail(piece.failed->message);
       co_return batch;
     }
-    for (std::size_t i = 0; i < piece.fates.size(); ++i)
-      if (const auto followed = followed_[name].find(wanted.followed[i]); followed != followed_[name].end())
-        followed->second = piece.fates[i];
+    for (std::size_t i = 0; i < piece.read_statuses.size(); ++i)
+      if (const auto tracked = tracked_[name].find(wanted.tracked[i]); tracked != tracked_[name].end())
+        tracked->second = piece.read_statuses[i];
     if (begins) begin_look(one, piece, batch);
     whole = show(name, one, piece, batch);
   }
@@ -396,7 +396,7 @@ void RedisMailbox::rewind(const std::string& name) {
 
 Result<Decoded> RedisMailbox::decode(std::string_view bytes) const { return decode_letter(bytes, settings_.lead); }
 
-std::function<bool(const MessageKey&)> RedisMailbox::held(const std::string& name) const {
+std::function<bool(const MessageKey&)> RedisMailbox::referenced(const std::string& name) const {
   auto keys = std::make_shared<std::set<MessageKey>>();
   if (const auto found = boxes_.find(name); found != boxes_.end()) {
     for (const auto& [id, known] : found->second.known) keys->insert(known.key);
@@ -405,8 +405,8 @@ std::function<bool(const MessageKey&)> RedisMailbox::held(const std::string& nam
   return [keys](const MessageKey& key) { return keys->contains(key); };
 }
 
-asio::awaitable<Trimmed> RedisMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // ack() trims acknowledged entries by age
+asio::awaitable<Expunged> RedisMailbox::expunge(std::string, RetentionPolicy) {
+  Expunged nothing;  // ack() trims acknowledged entries by age
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }

@@ -1,5 +1,5 @@
 // Mailbox of a team with mail and tasks in Redis, as seen by the lead actor. maildir_mailbox.hpp does the same with
-// files. The decision thread never waits for the network. Each poll starts with one scan of all inboxes (refresh).
+// files. The decision thread never waits for the network. Each poll starts with one scan of all inboxes (sync).
 // Entries are fetched by awaitables. The team's own thread does the writes, and a later call returns their results.
 // A slow or unreachable Redis therefore delays this team only.
 // Invariants: an entry is acknowledged only after its commit. An entry that was returned but not acknowledged is
@@ -52,17 +52,17 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   RedisMailbox(const Clock& clock, RedisTeamSettings settings);
   ~RedisMailbox() override;
 
-  boost::asio::awaitable<void> refresh() override;
-  void on_news(std::function<void()> ring) override { ring_ = std::move(ring); }
-  Result<std::span<const News>> ready_boxes() override;
+  boost::asio::awaitable<void> sync() override;
+  void subscribe(std::function<void()> ring) override { ring_ = std::move(ring); }
+  Result<std::span<const ReadyBox>> ready_boxes() override;
   boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const override;
+  boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return {}; }
-  [[nodiscard]] std::string place_of(const std::string& box) const override;
+  [[nodiscard]] std::string location(const std::string& box) const override;
 
   /// Returns `busy` for each message until Redis has replied; a later call with the same messages returns the result.
   using Mailbox::post;
@@ -134,7 +134,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     std::string box, from;
     bool owns = false, pending = false;
     std::size_t most = 0;
-    std::vector<schema::MessageKey> followed;
+    std::vector<schema::MessageKey> tracked;
   };
   struct Piece {
     std::optional<Error> failed;
@@ -142,7 +142,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     std::string left_out;            // first entry that is leased to another consumer
     std::vector<Entry> entries;
     std::set<std::string> pending;   // all pending entries, if wanted
-    std::vector<ReadStatus> fates;         // read status of `followed`, in order
+    std::vector<ReadStatus> read_statuses;         // read status of `followed`, in order
   };
 
   // On the team's own thread. Uses only constant members, those under the mutex, and those marked as this thread's.
@@ -182,14 +182,14 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
   std::optional<Error> away_;  // error of the last scan or read; initially "redis.down"
   std::map<std::string, State> states_;
   std::map<std::string, Box> boxes_;
-  std::vector<News> news_;
+  std::vector<ReadyBox> ready_;
   std::string worries_;
 
   std::set<std::string> names_;  // every actor ever seen, including the lead
   std::set<std::string> newcomers_;  // actors seen in mail since the roster was read
   bool roster_is_read_ = false;
   RosterCopy copy_;
-  std::map<std::string, std::map<schema::MessageKey, ReadStatus>> followed_;  // by inbox
+  std::map<std::string, std::map<schema::MessageKey, ReadStatus>> tracked_;  // by inbox
 
   Every look_at_tasks_{std::chrono::seconds(2)};
   bool sweep_wanted_ = false;

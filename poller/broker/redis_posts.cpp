@@ -99,7 +99,7 @@ std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span
     return each;
   });
   for (std::size_t i = 0; i < count; ++i) {
-    if (is_in_stream(told[i].put)) followed_[inbox][keys[i]] = ReadStatus::waiting;
+    if (is_in_stream(told[i].put)) tracked_[inbox][keys[i]] = ReadStatus::waiting;
     results[places[i]] = std::move(told[i]);
   }
   meet(inbox);
@@ -107,18 +107,18 @@ std::vector<WriteReceipt> RedisMailbox::post(const std::string& inbox, std::span
 }
 
 void RedisMailbox::track(const std::string& inbox, const MessageKey& key) {
-  followed_[inbox].try_emplace(key, ReadStatus::waiting);
+  tracked_[inbox].try_emplace(key, ReadStatus::waiting);
 }
 
 ReadStatus RedisMailbox::read_status(const std::string& inbox, const MessageKey& key) const {
-  const auto box = followed_.find(inbox);
-  if (box == followed_.end()) return ReadStatus::waiting;
-  const auto followed = box->second.find(key);
-  return followed == box->second.end() ? ReadStatus::waiting : followed->second;
+  const auto box = tracked_.find(inbox);
+  if (box == tracked_.end()) return ReadStatus::waiting;
+  const auto tracked = box->second.find(key);
+  return tracked == box->second.end() ? ReadStatus::waiting : tracked->second;
 }
 
 void RedisMailbox::untrack(const std::string& inbox, const MessageKey& key) {
-  if (const auto box = followed_.find(inbox); box != followed_.end()) box->second.erase(key);
+  if (const auto box = tracked_.find(inbox); box != tracked_.end()) box->second.erase(key);
 }
 
 WriteReceipt RedisMailbox::recall(const std::string& inbox, std::span<const MessageKey> keys) {

@@ -15,7 +15,7 @@ const RedisScript& look();
 // Shared mail for a daemon, many inboxes or entries at once (redis_mail_scripts.cpp).
 const RedisScript& boxes();
 const RedisScript& show();
-const RedisScript& fates();
+const RedisScript& read_statuses();
 const RedisScript& recall();
 
 // Shared tasks.

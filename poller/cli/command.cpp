@@ -26,8 +26,8 @@ namespace {
 std::string fate_of_ledger() {
   const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
   if (!loaded.problems.empty()) return "";
-  const Status fate = told_if_saved(loaded.daemon.state_dir + "/ledger.sqlite3");
-  return fate ? "" : ".\n" + fate.error().message;
+  const Status outcome = told_if_saved(loaded.daemon.state_dir + "/ledger.sqlite3");
+  return outcome ? "" : ".\n" + outcome.error().message;
 }
 
 }  // namespace

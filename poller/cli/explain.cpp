@@ -240,11 +240,11 @@ std::string effect_sentence(const operations::Effect& effect) {
   if (!effect.order) return text;
   const auto& order = *effect.order;
   const std::string what = printable(order.kind) + ' ' + printable(order.subject);
-  const std::string& fate = order.state.bytes;
+  const std::string& state = order.state.bytes;
   text += "; " + what;
-  if (fate == "superseded") return text + " was superseded by a newer order for the same worker";
-  if (fate == "applied") return text + " was applied";
-  if (fate == "not_applied")
+  if (state == "superseded") return text + " was superseded by a newer order for the same worker";
+  if (state == "applied") return text + " was applied";
+  if (state == "not_applied")
     return text +
            " was not applied: the roster does not show it, newest clients ignore such a message; set it in the "
            "worker's own session";

@@ -28,7 +28,7 @@ struct HistoryOptions {
 };
 
 /// Returns one word for the state; `trace` has the sentence.
-std::string fate(const operations::SaidMessage& message) {
+std::string outcome(const operations::SaidMessage& message) {
   const auto& letter = message.node_message;
   if (letter && (message.disposition == "relayed" || letter->direction == "out")) return node_message_state(*letter);
   const std::string delivery = message.delivery.bytes;
@@ -56,7 +56,7 @@ std::string history_table(const Console& console, const std::vector<operations::
   std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
   for (const auto& message : messages)
     rows.push_back({brief_time_text(message.received_ms, now_ms()), printable(message.team), who(message),
-                    printable(message.type), fate(message), printable(message.message_key).substr(0, 12),
+                    printable(message.type), outcome(message), printable(message.message_key).substr(0, 12),
                     first_line(message)});
   return console.table(rows, "");
 }

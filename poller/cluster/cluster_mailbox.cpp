@@ -32,21 +32,21 @@ std::vector<std::string> ClusterMailbox::lead_boxes() {
   return boxes;
 }
 
-Result<std::span<const News>> ClusterMailbox::ready_boxes() {
-  rests_ = false;
+Result<std::span<const ReadyBox>> ClusterMailbox::ready_boxes() {
+  is_idle_ = false;
   TRY(const auto local, local_.ready_boxes());
   here_.assign(local.begin(), local.end());
-  const auto before = std::exchange(news_, {});
+  const auto before = std::exchange(ready_, {});
   for (const auto& one : here_)
-    if (!is_elsewhere(one.box)) news_.push_back(one);
+    if (!is_elsewhere(one.box)) ready_.push_back(one);
   for (const auto& inbox : posted_)
-    if (is_elsewhere(inbox)) news_.push_back({inbox, heard_});
+    if (is_elsewhere(inbox)) ready_.push_back({inbox, heard_});
   heard_ = false;
-  std::ranges::sort(news_, {}, &News::box);
-  rests_ = local_.rests() && std::ranges::equal(news_, before, [](const News& now, const News& then) {
+  std::ranges::sort(ready_, {}, &ReadyBox::box);
+  is_idle_ = local_.is_idle() && std::ranges::equal(ready_, before, [](const ReadyBox& now, const ReadyBox& then) {
     return now.box == then.box && !now.changed && !then.changed;
   });
-  return std::span<const News>(news_);
+  return std::span<const ReadyBox>(ready_);
 }
 
 asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, std::size_t most) {
@@ -110,9 +110,9 @@ void ClusterMailbox::rewind(const std::string& box) {
   shown_.erase(box);
 }
 
-std::function<bool(const schema::MessageKey&)> ClusterMailbox::held(const std::string& box) const {
+std::function<bool(const schema::MessageKey&)> ClusterMailbox::referenced(const std::string& box) const {
   // `node_mail` keeps the key of a message for as long as the message may be sent again.
-  return [this, local = local_.held(box)](const schema::MessageKey& key) {
+  return [this, local = local_.referenced(box)](const schema::MessageKey& key) {
     if (local(key)) return true;
     const auto rows = state_.context.ledger.node_mail().like(key.value, 1);
     return !rows || !rows->empty();

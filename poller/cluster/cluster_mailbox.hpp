@@ -23,23 +23,23 @@ class ClusterMailbox final : public Mailbox {
   /// Names of the inboxes that hold messages of other nodes for the lead; empty unless this node leads.
   std::vector<std::string> lead_boxes();
   /// All inboxes of this node, local or remote owner, as of the last ready_boxes().
-  [[nodiscard]] std::span<const News> here() const { return here_; }
+  [[nodiscard]] std::span<const ReadyBox> here() const { return here_; }
   /// Makes the next ready_boxes() report tracked remote inboxes as changed, because a receipt may have arrived.
   void heard() { heard_ = true; }
 
-  Result<std::span<const News>> ready_boxes() override;
-  [[nodiscard]] bool rests() const override { return rests_; }
-  void rely_on_hints(bool rely) override { local_.rely_on_hints(rely); }
+  Result<std::span<const ReadyBox>> ready_boxes() override;
+  [[nodiscard]] bool is_idle() const override { return is_idle_; }
+  void use_notifications(bool rely) override { local_.use_notifications(rely); }
   boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack>) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override { return local_.decode(bytes); }
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override {
-    return local_.trim(std::move(box), std::move(choose));
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const override;
+  boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy choose) override {
+    return local_.expunge(std::move(box), std::move(choose));
   }
   [[nodiscard]] Contention contention() const override { return local_.contention(); }
-  [[nodiscard]] std::string place_of(const std::string& box) const override { return local_.place_of(box); }
+  [[nodiscard]] std::string location(const std::string& box) const override { return local_.location(box); }
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message>) override;
   void track(const std::string& inbox, const schema::MessageKey&) override;
@@ -61,11 +61,11 @@ class ClusterMailbox final : public Mailbox {
 
   NodeState& state_;
   Mailbox& local_;
-  std::vector<News> here_, news_;
+  std::vector<ReadyBox> here_, ready_;
   std::map<std::string, Shown> shown_;
   std::set<std::string> posted_;  // remote inboxes that were posted to or are tracked
   bool heard_ = true;
-  bool rests_ = false;
+  bool is_idle_ = false;
 };
 
 }  // namespace inbox_poller::poller

@@ -83,7 +83,7 @@ void ClusterMember::want_to_lead(bool wanted) {
   if (std::exchange(wanted_, wanted) != wanted) turn_.raise();
 }
 
-void ClusterMember::on_news(std::function<void()> wake) { poke_ = std::move(wake); }
+void ClusterMember::subscribe(std::function<void()> wake) { poke_ = std::move(wake); }
 
 void ClusterMember::tell_ends(std::vector<NodeEnd> orders, std::vector<NodeEnd> ends) {
   const auto before = state_.telling;

@@ -60,7 +60,7 @@ class ClusterMember {
   /// Sets the predicate that allows delivery of an incoming row to a local inbox. Each poll asks it again.
   void file_when(std::function<bool(const NodeMailRow&)> may) { state_.may_file = std::move(may); }
   /// Sets the callback that requests a poll soon: something arrived, or the leader changed.
-  void on_news(std::function<void()> wake);
+  void subscribe(std::function<void()> wake);
 
   /// Runs the due step of the lease and, every 3 s or after a change, one exchange of heartbeats.
   boost::asio::awaitable<void> turn();

@@ -30,7 +30,7 @@ Status LocalDelivery::restore() {
   return Done{};
 }
 
-asio::awaitable<void> LocalDelivery::run(std::span<const News> boxes, bool hold_lead) {
+asio::awaitable<void> LocalDelivery::run(std::span<const ReadyBox> boxes, bool hold_lead) {
   std::vector<std::pair<std::string, std::string>> ours;  // inbox, owner
   for (const auto& one : boxes) {
     const auto owner = one.box == schema::inbox_name(state_.context.lead) ? state_.context.lead
@@ -209,9 +209,9 @@ void LocalDelivery::look_at_filed() {
   std::vector<long long> read, lost;
   for (const auto& [inbox, list] : filed_)
     for (const auto& one : list) {
-      const auto fate = local_.read_status(inbox, one.key);
-      if (fate == ReadStatus::consumed) read.push_back(one.id);
-      if (fate == ReadStatus::lost) lost.push_back(one.id);
+      const auto read_status = local_.read_status(inbox, one.key);
+      if (read_status == ReadStatus::consumed) read.push_back(one.id);
+      if (read_status == ReadStatus::lost) lost.push_back(one.id);
     }
   if (read.empty() && lost.empty()) return;
   const auto now = context.clock.wall_ms();

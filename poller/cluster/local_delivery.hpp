@@ -23,7 +23,7 @@ class LocalDelivery {
   Status restore();
   /// Moves everything that can be moved now. `boxes` are all inboxes of this node.
   /// With `hold_lead`, the lead's inbox is left as it is.
-  boost::asio::awaitable<void> run(std::span<const News> boxes, bool hold_lead);
+  boost::asio::awaitable<void> run(std::span<const ReadyBox> boxes, bool hold_lead);
 
  private:
   struct Filed {

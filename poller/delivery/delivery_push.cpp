@@ -34,7 +34,7 @@ asio::awaitable<bool> Delivery::push_batch() {
   take.method = *method;
   take.receiver = config::to_string(*method);
   take.max = context_.config.delivery.batch;
-  if (*method == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.rests(*method);
+  if (*method == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.is_backing_off(*method);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
   if (auto sent = co_await deliver(*method, *offered); !sent) {

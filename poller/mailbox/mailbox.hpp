@@ -127,23 +127,23 @@ struct Settled : WriteReceipt {
   std::size_t consumed = 0;  // messages consumed by this call, also those acknowledged earlier
 };
 
-/// One message of a box as trim() shows it to the policy, in the box's order.
+/// One message of a box as expunge() shows it to the policy, in the box's order.
 struct Item {
   const schema::MessageKey* key = nullptr;
   std::size_t bytes = 0;
   bool read = false;
 };
-/// Chooses the messages to remove: ascending indexes of the items. No value means that trim() must do nothing now.
+/// Chooses the messages to remove: ascending indexes of the items. No value means that expunge() must do nothing now.
 /// `bytes` is the size of the box.
 using RetentionPolicy = std::function<boost::asio::awaitable<std::optional<std::vector<std::size_t>>>(std::span<const Item>,
                                                                                              std::uint64_t bytes)>;
-struct Trimmed : WriteReceipt {  // `unchanged`: nothing to remove. `busy`: peers wrote in all attempts
+struct Expunged : WriteReceipt {  // `unchanged`: nothing to remove. `busy`: peers wrote in all attempts
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
 };
 
 /// A box, and whether it may hold messages that receive() has not returned.
-struct News {
+struct ReadyBox {
   std::string box;
   bool changed = false;
 };
@@ -163,18 +163,18 @@ class Mailbox {
 
   // --- reading ---
   /// Fetches from a remote system at the start of a poll. All calls that return at once answer from the result.
-  virtual boost::asio::awaitable<void> refresh() { co_return; }
+  virtual boost::asio::awaitable<void> sync() { co_return; }
   /// Sets a callback for possible news, called on the same thread; the system may never call it. Systems of files
   /// leave it unset, because a watch of the folder reports changes.
-  virtual void on_news(std::function<void()>) {}
+  virtual void subscribe(std::function<void()>) {}
   /// Lists all boxes by name and opens none. The view is valid until the next call. The first call also removes the
   /// unfinished work of a killed predecessor.
-  virtual Result<std::span<const News>> ready_boxes() = 0;
+  virtual Result<std::span<const ReadyBox>> ready_boxes() = 0;
   /// True if the last two calls of ready_boxes() found the same boxes, without news in any.
-  [[nodiscard]] virtual bool rests() const { return false; }
+  [[nodiscard]] virtual bool is_idle() const { return false; }
   /// Declares that a watch reports changes, so that ready_boxes() need not check every box in every poll. Every box is
   /// checked until this is called, and after each doubt. Source: docs/adr/0031-looks-in-turn.md.
-  virtual void rely_on_hints(bool) {}
+  virtual void use_notifications(bool) {}
   /// Returns at most `most` new messages of a box. Messages that were not acknowledged are returned again by a later
   /// scan.
   virtual boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) = 0;
@@ -190,12 +190,12 @@ class Mailbox {
   [[nodiscard]] virtual std::string encode(const schema::Message&) const { return {}; }
   /// Returns a predicate: true for a message that may be in the box, or was until recently, so that its row must not
   /// be pruned.
-  [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> held(const std::string& box) const = 0;
+  [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const = 0;
   /// Removes consumed messages that the policy chooses.
-  virtual boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy) = 0;
+  virtual boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy) = 0;
   [[nodiscard]] virtual Contention contention() const = 0;
   /// Returns the place of the box, for people.
-  [[nodiscard]] virtual std::string place_of(const std::string& box) const = 0;
+  [[nodiscard]] virtual std::string location(const std::string& box) const = 0;
 
   // --- writing ---
   /// Appends the messages to the inbox in this order, each key once, and makes a missing inbox. Tracks the messages

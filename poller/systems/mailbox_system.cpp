@@ -36,11 +36,11 @@ class Arrays final : public MailboxSystem {
       return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
     return true;
   }
-  std::string place_of(const config::TeamConfig& config, const std::string& name) const override {
+  std::string location(const config::TeamConfig& config, const std::string& name) const override {
     return config.team.root + "/" + name;
   }
   std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
-    return place_of(config, name) + "/inboxes";
+    return location(config, name) + "/inboxes";
   }
   OpenTeam open(FileSystem& files, const Clock& clock, boost::asio::thread_pool& pool,
                 const config::TeamConfig& config, const std::string& name, const std::string&) const override {
@@ -67,7 +67,7 @@ class Jsonl final : public MailboxSystem {
       return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
     return true;
   }
-  std::string place_of(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
+  std::string location(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
   std::string hints_of(const config::TeamConfig& config, const std::string&) const override {
     return config.team.inbox_folder({});
   }
@@ -101,7 +101,7 @@ class Maildir final : public MailboxSystem {
     if (!way) return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
     return true;
   }
-  std::string place_of(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
+  std::string location(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
   std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
     return config.team.inbox_folder(name);
   }
@@ -131,7 +131,7 @@ class Redis final : public MailboxSystem {
   }
   /// Returns true always: polls report a missing Redis server, and replies for the team must not wait for Redis.
   Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string&) const override { return true; }
-  std::string place_of(const config::TeamConfig& config, const std::string&) const override {
+  std::string location(const config::TeamConfig& config, const std::string&) const override {
     return config.team.redis.shown();
   }
   std::string hints_of(const config::TeamConfig&, const std::string&) const override { return {}; }

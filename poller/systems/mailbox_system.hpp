@@ -33,7 +33,7 @@ class MailboxSystem {
   /// Returns true if the team exists now. An error says why it must not be served.
   virtual Result<bool> is_team(FileSystem&, const config::TeamConfig&, const std::string& name) const = 0;
   /// Returns the place of the team, for people.
-  [[nodiscard]] virtual std::string place_of(const config::TeamConfig&, const std::string& name) const = 0;
+  [[nodiscard]] virtual std::string location(const config::TeamConfig&, const std::string& name) const = 0;
   /// Returns the folder whose changes start a poll early; empty if the system has no such folder.
   [[nodiscard]] virtual std::string hints_of(const config::TeamConfig&, const std::string& name) const = 0;
   /// Opens a team, of which nothing need exist yet. Large files are read on the pool. `state_dir` is for data that must

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t taken_at_once = 500;
 constexpr std::size_t taken_of_many = 2000;
 
-const News* find_box(std::span<const News> boxes, const std::string& name) {
-  const auto found = std::find_if(boxes.begin(), boxes.end(), [&](const News& one) { return one.box == name; });
+const ReadyBox* find_box(std::span<const ReadyBox> boxes, const std::string& name) {
+  const auto found = std::find_if(boxes.begin(), boxes.end(), [&](const ReadyBox& one) { return one.box == name; });
   return found == boxes.end() ? nullptr : &*found;
 }
 
@@ -47,7 +47,7 @@ asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
   follow_standing();
   if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // the former lead's inbox was read in
                                                                            // passing
-  const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
+  const ReadyBox* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
     standing_.check_lead_inbox();
@@ -68,7 +68,7 @@ Receiver& LeadBoxes::receiver_of(const std::string& box, handlers::Place place) 
 
 asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
   for (const std::string& box : parts_.worker_boxes.aliases()) {
-    const News* alias = boxes ? find_box(*boxes, box) : nullptr;
+    const ReadyBox* alias = boxes ? find_box(*boxes, box) : nullptr;
     if (alias == nullptr || (others_.contains(box) && !alias->changed)) continue;
     static_cast<void>(co_await take_in(box, receiver_of(box, handlers::Place::alias)));
   }
@@ -78,7 +78,7 @@ asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& nodes) {
   for (const auto& box : nodes.lead_boxes()) static_cast<void>(co_await take_in(box, receiver_of(box, handlers::Place::lead)));
 }
 
-asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const News> boxes) {
+asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const ReadyBox> boxes) {
   for (const auto& box : parts_.worker_boxes.changed(boxes)) {
     for (bool more = true; more;) {
       const auto batch = co_await mailbox_.receive(box, Access::peek, taken_at_once);
@@ -188,7 +188,7 @@ void LeadBoxes::report(BoxState now, const std::string& detail) {
   if (!first_and_fine)
     services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},
                                                                                    {"inbox", context_.lead},
-                                                                                   {"path", mailbox_.place_of(context_.lead)},
+                                                                                   {"path", mailbox_.location(context_.lead)},
                                                                                    {"old", report_.state},
                                                                                    {"new", state},
                                                                                    {"reason", detail}});

@@ -31,12 +31,12 @@ class LeadBoxes {
             Signal& chat);
 
   /// All inboxes of the mailbox, or the error of listing them.
-  using Boxes = Result<std::span<const News>>;
+  using Boxes = Result<std::span<const ReadyBox>>;
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_aliases(Boxes);
   /// Accepts messages for the lead from other nodes.
   boost::asio::awaitable<void> look_at_letters(ClusterMember&);
-  boost::asio::awaitable<void> look_at_workers(std::span<const News>);
+  boost::asio::awaitable<void> look_at_workers(std::span<const ReadyBox>);
 
   /// Registers `look`, which reads the roster if it has changed. Each box of a system with requests calls it between reading
   /// and judging, so that a worker that joined before it wrote is known.

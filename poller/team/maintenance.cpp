@@ -22,8 +22,8 @@ constexpr std::size_t entries_at_once = 256;  // then other coroutines run
 void Maintenance::prune_now_and_then() {
   if (!prune_.take(context_.clock.steady())) return;
   const auto cutoff = context_.clock.wall_ms() - context_.config.limits.retention.count();
-  std::vector<std::function<bool(const schema::MessageKey&)>> boxes{mailbox_.held(context_.lead)};
-  for (const auto& alias : context_.config.team.aliases) boxes.push_back(mailbox_.held(alias));
+  std::vector<std::function<bool(const schema::MessageKey&)>> boxes{mailbox_.referenced(context_.lead)};
+  for (const auto& alias : context_.config.team.aliases) boxes.push_back(mailbox_.referenced(alias));
   const auto keep = [&](const schema::MessageKey& key) {
     return std::any_of(boxes.begin(), boxes.end(), [&](const auto& held) { return held(key); });
   };
@@ -44,8 +44,8 @@ asio::awaitable<bool> Maintenance::compact(std::function<bool()> may_write) {
   RetentionPolicy chosen = [&](std::span<const Item> items, std::uint64_t bytes) {
     return choose(items, bytes, may_write, rows);
   };
-  const auto trimmed = co_await mailbox_.trim(context_.lead, std::move(chosen));
-  switch (trimmed.put) {
+  const auto expunged = co_await mailbox_.expunge(context_.lead, std::move(chosen));
+  switch (expunged.put) {
     case WriteStatus::busy: compact_from_ = now + when_busy; break;
     case WriteStatus::unchanged:  // too few entries are old enough yet
       compact_from_ = now + std::clamp<milliseconds>(context_.config.compaction.after / 4, shortest_wait, longest_wait);
@@ -53,16 +53,16 @@ asio::awaitable<bool> Maintenance::compact(std::function<bool()> may_write) {
     case WriteStatus::gone: break;
     case WriteStatus::blocked:
     case WriteStatus::refused:
-    case WriteStatus::fault: tell(trimmed.detail); break;
+    case WriteStatus::fault: tell(expunged.detail); break;
     case WriteStatus::done:
       problem_.clear();
-      compacted_.entries += trimmed.entries;
+      compacted_.entries += expunged.entries;
       compacted_.last_ms = context_.clock.wall_ms();
       context_.telemetry.emit(Event::inbox_compacted, {{"team", context_.name},
                                                        {"inbox", context_.lead},
-                                                       {"count", std::to_string(trimmed.entries)},
-                                                       {"bytes", std::to_string(trimmed.bytes)},
-                                                       {"reason", trimmed.detail}});
+                                                       {"count", std::to_string(expunged.entries)},
+                                                       {"bytes", std::to_string(expunged.bytes)},
+                                                       {"reason", expunged.detail}});
   }
   co_return true;
 }

@@ -17,7 +17,7 @@ Status RosterKeeper::restore() {
 
 RosterKeeper::Seen RosterKeeper::look() {
   if (is_adopted_ && !members_.roster_changed())  // and the copy is stored
-    return std::exchange(is_news_, false) ? Seen::anew : Seen::as_before;
+    return std::exchange(has_changed_, false) ? Seen::changed : Seen::as_before;
   auto roster = members_.roster();
   is_adopted_ = false;
   if (roster) {
@@ -28,7 +28,7 @@ RosterKeeper::Seen RosterKeeper::look() {
     is_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
     keep(members_.roster_copy());
     context_.changed(only(Area::workers) | only(Area::teams));
-    return Seen::anew;
+    return Seen::changed;
   }
   const auto& [code, problem] = roster.error();
   if (code == "roster.missing") {
@@ -66,7 +66,7 @@ RosterKeeper::Seen RosterKeeper::do_without() {
     }
     if (has_roster_) report_.detail += "; the team is served by what was last seen";
   }
-  return has_roster_ ? Seen::anew : Seen::unreadable;
+  return has_roster_ ? Seen::changed : Seen::unreadable;
 }
 
 void RosterKeeper::mend(const std::vector<std::string>& leaving) {

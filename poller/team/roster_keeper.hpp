@@ -25,14 +25,14 @@ class RosterKeeper {
 
   enum class Seen {
     as_before,
-    anew,        // read and applied; also when the kept copy replaces a lost one
+    changed,     // read and applied; also when the kept copy replaces a lost one
     no_team,     // the folder is not a team (any more)
     unreadable,  // and no known member yet
   };
   Seen look();
   /// Looks in the middle of a poll, so that a worker that has joined since its begin is known. What is new counts as new
   /// for the next look(), too.
-  void look_ahead() { is_news_ = look() == Seen::anew || is_news_; }
+  void look_ahead() { has_changed_ = look() == Seen::changed || has_changed_; }
   /// Applies the roster again at the next read, because the configuration has changed.
   void read_again() { is_adopted_ = false; }
   /// Writes the last seen roster into an empty file, without the members in `leaving`. Call only when this node is the
@@ -55,7 +55,7 @@ class RosterKeeper {
   std::optional<std::size_t> kept_;   // hash of the roster in the ledger
   SteadyTime kept_since_;
   bool has_roster_ = false;
-  bool is_news_ = false;     // look_ahead() has applied a roster, and look() has not told so yet
+  bool has_changed_ = false;     // look_ahead() has applied a roster, and look() has not told so yet
   bool is_adopted_ = false;  // true once the members' files know the last read roster
 };
 

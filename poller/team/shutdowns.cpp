@@ -142,7 +142,7 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
     const schema::Member member = *found;  // the roster may be replaced during the wait
     handlers::Shutdown here;
     here.member = order.member;
-    if (!elsewhere(here)) wanted.place = co_await place_of(member);
+    if (!elsewhere(here)) wanted.place = co_await find_place(member);
     if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
   if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two callers may have asked at once
@@ -175,7 +175,7 @@ std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlac
   return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
 }
 
-asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
+asio::awaitable<WorkerPlace> Shutdowns::find_place(schema::Member member) {
   WorkerPlace place;
   place.backend = member.backend_type;
   const auto alone = [&](std::string why) {

@@ -87,7 +87,7 @@ class Shutdowns {
   [[nodiscard]] std::optional<handlers::NotTaken> open_for(const std::string& member) const;
   /// Returns the reason why this worker cannot be asked or ended as ordered.
   [[nodiscard]] std::optional<handlers::NotTaken> hindered(const Order&, const handlers::WorkerPlace&);
-  boost::asio::awaitable<handlers::WorkerPlace> place_of(schema::Member member);
+  boost::asio::awaitable<handlers::WorkerPlace> find_place(schema::Member member);
   boost::asio::awaitable<handlers::ShutdownSight> look(handlers::Shutdown shutdown);
   /// Takes one step; true when another one may follow at once.
   boost::asio::awaitable<bool> step(std::string id);

@@ -24,7 +24,7 @@ asio::awaitable<bool> Shutdowns::follow(Ordered ordered) {
   if (found == nullptr || open_.size() >= most_followed || open_.contains(ordered.request_id)) co_return false;
   const schema::Member member = *found;  // the roster may be replaced during the wait
   Shutdown shutdown;
-  shutdown.place = co_await place_of(member);
+  shutdown.place = co_await find_place(member);
   const auto known = context_.ledger.shutdowns().find(context_.name, ordered.request_id);
   if (!known || *known) co_return false;  // two orders may have arrived at once
   shutdown.request_id = ordered.request_id;

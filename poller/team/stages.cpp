@@ -180,7 +180,7 @@ asio::awaitable<Team::Polled> Team::poll() {
     context_.heard_of_ledger(there);
     co_return Polled::served;
   }
-  co_await mailbox().refresh();
+  co_await mailbox().sync();
   Round round;
   if (const auto end = begin(round)) co_return *end;
   for (const auto& stage : stages) {
@@ -192,7 +192,7 @@ asio::awaitable<Team::Polled> Team::poll() {
 
 std::optional<Team::Polled> Team::begin(Round& round) {
   const bool all = pace_.takes_all_boxes();
-  mailbox().rely_on_hints(!all);
+  mailbox().use_notifications(!all);
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
   if (seen != RosterKeeper::Seen::as_before) {
@@ -204,7 +204,7 @@ std::optional<Team::Polled> Team::begin(Round& round) {
   standing_.check_lead_session();
   lead_boxes_.follow_standing();
   round.boxes = mailbox().ready_boxes();
-  const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().rests() &&
+  const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().is_idle() &&
                      !lead_boxes_.must_read() && changes_ == services_.ledger.changes();
   round.rests = !pace_.is_whole(rests);
   return std::nullopt;

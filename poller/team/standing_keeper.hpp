@@ -70,7 +70,7 @@ class StandingKeeper {
   void stand(handlers::Membership);
   /// True when a person accepted that we lead beside this client.
   [[nodiscard]] bool is_accepted(const std::string& claim) const;
-  [[nodiscard]] std::string inbox_path() const { return mailbox_.place_of(context_.lead); }
+  [[nodiscard]] std::string inbox_path() const { return mailbox_.location(context_.lead); }
 
   TeamState& context_;
   const Mailbox& mailbox_;

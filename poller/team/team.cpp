@@ -37,7 +37,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
       pace_(services.executor, services.clock) {
   context_.workers = &services.workers;
   context_.changes = &services.changes;
-  mailbox().on_news([this] { hint(); });
+  mailbox().subscribe([this] { hint(); });
   lead_boxes_.look_at_roster([this] { roster_.look_ahead(); });
   if (!cluster_) return;
   between_nodes_.reset(
@@ -45,7 +45,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   context_.guard = [this] {
     return context_.standing.stance == handlers::EffectiveRole::leader ? cluster_->may_decide() : Status(Done{});
   };
-  cluster_->on_news([this] { hint(); });
+  cluster_->subscribe([this] { hint(); });
 }
 
 Status Team::restore() {

@@ -91,13 +91,13 @@ class Team {
 
   [[nodiscard]] const InboxReport& inbox_report() const { return lead_boxes_.report(); }
   [[nodiscard]] const RosterReport& roster_report() const { return roster_.report(); }
-  [[nodiscard]] std::string inbox_path() const { return mailbox().place_of(context_.lead); }
+  [[nodiscard]] std::string inbox_path() const { return mailbox().location(context_.lead); }
   [[nodiscard]] Contention contention() const { return mailbox().contention(); }
 
  private:
   /// Findings at the start of a poll.
   struct Round {
-    LeadBoxes::Boxes boxes = std::span<const News>();
+    LeadBoxes::Boxes boxes = std::span<const ReadyBox>();
     bool rests = false;  // only the time has changed; results that depend on roster, inboxes and ledger still hold
   };
   struct Stage;

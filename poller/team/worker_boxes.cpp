@@ -12,11 +12,11 @@ handlers::BoxOf WorkerBoxes::whose(const std::string& box, const std::string& ow
   return handlers::whose_box(box, context_.lead, context_.config, context_.members.contains(owner));
 }
 
-std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
+std::vector<std::string> WorkerBoxes::changed(std::span<const ReadyBox> boxes) {
   std::vector<std::string> changed;
   const auto exists = [&](const std::string& box) {
     const auto found = std::lower_bound(boxes.begin(), boxes.end(), box,
-                                        [](const News& one, const std::string& name) { return one.box < name; });
+                                        [](const ReadyBox& one, const std::string& name) { return one.box < name; });
     return found != boxes.end() && found->box == box;
   };
   if (!old_) {

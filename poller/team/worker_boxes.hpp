@@ -32,7 +32,7 @@ class WorkerBoxes {
 
   /// Inboxes that changed since they were last read, without the lead's and its aliases. Call once a poll, with a fresh
   /// roster.
-  std::vector<std::string> changed(std::span<const News>);
+  std::vector<std::string> changed(std::span<const ReadyBox>);
   /// Evaluates one chunk of such an inbox. False when the next scan must return the inbox again.
   bool take(const std::string& box, const Batch&);
 

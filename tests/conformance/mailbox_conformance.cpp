@@ -361,7 +361,7 @@ class Maildir final : public System {
 class Looked final : public poller::Mailbox {
  public:
   explicit Looked(poller::Mailbox& mailbox) : to_(mailbox) {}
-  Result<std::span<const poller::News>> ready_boxes() override {
+  Result<std::span<const poller::ReadyBox>> ready_boxes() override {
     refreshed();
     return to_.ready_boxes();
   }
@@ -374,12 +374,12 @@ class Looked final : public poller::Mailbox {
   }
   void rewind(const std::string& name) override { to_.rewind(name); }
   [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override { return to_.decode(bytes); }
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& name) const override { return to_.held(name); }
-  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::RetentionPolicy choose) override {
-    return to_.trim(std::move(name), std::move(choose));
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& name) const override { return to_.referenced(name); }
+  boost::asio::awaitable<poller::Expunged> expunge(std::string name, poller::RetentionPolicy choose) override {
+    return to_.expunge(std::move(name), std::move(choose));
   }
   [[nodiscard]] poller::Contention contention() const override { return to_.contention(); }
-  [[nodiscard]] std::string place_of(const std::string& name) const override { return to_.place_of(name); }
+  [[nodiscard]] std::string location(const std::string& name) const override { return to_.location(name); }
   using poller::Mailbox::post;
   std::vector<poller::WriteReceipt> post(const std::string& name, std::span<const schema::Message> messages) override {
     std::vector<poller::WriteReceipt> results;
@@ -403,7 +403,7 @@ class Looked final : public poller::Mailbox {
     co_return true;
   }
   static boost::asio::awaitable<bool> look(poller::Mailbox& mailbox) {
-    co_await mailbox.refresh();
+    co_await mailbox.sync();
     co_return true;
   }
   void refreshed() { static_cast<void>(test::run_awaitable(look(to_))); }
@@ -847,8 +847,8 @@ std::string trims_what_may_go(System& system) {
     co_return std::vector<std::size_t>{0, 1};
   };
   const auto before = texts(system);
-  const auto trimmed = test::run_awaitable(system.mailbox().trim(box, first));
-  if (trimmed.put != WriteStatus::done || trimmed.entries != 2) return "not two are gone";
+  const auto expunged = test::run_awaitable(system.mailbox().expunge(box, first));
+  if (expunged.put != WriteStatus::done || expunged.entries != 2) return "not two are gone";
   return need(texts(system) == before, "something unread went too");
 }
 
@@ -859,7 +859,7 @@ std::string held_is_told(System& system) {
   for (const auto& one : batch.taken) keys.push_back(one.key);
   static_cast<void>(ack(system, batch, Ack::ack));
   static_cast<void>(receive(system));
-  const auto held = system.mailbox().held(box);
+  const auto held = system.mailbox().referenced(box);
   for (const auto& key : keys)
     if (!held(key)) return "a message that is there is not held";
   return need(!held(key_of(message("never", 40))), "a message is held that never was there");

@@ -66,17 +66,17 @@ class MemoryMailbox final : public poller::Mailbox {
 
   explicit MemoryMailbox(Defect defect = Defect::none) : defect_(defect) {}
 
-  Result<std::span<const poller::News>> ready_boxes() override {
-    news_.clear();
+  Result<std::span<const poller::ReadyBox>> ready_boxes() override {
+    ready_.clear();
     for (const auto& [name, entries] : boxes_) {
       const bool all_shown = std::all_of(entries.begin(), entries.end(), [&, box = name](const Entry& entry) {
         const Look& look = looks_[box];
         return look.settled.contains(entry.key) && (entry.read || !look.owed.contains(entry.key));
       });
       const bool as_seen = flags_of(entries) == looks_[name].seen;
-      news_.push_back({name, !(all_shown && as_seen) && defect_ != Defect::has_no_news});
+      ready_.push_back({name, !(all_shown && as_seen) && defect_ != Defect::has_no_news});
     }
-    return std::span<const poller::News>(news_);
+    return std::span<const poller::ReadyBox>(ready_);
   }
   /// What peers do between the begin of a poll and its reading of a box.
   std::function<void(const std::string& box)> before_receive;
@@ -164,19 +164,19 @@ class MemoryMailbox final : public poller::Mailbox {
     }
     return poller::Decoded{std::move(message), true};
   }
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& name) const override {
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& name) const override {
     std::set<schema::MessageKey> keys;
     if (const auto box = boxes_.find(name); box != boxes_.end() && defect_ != Defect::holds_nothing)
       for (const Entry& entry : box->second) keys.insert(entry.key);
     return [keys](const schema::MessageKey& key) { return keys.contains(key); };
   }
-  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::RetentionPolicy choose) override {
-    poller::Trimmed told;
+  boost::asio::awaitable<poller::Expunged> expunge(std::string name, poller::RetentionPolicy choose) override {
+    poller::Expunged told;
     Box& box = boxes_[name];
     std::vector<poller::Item> items;
     for (const Entry& entry : box) items.push_back({&entry.key, entry.message.text.size(), entry.read});
     auto going = co_await choose(items, items.size());
-    if (!going) co_return poller::Trimmed{{poller::WriteStatus::gone, {}}, 0, 0};
+    if (!going) co_return poller::Expunged{{poller::WriteStatus::gone, {}}, 0, 0};
     if (defect_ == Defect::trims_all)
       for (going->clear(); going->size() < box.size();) going->push_back(going->size());
     for (auto index = going->rbegin(); index != going->rend(); ++index)
@@ -186,7 +186,7 @@ class MemoryMailbox final : public poller::Mailbox {
     co_return told;
   }
   [[nodiscard]] poller::Contention contention() const override { return {}; }
-  [[nodiscard]] std::string place_of(const std::string& name) const override { return "memory:" + name; }
+  [[nodiscard]] std::string location(const std::string& name) const override { return "memory:" + name; }
 
   using poller::Mailbox::post;
   std::vector<poller::WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override {
@@ -216,7 +216,7 @@ class MemoryMailbox final : public poller::Mailbox {
     if (defect_ == Defect::cuts_texts) entry.message.text.resize(std::min(message.text.size(), std::size_t{64} << 10));
     Box& box = boxes_[inbox];
     const bool there = find(box, entry.key) != nullptr;
-    followed_[inbox][entry.key] = poller::ReadStatus::waiting;
+    tracked_[inbox][entry.key] = poller::ReadStatus::waiting;
     if (there && defect_ != Defect::posts_twice) return {poller::WriteStatus::unchanged, {}};
     if (defect_ == Defect::replaces_all) box.clear();
     box.insert(defect_ == Defect::puts_in_front ? box.begin() : box.end(), std::move(entry));
@@ -224,14 +224,14 @@ class MemoryMailbox final : public poller::Mailbox {
     return {};
   }
   void track(const std::string& inbox, const schema::MessageKey& key) override {
-    if (defect_ != Defect::follows_nothing) followed_[inbox].try_emplace(key, poller::ReadStatus::waiting);
+    if (defect_ != Defect::follows_nothing) tracked_[inbox].try_emplace(key, poller::ReadStatus::waiting);
   }
   [[nodiscard]] poller::ReadStatus read_status(const std::string& inbox, const schema::MessageKey& key) const override {
-    const auto box = followed_.find(inbox);
-    if (box == followed_.end() || !box->second.contains(key)) return poller::ReadStatus::waiting;
+    const auto box = tracked_.find(inbox);
+    if (box == tracked_.end() || !box->second.contains(key)) return poller::ReadStatus::waiting;
     return box->second.at(key);
   }
-  void untrack(const std::string& inbox, const schema::MessageKey& key) override { followed_[inbox].erase(key); }
+  void untrack(const std::string& inbox, const schema::MessageKey& key) override { tracked_[inbox].erase(key); }
   poller::WriteReceipt recall(const std::string& inbox, std::span<const schema::MessageKey> keys) override {
     if (!boxes_.contains(inbox)) return {poller::WriteStatus::gone, {}};
     if (defect_ == Defect::retracts_nothing) return {};
@@ -265,16 +265,16 @@ class MemoryMailbox final : public poller::Mailbox {
   /// A look into the box: the fates are as of now.
   void look(const std::string& inbox) {
     if (defect_ == Defect::never_consumed) return;
-    for (auto& [key, fate] : followed_[inbox]) {
+    for (auto& [key, read_status] : tracked_[inbox]) {
       const Entry* entry = find(boxes_[inbox], key);
       const bool lost = std::find(lost_.begin(), lost_.end(), key) != lost_.end();
-      fate = entry != nullptr && !entry->read ? poller::ReadStatus::waiting : poller::ReadStatus::consumed;
-      if (entry == nullptr && lost && defect_ != Defect::tells_lost_as_consumed) fate = poller::ReadStatus::lost;
+      read_status = entry != nullptr && !entry->read ? poller::ReadStatus::waiting : poller::ReadStatus::consumed;
+      if (entry == nullptr && lost && defect_ != Defect::tells_lost_as_consumed) read_status = poller::ReadStatus::lost;
     }
   }
   /// What a new process knows of what was posted: nothing.
   void reopen() {
-    followed_.clear();
+    tracked_.clear();
     looks_.clear();
   }
 
@@ -323,14 +323,14 @@ class MemoryMailbox final : public poller::Mailbox {
 
   Defect defect_;
   std::map<std::string, Box> boxes_;
-  std::map<std::string, std::map<schema::MessageKey, poller::ReadStatus>> followed_;
+  std::map<std::string, std::map<schema::MessageKey, poller::ReadStatus>> tracked_;
   std::map<std::string, poller::WriteReceipt> obstacles_;
   long posts_ = 0;
   long goes_at_ = std::numeric_limits<long>::max();  // of posts_: when what obstructs goes
   std::vector<schema::MessageKey> lost_;
   std::map<std::string, Look> looks_;
   std::map<schema::MessageKey, std::string> texts_;  // of what was shown
-  std::vector<poller::News> news_;
+  std::vector<poller::ReadyBox> ready_;
 };
 
 }  // namespace inbox_poller::test

@@ -89,8 +89,8 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
   } else if (mode_ == Mode::list && page_ == TopPage::requests && list().is_drawn() && !ours_.contains(selected->id)) {
     has_left(request_on(*selected));
   }
-  if (const auto* request = shown_request(); request != nullptr && fate_.empty() && has_left(*request))
-    fate_ = request_name(*request) + " is not open any more";
+  if (const auto* request = shown_request(); request != nullptr && outcome_.empty() && has_left(*request))
+    outcome_ = request_name(*request) + " is not open any more";
   std::erase_if(ours_, [&](const std::string& id) { return !open.contains(id); });
   if (!left) return;
   if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(request_on(row), *left); })) {
@@ -102,17 +102,17 @@ void Top::notice_what_left(const std::vector<ListRow>& rows) {
 }
 
 void Top::tell_what_became(const operations::Trace& traced) {
-  std::string fate;
+  std::string outcome;
   for (const auto& one : traced.requests)
-    if (left_ && same_place(one, *left_)) fate = request_name(one) + ' ' + request_sentence(one);
-  if (fate.empty()) return;
-  if (shown_request() != nullptr && same_place(*shown_request(), *left_)) fate_ = fate;
+    if (left_ && same_place(one, *left_)) outcome = request_name(one) + ' ' + request_sentence(one);
+  if (outcome.empty()) return;
+  if (shown_request() != nullptr && same_place(*shown_request(), *left_)) outcome_ = outcome;
   if (mode_ == Mode::reason && denied_.empty())
-    note_ = fate + "; the reason will not be sent: Enter or Escape";
+    note_ = outcome + "; the reason will not be sent: Enter or Escape";
   else if (note_ == undone)
-    note_ = told_ = fate + ": nothing was done";
+    note_ = told_ = outcome + ": nothing was done";
   else if ((note_.empty() || note_ == told_) && !detail_)  // keeps a note about a decision made here
-    note_ = told_ = fate;
+    note_ = told_ = outcome;
 }
 
 void Top::hidden() {
@@ -197,14 +197,14 @@ void Top::go_to(TopPage page) {
 void Top::to_list() {
   mode_ = Mode::list;
   detail_.reset();
-  fate_.clear();
+  outcome_.clear();
 }
 
 void Top::show_selected() {
   detail_ = list().selected()->shown;
   detail_id_ = list().selected()->id;
   detail_text_ = Pager(text_behind(*detail_));
-  fate_.clear();
+  outcome_.clear();
   mode_ = Mode::detail;
 }
 
@@ -333,7 +333,7 @@ std::vector<operations::OpenRequest> Top::meant(char key, long long now) {
   if (!away_.empty()) return none("the daemon does not answer: nothing was done");
   std::vector<operations::OpenRequest> requests;
   if (mode_ == Mode::detail && shown_request() != nullptr) {
-    if (!fate_.empty()) return none("it is not open any more: n shows the next one");
+    if (!outcome_.empty()) return none("it is not open any more: n shows the next one");
     if (!detail_text_.is_armed(now)) return none("too soon: it has just come into view; nothing was done");
     requests.push_back(*shown_request());
   } else {

@@ -140,7 +140,7 @@ class Top {
 
   std::optional<Shown> detail_;
   std::string detail_id_;  // id of its row
-  std::string fate_;       // outcome of the request shown, if decided meanwhile
+  std::string outcome_;       // outcome of the request shown, if decided meanwhile
   std::optional<operations::OpenRequest> left_;  // a request whose outcome is requested
   std::string told_;            // the last note about such an outcome
   std::set<std::string> ours_;  // ids of rows decided here

@@ -96,7 +96,7 @@ std::string Top::place_text(long long now) {
   const Pager* text = pager();
   std::string place = text != nullptr ? text->place() : std::string();
   const auto* request = mode_ == Mode::question && question_->requests.size() == 1 ? &question_->requests.front()
-                        : mode_ == Mode::detail && fate_.empty()                   ? shown_request()
+                        : mode_ == Mode::detail && outcome_.empty()                   ? shown_request()
                                                                                    : nullptr;
   if (request == nullptr) return place;
   return place + (place.empty() ? "" : "; ") + deadline_text(*request, now);
@@ -188,7 +188,7 @@ std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
   };
   const std::string place = place_text(now);
   if (!away_.empty()) add(away_, Style::loud, 2);
-  if (mode_ == Mode::detail && !fate_.empty()) add(fate_, Style::loud, 2);
+  if (mode_ == Mode::detail && !outcome_.empty()) add(outcome_, Style::loud, 2);
   if (!note_.empty()) add(note_, Style::loud, 2);
   if (!place.empty()) add(place, Style::quiet, 2);
   if (mode_ == Mode::filter || mode_ == Mode::reason)

@@ -155,7 +155,7 @@ asio::awaitable<void> Feed::tell_requests(const operations::Pending& pending) {
     now[request.message_key.bytes] = schema::strict_json(request_row(request));
   }
   const bool any_gone = std::any_of(requests_.begin(), requests_.end(), [&](const auto& row) { return !now.contains(row.first); });
-  std::map<std::string, Object> fates;
+  std::map<std::string, Object> outcomes;
   if (any_gone) {
     auto asking = model_.ask(arguments::Decisions{.limit = decisions_asked});
     const auto decided = co_await std::move(asking);
@@ -164,14 +164,14 @@ asio::awaitable<void> Feed::tell_requests(const operations::Pending& pending) {
       if (!requests_.contains(key)) continue;
       const double waited = (static_cast<double>(one.decided_ms) - age_of_[key]) / 1000;
       longest_wait_s_ = std::max(longest_wait_s_, waited);
-      fates[key] = Object{{"state", printable(one.state)},
+      outcomes[key] = Object{{"state", printable(one.state)},
                           {"by", printable(one.decided_by)},
                           {"rule", printable(one.rule)},
                           {"reason", printable(one.reason)}};
     }
   }
   age_of_ = std::move(age);
-  tell("requests", requests_, std::move(now), fates);
+  tell("requests", requests_, std::move(now), outcomes);
 }
 
 void Feed::tell_teams(const operations::Status& status) {
@@ -180,7 +180,7 @@ void Feed::tell_teams(const operations::Status& status) {
   tell("teams", teams_, std::move(now), {});
 }
 
-void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& fates) {
+void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& outcomes) {
   std::string put;
   json::array gone;
   for (const auto& [key, text] : now)
@@ -188,8 +188,8 @@ void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std
       put += (put.empty() ? "" : ",") + text;
   for (const auto& [key, text] : known) {
     if (now.contains(key)) continue;
-    const auto fate = fates.find(key);
-    Object left = fate == fates.end() ? Object() : fate->second;
+    const auto outcome = outcomes.find(key);
+    Object left = outcome == outcomes.end() ? Object() : outcome->second;
     left["key"] = key;
     gone.push_back(std::move(left));
   }

@@ -47,7 +47,7 @@ class Feed {
   void tell_teams(const operations::Status& status);
   void take_sample(const operations::Status& status, double answer_ms);
   /// Sends the new, changed and removed rows of a kind. `fates`: the outcomes of removed rows.
-  void tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& fates);
+  void tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& outcomes);
   void broadcast(std::string_view name, const std::string& json);
 
   boost::asio::io_context& loop_;

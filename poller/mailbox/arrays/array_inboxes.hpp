@@ -92,7 +92,7 @@ class ArrayInboxes {
 
   /// Makes glances() check only a part of the idle inboxes, so that calls `interval` apart come around in five
   /// seconds. Zero: check all of them each time.
-  void look_in_turn(SteadyTime::duration interval) { turns_.take(interval); }
+  void rotate_scans(SteadyTime::duration interval) { turns_.take(interval); }
   [[nodiscard]] bool looks_in_turn() const { return turns_.are_taken(); }
   /// Checks each inbox of the team (valid names only), sorted by name. The view is valid until the next call. The
   /// first call also removes temporary files that a killed predecessor left. Errors: those of opening and listing the

@@ -57,7 +57,7 @@ ReadStatus ArraysMailbox::read_status(const std::string& inbox, const schema::Me
   const auto box = posted_.find(inbox);
   if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.find(key);
-  return found == box->second.end() ? ReadStatus::waiting : found->second.fate;
+  return found == box->second.end() ? ReadStatus::waiting : found->second.read_status;
 }
 
 void ArraysMailbox::untrack(const std::string& inbox, const schema::MessageKey& key) {
@@ -72,7 +72,7 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   if (found == posted_.end()) return;
   std::optional<EntryIndex> entries;
   if (reading != nullptr) entries.emplace(*reading, inboxes_.known(inbox));
-  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : ReadStatus::consumed;
+  for (auto& [key, one] : found->second) one.read_status = entries ? read_status_in(*entries, one.receipt) : ReadStatus::consumed;
 }
 
 WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {

@@ -40,18 +40,18 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
   /// Returns the inbox files, for a person's commands.
   ArrayInboxes& inboxes() { return inboxes_; }
 
-  Result<std::span<const News>> ready_boxes() override;
-  [[nodiscard]] bool rests() const override { return rests_; }
-  void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
+  Result<std::span<const ReadyBox>> ready_boxes() override;
+  [[nodiscard]] bool is_idle() const override { return is_idle_; }
+  void use_notifications(bool rely) override { inboxes_.rotate_scans(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> receive(std::string inbox, Access reader, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string inbox, std::vector<Ack> disposals) override;
   void rewind(const std::string& inbox) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
   [[nodiscard]] std::string encode(const schema::Message& message) const override;
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& inbox) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string inbox, RetentionPolicy choose) override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& inbox) const override;
+  boost::asio::awaitable<Expunged> expunge(std::string inbox, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return inboxes_.contention(); }
-  [[nodiscard]] std::string place_of(const std::string& inbox) const override { return inboxes_.path_of(inbox); }
+  [[nodiscard]] std::string location(const std::string& inbox) const override { return inboxes_.path_of(inbox); }
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
@@ -74,7 +74,7 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
  private:
   struct Posted {
     AppendReceipt receipt;
-    ReadStatus fate = ReadStatus::waiting;
+    ReadStatus read_status = ReadStatus::waiting;
   };
   using PostedKeys = std::map<schema::MessageKey, Posted>;
 
@@ -87,7 +87,7 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
     std::vector<std::size_t> to_mark;  // indexes in this window
     std::vector<std::size_t> to_replace;  // indexes in all windows so far, to be marked by replacing the file
     bool replaces_all = false;            // replace the file for all flags, also those that can be set in place
-    bool anew = false;                 // no entry counts as shown before
+    bool is_rewound = false;                 // no entry counts as shown before
     bool is_settled = true;            // the last piece was acknowledged
     bool is_over = false;              // the next piece belongs to another reading
     std::size_t at_hand = 0;           // the window whose bytes are loaded
@@ -135,9 +135,9 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
   boost::asio::awaitable<WriteResult> mark_some(const std::string& inbox, const InboxDocument& document,
                                                 std::span<const std::size_t> indexes);
   enum class Round { done, nothing_to_gain, try_again, gave_up };
-  boost::asio::awaitable<Round> trim_once(const std::string& inbox, const RetentionPolicy& choose, Trimmed& trimmed);
+  boost::asio::awaitable<Round> trim_once(const std::string& inbox, const RetentionPolicy& choose, Expunged& trimmed);
   Round trimmed(const std::string& inbox, const InboxDocument& document, const std::vector<std::size_t>& leaving,
-                WriteResult result, Trimmed& told);
+                WriteResult result, Expunged& told);
 
   FileSystem& files_;
   const Clock& clock_;
@@ -149,9 +149,9 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
   std::map<std::string, PostedKeys> posted_;  // by inbox; tracked messages
   std::map<std::string, Box> boxes_;          // by inbox
   std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; the last hours
-  std::vector<News> news_;
+  std::vector<ReadyBox> ready_;
   SteadyTime trusted_at_{};  // steady clock; last check of the rights on the team's folder
-  bool rests_ = false;
+  bool is_idle_ = false;
   bool all_told_ = false;  // the last ready_boxes() found no change, and no call since then can have caused one
 };
 

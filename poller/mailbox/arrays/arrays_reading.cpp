@@ -47,21 +47,21 @@ bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
 
 }  // namespace
 
-Result<std::span<const News>> ArraysMailbox::ready_boxes() {
+Result<std::span<const ReadyBox>> ArraysMailbox::ready_boxes() {
   const auto glances = inboxes_.glances();
-  rests_ = glances && all_told_ && inboxes_.rest();
+  is_idle_ = glances && all_told_ && inboxes_.rest();
   if (!glances) return glances.error();
-  if (rests_) return std::span<const News>(news_);
-  news_.clear();
+  if (is_idle_) return std::span<const ReadyBox>(ready_);
+  ready_.clear();
   for (const InboxGlance& one : *glances) {
     const auto box = boxes_.find(one.inbox);
     const bool unfinished = box != boxes_.end() && box->second.unfinished;
-    news_.push_back({one.inbox, unfinished || one.result.glance == Glance::changed});
+    ready_.push_back({one.inbox, unfinished || one.result.glance == Glance::changed});
   }
   for (auto& [inbox, box] : boxes_) box.scan.reset();  // a poll begins: no caller holds a piece of it any more
   const auto is_listed = [&](const std::string& inbox) {
-    return std::binary_search(news_.begin(), news_.end(), News{inbox},
-                              [](const News& a, const News& b) { return a.box < b.box; });
+    return std::binary_search(ready_.begin(), ready_.end(), ReadyBox{inbox},
+                              [](const ReadyBox& a, const ReadyBox& b) { return a.box < b.box; });
   };
   for (const auto& [inbox, posted] : posted_)
     if (!is_listed(inbox)) tell_fates(inbox, nullptr);
@@ -70,8 +70,8 @@ Result<std::span<const News>> ArraysMailbox::ready_boxes() {
     if (gone) inboxes_.forget(box.first);
     return gone;
   });
-  all_told_ = std::none_of(news_.begin(), news_.end(), [](const News& one) { return one.changed; });
-  return std::span<const News>(news_);
+  all_told_ = std::none_of(ready_.begin(), ready_.end(), [](const ReadyBox& one) { return one.changed; });
+  return std::span<const ReadyBox>(ready_);
 }
 
 void ArraysMailbox::forget(const std::string& inbox) {
@@ -131,7 +131,7 @@ asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, 
   box.scan = Scan{};
   box.scan->reading = std::move(reading);
   if (batch.state == BoxState::open) {
-    box.scan->anew = box.rewound;
+    box.scan->is_rewound = box.rewound;
     box.scan->next = box.scan->reading.windows.front().first;
     show_some(box, most, batch);
   } else {
@@ -205,11 +205,11 @@ void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const Oth
 }
 
 bool ArraysMailbox::was_shown(const Box& box, const InboxEntry& entry) {
-  return (entry.known && !box.scan->anew) || box.settled.contains(entry.key);
+  return (entry.known && !box.scan->is_rewound) || box.settled.contains(entry.key);
 }
 
 bool ArraysMailbox::is_owed(const Box& box, const InboxEntry& entry) {
-  const bool by_head = entry.known && box.reader == Access::exclusive && !box.scan->anew;
+  const bool by_head = entry.known && box.reader == Access::exclusive && !box.scan->is_rewound;
   return by_head || box.owed.contains(entry.key);
 }
 
@@ -285,7 +285,7 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   // With shared access, entries in the skipped part stay owed, because a peer may take our flag back.
   if (box.reader != Access::shared || box.scan->reading.skipped == 0) box.owed = KeySet(std::move(owed));
   box.others.leave_to_mailbox(document, known);
-  if (box.scan->anew) box.rewound = false;
+  if (box.scan->is_rewound) box.rewound = false;
   box.unfinished = box.scan->leaves_some;
   box.scan.reset();
 }
@@ -387,7 +387,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_some(const std::string& inbox, 
   co_return result;
 }
 
-std::function<bool(const schema::MessageKey&)> ArraysMailbox::held(const std::string& inbox) const {
+std::function<bool(const schema::MessageKey&)> ArraysMailbox::referenced(const std::string& inbox) const {
   struct Keys {
     KeySet settled;
     KeySet identities;
@@ -410,8 +410,8 @@ std::function<bool(const schema::MessageKey&)> ArraysMailbox::held(const std::st
   };
 }
 
-asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, RetentionPolicy choose) {
-  Trimmed told;
+asio::awaitable<Expunged> ArraysMailbox::expunge(std::string inbox, RetentionPolicy choose) {
+  Expunged told;
   auto end = Round::try_again;
   for (int round = 0; round < trim_rounds && end == Round::try_again; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(15), milliseconds(50));
@@ -423,7 +423,7 @@ asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, RetentionPolicy 
 }
 
 asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string& inbox, const RetentionPolicy& choose,
-                                                               Trimmed& told) {
+                                                               Expunged& told) {
   // Read the whole file, also the known head.
   auto read = [this, inbox] { return inboxes_.read(inbox, ReadMode::unlocked); };
   const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
@@ -452,7 +452,7 @@ asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string
 
 ArraysMailbox::Round ArraysMailbox::trimmed(const std::string& inbox, const InboxDocument& document,
                                             const std::vector<std::size_t>& leaving, WriteResult result,
-                                            Trimmed& told) {
+                                            Expunged& told) {
   told.put = put_of(result.outcome);
   told.detail = std::move(result.detail);
   if (told.put == WriteStatus::busy) return Round::try_again;  // a peer wrote at the same moment

@@ -45,7 +45,7 @@ std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {
   return known_.contains(key, known_.size()) ? std::optional(false) : std::nullopt;
 }
 
-ReadStatus fate_in(const EntryIndex& entries, const AppendReceipt& receipt) {
+ReadStatus read_status_in(const EntryIndex& entries, const AppendReceipt& receipt) {
   if (const auto unread = entries.is_unread(receipt.key)) return *unread ? ReadStatus::waiting : ReadStatus::consumed;
   const bool earlier_still_unread =
       std::any_of(receipt.unread_before.begin(), receipt.unread_before.end(),

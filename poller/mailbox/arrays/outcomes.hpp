@@ -122,6 +122,6 @@ class EntryIndex {
 /// Derives the state of an appended entry from a later reading. `consumed`: marked read, or gone together with the
 /// entries that were unread before it. `lost`: gone while those are still there, because a peer's unlocked write
 /// overwrote it.
-ReadStatus fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
+ReadStatus read_status_in(const EntryIndex& entries, const AppendReceipt& receipt);
 
 }  // namespace inbox_poller::poller

@@ -81,7 +81,7 @@ Result<Directory> JsonlMailbox::open_boxes() {
   return folder;
 }
 
-std::string JsonlMailbox::place_of(const std::string& box) const {
+std::string JsonlMailbox::location(const std::string& box) const {
   return boxes_path() + "/" + jsonl_file(box);
 }
 
@@ -108,30 +108,30 @@ Status JsonlMailbox::list(const Directory& folder) {
   const FileVersion version = version_of(folder.stat);
   const bool settled = is_settled(version, clock_.system_ms());  // file times come from this clock
   TRY(auto names, files_.list(folder));
-  const auto followed = posts_.files();
-  names.insert(names.end(), followed.begin(), followed.end());  // some programs remove an inbox to empty it
+  const auto tracked = posts_.files();
+  names.insert(names.end(), tracked.begin(), tracked.end());  // some programs remove an inbox to empty it
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  news_.clear();
+  ready_.clear();
   for (const std::string& name : names) {
     if (!std::string_view(name).ends_with(jsonl_suffix)) continue;
     std::string one = name.substr(0, name.size() - jsonl_suffix.size());
-    if (schema::is_valid_name(one)) news_.push_back({std::move(one), true});
+    if (schema::is_valid_name(one)) ready_.push_back({std::move(one), true});
   }
-  std::sort(news_.begin(), news_.end(), [](const News& a, const News& b) { return a.box < b.box; });
-  if (settled && followed.empty()) listed_ = version;
+  std::sort(ready_.begin(), ready_.end(), [](const ReadyBox& a, const ReadyBox& b) { return a.box < b.box; });
+  if (settled && tracked.empty()) listed_ = version;
   return Done{};
 }
 
-Result<std::span<const News>> JsonlMailbox::ready_boxes() {
-  rests_ = false;
+Result<std::span<const ReadyBox>> JsonlMailbox::ready_boxes() {
+  is_idle_ = false;
   const bool were_told = std::exchange(all_told_, false);
   const bool follows = !posts_.files().empty();
   const bool by_name = were_told && !follows && is_as_listed();
   const auto folder = by_name ? Result<Directory>(Directory()) : open_boxes();
   const bool same = by_name || (folder && !follows && listed_ && *listed_ == version_of(folder->stat));
-  if (!same) news_.clear();
-  if (!folder && is_missing(folder.error())) return std::span<const News>{};
+  if (!same) ready_.clear();
+  if (!folder && is_missing(folder.error())) return std::span<const ReadyBox>{};
   if (!folder) return folder.error();
   if (!same)
     TRY(list(*folder));
@@ -140,19 +140,19 @@ Result<std::span<const News>> JsonlMailbox::ready_boxes() {
       return key_in(file.substr(0, file.size() - jsonl_suffix.size()))(line);
     });
   const std::string below = by_name ? boxes_path() + "/" : "";
-  const auto turn = turns_.next(news_.size());
+  const auto turn = turns_.next(ready_.size());
   bool all_told = true;
-  for (std::size_t i = 0; i < news_.size(); ++i) {
-    auto& [name, changed] = news_[i];
-    const bool is_followed = follows && posts_.follows(jsonl_file(name));
-    if (were_told && !changed && !is_followed && !turn.has(i)) continue;
+  for (std::size_t i = 0; i < ready_.size(); ++i) {
+    auto& [name, changed] = ready_[i];
+    const bool is_tracked = follows && posts_.follows(jsonl_file(name));
+    if (were_told && !changed && !is_tracked && !turn.has(i)) continue;
     // A read of an inbox with a tracked line would be taken for its owner's read.
-    changed = is_followed ? posts_.decided(jsonl_file(name)) : box(name).has_news(*folder, below);
+    changed = is_tracked ? posts_.decided(jsonl_file(name)) : box(name).has_news(*folder, below);
     all_told = all_told && !changed;
   }
-  rests_ = were_told && same && all_told;
+  is_idle_ = were_told && same && all_told;
   all_told_ = all_told;
-  return std::span<const News>(news_);
+  return std::span<const ReadyBox>(ready_);
 }
 
 asio::awaitable<Batch> JsonlMailbox::receive(std::string name, Access reader, std::size_t most) {
@@ -198,15 +198,15 @@ Result<Decoded> JsonlMailbox::decode(std::string_view bytes) const {
   return Decoded{std::move(entry.message), entry.says_all, std::move(entry.ignored)};
 }
 
-std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::string& name) const {
+std::function<bool(const schema::MessageKey&)> JsonlMailbox::referenced(const std::string& name) const {
   return [this, name](const schema::MessageKey& key) {
     const auto known = boxes_.find(name);
     return known != boxes_.end() && known->second.holds(key);
   };
 }
 
-asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // LineBox empties the file by itself
+asio::awaitable<Expunged> JsonlMailbox::expunge(std::string, RetentionPolicy) {
+  Expunged nothing;  // LineBox empties the file by itself
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
@@ -361,7 +361,7 @@ std::vector<std::string> JsonlMailbox::anybody() {
 /// Returns true if no member can be new: the inboxes are the same, and the lead's is as when its senders were read.
 bool JsonlMailbox::is_as_heard() {
   if (!is_as_listed()) return false;
-  const auto lead = files_.stat_at(absolute, place_of(settings_.lead));
+  const auto lead = files_.stat_at(absolute, location(settings_.lead));
   return lead && heard_ && *heard_ == version_of(*lead);
 }
 

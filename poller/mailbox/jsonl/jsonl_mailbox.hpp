@@ -40,17 +40,17 @@ class JsonlMailbox final : public Mailbox, public RosterStore, public TaskBoard 
   JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
                std::unique_ptr<FileWatch> watch = make_file_watch());
 
-  Result<std::span<const News>> ready_boxes() override;
-  [[nodiscard]] bool rests() const override { return rests_; }
-  void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
+  Result<std::span<const ReadyBox>> ready_boxes() override;
+  [[nodiscard]] bool is_idle() const override { return is_idle_; }
+  void use_notifications(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const override;
+  boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return contention_; }
-  [[nodiscard]] std::string place_of(const std::string& box) const override;
+  [[nodiscard]] std::string location(const std::string& box) const override;
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
@@ -78,7 +78,7 @@ class JsonlMailbox final : public Mailbox, public RosterStore, public TaskBoard 
   [[nodiscard]] std::string boxes_path() const { return settings_.folder + (in_folder_ ? "/inbox" : ""); }
   /// Returns true if the inbox folder is unchanged since it was listed; costs one stat and opens nothing.
   [[nodiscard]] bool is_as_listed();
-  /// Reads the names of the inboxes into `news_`.
+  /// Reads the names of the inboxes into `ready_`.
   Status list(const Directory& folder);
   [[nodiscard]] std::string tasks_folder() const;
   LineBox& box(const std::string& name);
@@ -101,12 +101,12 @@ class JsonlMailbox final : public Mailbox, public RosterStore, public TaskBoard 
   LineBox::Team team_;
   LinePost posts_;
   std::map<std::string, LineBox> boxes_;
-  std::vector<News> news_;  // all listed inboxes, and those with tracked lines
+  std::vector<ReadyBox> ready_;  // all listed inboxes, and those with tracked lines
   std::optional<FileVersion> listed_;  // the inbox folder as listed; set only while no line was tracked
   SteadyTime opened_{};                // last time that the folder was opened component by component
   ScanRotation turns_;                        // rotation of the inboxes while a watch reports changes
   bool all_told_ = false;              // the last news had no change, and no call since can have caused one
-  bool rests_ = false;
+  bool is_idle_ = false;
   JsonlGeneration generation_ = JsonlGeneration::g1;
   bool in_folder_ = false;  // the inboxes are in `inbox/`, not in the folder itself
   RosterCopy copy_;

@@ -215,14 +215,14 @@ ReadStatus LinePost::read_status(const std::string& file, const schema::MessageK
   const auto box = posted_.find(file);
   if (box == posted_.end()) return ReadStatus::waiting;
   const auto found = box->second.lines.find(key);
-  return found == box->second.lines.end() ? ReadStatus::waiting : found->second.fate;
+  return found == box->second.lines.end() ? ReadStatus::waiting : found->second.read_status;
 }
 
 void LinePost::untrack(const std::string& file, const schema::MessageKey& key) {
   const auto box = posted_.find(file);
   if (box == posted_.end()) return;
   const auto found = box->second.lines.find(key);
-  if (found != box->second.lines.end() && found->second.fate != ReadStatus::lost) rewritten_.erase({file, key});
+  if (found != box->second.lines.end() && found->second.read_status != ReadStatus::lost) rewritten_.erase({file, key});
   box->second.lines.erase(key);
   if (!box->second.lines.empty()) return;
   if (box->second.watched >= 0) watch_->forget(box->second.watched);
@@ -238,7 +238,7 @@ std::vector<std::string> LinePost::files() const {
 bool LinePost::decided(const std::string& file) const {
   const auto box = posted_.find(file);
   return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(),
-                                             [](const auto& one) { return one.second.fate != ReadStatus::waiting; });
+                                             [](const auto& one) { return one.second.read_status != ReadStatus::waiting; });
 }
 
 void LinePost::look(
@@ -248,7 +248,7 @@ void LinePost::look(
   for (auto& [file, box] : posted_) {
     const KeyOf key_of = [&, &name = file](std::string_view line) { return key_in(name, line); };
     const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
-                                     [](const auto& one) { return one.second.line.empty() && one.second.fate == ReadStatus::waiting; });
+                                     [](const auto& one) { return one.second.line.empty() && one.second.read_status == ReadStatus::waiting; });
     if (strange && clock_.steady() >= box.not_before) {
       box.not_before = clock_.steady() + ask_lease_again;
       static_cast<void>(watched(folder.path + "/" + file, file));
@@ -272,8 +272,8 @@ void LinePost::find(const std::string& file, Box& box, std::string_view bytes, c
     known->second.proven = held && box.watched >= 0;
   });
   for (auto& [key, one] : box.lines)
-    if (one.line.empty() && one.fate == ReadStatus::waiting)
-      one.fate = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
+    if (one.line.empty() && one.read_status == ReadStatus::waiting)
+      one.read_status = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
 }
 
 void LinePost::judge(const Directory& folder, const std::string& file, Box& box) {
@@ -281,16 +281,16 @@ void LinePost::judge(const Directory& folder, const std::string& file, Box& box)
   const std::uint64_t size = now ? now->size : 0;
   bool doubtful = false;
   for (auto& [key, one] : box.lines) {
-    if (one.fate != ReadStatus::waiting || one.line.empty()) continue;
+    if (one.read_status != ReadStatus::waiting || one.line.empty()) continue;
     const bool as_long = one.begin + one.line.size() <= size;
     if (!one.proven) {
-      if (!as_long) one.fate = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
+      if (!as_long) one.read_status = rewritten_.emplace(file, key).second ? ReadStatus::lost : ReadStatus::consumed;
       continue;
     }
     switch (proof_of(box.events, as_long)) {
       case Proof::waiting: break;
-      case Proof::read: one.fate = ReadStatus::consumed; break;
-      case Proof::destroyed: one.fate = ReadStatus::lost; break;
+      case Proof::read: one.read_status = ReadStatus::consumed; break;
+      case Proof::destroyed: one.read_status = ReadStatus::lost; break;
       case Proof::doubtful: doubtful = true; break;
     }
   }
@@ -309,11 +309,11 @@ void LinePost::look_closer(const File& file, Box& box, std::string_view bytes) {
   const std::uint64_t begins = file.stat.size - bytes.size();
   const bool was_read = std::find(box.events.begin(), box.events.end(), FileEvent::What::read) != box.events.end();
   for (auto& [key, one] : box.lines) {
-    if (one.fate != ReadStatus::waiting || !one.proven) continue;
+    if (one.read_status != ReadStatus::waiting || !one.proven) continue;
     const bool there = one.begin >= begins && one.begin < file.stat.size &&
                        bytes.substr(static_cast<std::size_t>(one.begin - begins)).starts_with(one.line);
-    if (proof_of(box.events, there) == Proof::read || (there && was_read)) one.fate = ReadStatus::consumed;
-    else if (!there && one.begin >= begins) one.fate = ReadStatus::lost;
+    if (proof_of(box.events, there) == Proof::read || (there && was_read)) one.read_status = ReadStatus::consumed;
+    else if (!there && one.begin >= begins) one.read_status = ReadStatus::lost;
   }
   box.events.clear();
 }

@@ -63,7 +63,7 @@ class LinePost {
   struct Posted {
     std::string line;         // empty: written by an earlier process, not found yet
     std::uint64_t begin = 0;  // offset in the file
-    ReadStatus fate = ReadStatus::waiting;
+    ReadStatus read_status = ReadStatus::waiting;
     bool proven = true;       // a read of the line would have been reported
   };
   struct Box {

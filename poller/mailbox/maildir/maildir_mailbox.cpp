@@ -41,13 +41,13 @@ MaildirMailbox::Box& MaildirMailbox::box(const std::string& name) {
   return boxes_.try_emplace(name, root_, name, bytes_kept, settings_.pool).first->second;
 }
 
-std::string MaildirMailbox::place_of(const std::string& name) const { return root_.path() + "/" + name + "/new"; }
+std::string MaildirMailbox::location(const std::string& name) const { return root_.path() + "/" + name + "/new"; }
 
 // --- reading
 
 Status MaildirMailbox::look_around() {
   for (auto& [name, one] : boxes_) one.just_looked = false;
-  rests_ = false;
+  is_idle_ = false;
   bool same = std::exchange(all_told_, false);
   const bool by_name = same && turns_.are_taken() && is_root_as_seen();
   TRY(const auto root, by_name ? Result<Directory>(Directory()) : root_.open());
@@ -68,7 +68,7 @@ Status MaildirMailbox::look_around() {
     if (by_name && !turn.has(i) && may_wait(folder)) continue;
     same = look_at(folder, root_.files().stat_at(root, below + folder.name + "/new")) && same;
   }
-  rests_ = all_told_ = same;
+  is_idle_ = all_told_ = same;
   return Done{};
 }
 
@@ -106,7 +106,7 @@ bool MaildirMailbox::may_wait(const Folder& folder) const {
   if (lead != boxes_.end() && lead->second.reader == Access::observe) return false;
   const auto out = outgoing_.find(folder.name);
   return out == outgoing_.end() ||
-         std::ranges::none_of(out->second.followed, [](const auto& one) { return one.second == ReadStatus::waiting; });
+         std::ranges::none_of(out->second.tracked, [](const auto& one) { return one.second == ReadStatus::waiting; });
 }
 
 bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
@@ -129,7 +129,7 @@ Status MaildirMailbox::look(Box& one) {
   return looked;
 }
 
-Result<std::span<const News>> MaildirMailbox::ready_boxes() {
+Result<std::span<const ReadyBox>> MaildirMailbox::ready_boxes() {
   if (!std::exchange(tidied_, true) && settings_.writes) {
     root_.clean();
     around_.reset();
@@ -139,14 +139,14 @@ Result<std::span<const News>> MaildirMailbox::ready_boxes() {
     }
   }
   const Status around = around_ ? *std::exchange(around_, std::nullopt) : look_around();
-  if (rests_) return std::span<const News>(news_);
-  news_.clear();
-  if (!around.ok() && is_gone(around.error())) return std::span<const News>{};
+  if (is_idle_) return std::span<const ReadyBox>(ready_);
+  ready_.clear();
+  if (!around.ok() && is_gone(around.error())) return std::span<const ReadyBox>{};
   if (!around.ok()) return around.error();
   for (const Folder& folder : folders_)
-    if (folder.is_box) news_.push_back({folder.name, folder.changed});
-  all_told_ = std::ranges::none_of(news_, &News::changed);
-  return std::span<const News>(news_);
+    if (folder.is_box) ready_.push_back({folder.name, folder.changed});
+  all_told_ = std::ranges::none_of(ready_, &ReadyBox::changed);
+  return std::span<const ReadyBox>(ready_);
 }
 
 asio::awaitable<Batch> MaildirMailbox::receive(std::string name, Access reader, std::size_t most) {
@@ -333,7 +333,7 @@ void MaildirMailbox::rewind(const std::string& name) {
 
 Result<Decoded> MaildirMailbox::decode(std::string_view bytes) const { return decode_letter(bytes, settings_.lead); }
 
-std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& name) const {
+std::function<bool(const MessageKey&)> MaildirMailbox::referenced(const std::string& name) const {
   auto keys = std::make_shared<std::set<MessageKey>>();
   if (const auto found = boxes_.find(name); found != boxes_.end()) {
     for (const auto& [file, known] : found->second.known) keys->insert(known.key);
@@ -342,8 +342,8 @@ std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& n
   return [keys](const MessageKey& key) { return keys->contains(key); };
 }
 
-asio::awaitable<Trimmed> MaildirMailbox::trim(std::string, RetentionPolicy) {
-  Trimmed nothing;  // consumed letters are in cur/, which belongs to the agents
+asio::awaitable<Expunged> MaildirMailbox::expunge(std::string, RetentionPolicy) {
+  Expunged nothing;  // consumed letters are in cur/, which belongs to the agents
   nothing.put = WriteStatus::unchanged;
   co_return nothing;
 }
@@ -380,7 +380,7 @@ WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Me
   // Only this process writes these ids, so one listing is enough. The order is the one in which letters move.
   if (!out.written) out.written = ids_in(inbox, {"/new", "/processing", "/expired", "/dead", "/cur"});
   if (out.written->contains(key.value)) {
-    out.followed.try_emplace(key, ReadStatus::waiting);
+    out.tracked.try_emplace(key, ReadStatus::waiting);
     return {WriteStatus::unchanged, {}};
   }
   const auto folder = root_.made_folder(inbox + "/new");
@@ -389,25 +389,25 @@ WriteReceipt MaildirMailbox::post_one(const std::string& inbox, const schema::Me
   name.id = key.value;
   if (Status put = root_.put(*folder, name.name(), *letter); !put.ok()) return why_not(put.error());
   out.written->insert(key.value);
-  out.followed[key] = ReadStatus::waiting;
+  out.tracked[key] = ReadStatus::waiting;
   return {};
 }
 
 void MaildirMailbox::track(const std::string& inbox, const MessageKey& key) {
   all_told_ = false;
-  outgoing_[inbox].followed.try_emplace(key, ReadStatus::waiting);
+  outgoing_[inbox].tracked.try_emplace(key, ReadStatus::waiting);
 }
 
 ReadStatus MaildirMailbox::read_status(const std::string& inbox, const MessageKey& key) const {
   const auto out = outgoing_.find(inbox);
   if (out == outgoing_.end()) return ReadStatus::waiting;
-  const auto followed = out->second.followed.find(key);
-  return followed == out->second.followed.end() ? ReadStatus::waiting : followed->second;
+  const auto tracked = out->second.tracked.find(key);
+  return tracked == out->second.tracked.end() ? ReadStatus::waiting : tracked->second;
 }
 
 void MaildirMailbox::untrack(const std::string& inbox, const MessageKey& key) {
   if (const auto out = outgoing_.find(inbox); out != outgoing_.end()) {
-    out->second.followed.erase(key);
+    out->second.tracked.erase(key);
     out->second.rewritten.erase(key.value);
   }
 }
@@ -421,13 +421,13 @@ void MaildirMailbox::look_after(const std::string& name, const Box& one) {
   std::set<std::string> unread;
   for (const Mail& mail : one.mail.in_order()) unread.insert(mail.id);
   std::optional<std::set<std::string>> taken;
-  for (auto& [key, fate] : out.followed) {
-    if (fate != ReadStatus::waiting || unread.contains(key.value)) continue;
+  for (auto& [key, read_status] : out.tracked) {
+    if (read_status != ReadStatus::waiting || unread.contains(key.value)) continue;
     if (!taken) taken = ids_in(name, {"/processing", "/expired", "/dead", "/cur"});
     const bool was_read = taken->contains(key.value);
     if (!was_read && out.rewritten.contains(key.value)) out.deletes = true;
-    fate = was_read || out.deletes ? ReadStatus::consumed : ReadStatus::lost;
-    if (fate != ReadStatus::lost) continue;
+    read_status = was_read || out.deletes ? ReadStatus::consumed : ReadStatus::lost;
+    if (read_status != ReadStatus::lost) continue;
     out.rewritten.insert(key.value);
     if (out.written) out.written->erase(key.value);
   }

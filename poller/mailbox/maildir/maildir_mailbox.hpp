@@ -36,17 +36,17 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
  public:
   MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings);
 
-  Result<std::span<const News>> ready_boxes() override;
-  [[nodiscard]] bool rests() const override { return rests_; }
-  void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
+  Result<std::span<const ReadyBox>> ready_boxes() override;
+  [[nodiscard]] bool is_idle() const override { return is_idle_; }
+  void use_notifications(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> receive(std::string box, Access reader, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string box, std::vector<Ack> disposals) override;
   void rewind(const std::string& box) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
-  boost::asio::awaitable<Trimmed> trim(std::string box, RetentionPolicy choose) override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const override;
+  boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy choose) override;
   [[nodiscard]] Contention contention() const override { return {}; }
-  [[nodiscard]] std::string place_of(const std::string& box) const override;
+  [[nodiscard]] std::string location(const std::string& box) const override;
 
   using Mailbox::post;
   std::vector<WriteReceipt> post(const std::string& inbox, std::span<const schema::Message> messages) override;
@@ -102,7 +102,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
     std::map<schema::MessageKey, SteadyTime> taken;  // recently taken by this process
   };
   struct Outgoing {  // messages that the daemon wrote to an actor
-    std::map<schema::MessageKey, ReadStatus> followed;
+    std::map<schema::MessageKey, ReadStatus> tracked;
     std::optional<std::set<std::string>> written;  // ids not to write again; empty: not determined yet
     std::set<std::string> rewritten;               // vanished once without a trace
     bool deletes = false;                          // the owner deletes letters that it has read
@@ -146,7 +146,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   MaildirSettings settings_;
   std::map<std::string, Box> boxes_;
   std::map<std::string, Outgoing> outgoing_;
-  std::vector<News> news_;
+  std::vector<ReadyBox> ready_;
   std::set<std::string> senders_;  // actors with a letter to the lead, perhaps without a folder
   std::optional<schema::Roster> roster_;  // as last returned; by name
   RosterCopy copy_;
@@ -155,7 +155,7 @@ class MaildirMailbox final : public Mailbox, public RosterStore {
   std::optional<Status> around_;         // result of look_around(), kept from roster_changed() to ready_boxes()
   ScanRotation turns_;                          // rotation of the folders while a watch reports changes
   bool all_told_ = false;                // the last news had no change, and no call since can have caused one
-  bool rests_ = false;
+  bool is_idle_ = false;
   bool tidied_ = false;
 };
 

@@ -84,7 +84,7 @@ TEST_CASE("the generation of a JSONL team is told anew at each look") {
   newer.ready_boxes();
   CHECK(newer.mailbox->generation() == JsonlGeneration::g4);
   CHECK_FALSE(newer.mailbox->roster()->own_lead_only.empty());
-  CHECK(newer.mailbox->place_of("bob") == newer.scratch.path(".mailboxes/bob.jsonl").string());
+  CHECK(newer.mailbox->location("bob") == newer.scratch.path(".mailboxes/bob.jsonl").string());
 }
 
 TEST_CASE("news are of boxes with names that can be served, and change when lines come") {
@@ -288,7 +288,7 @@ struct RestingLines : JsonlSetting {
     clock.advance(std::chrono::seconds(10));
     REQUIRE(mailbox->roster().ok());
     for (const auto& name : names) static_cast<void>(look_as_team(name));
-    mailbox->rely_on_hints(true);
+    mailbox->use_notifications(true);
     for (int poll = 0; poll < 3; ++poll) see_to_news();
     REQUIRE(rests());
   }
@@ -309,7 +309,7 @@ struct RestingLines : JsonlSetting {
   }
   bool rests() {
     static_cast<void>(ready_boxes());
-    return mailbox->rests();
+    return mailbox->is_idle();
   }
   /// As if the last change of the folder were later than within the file system's tick.
   void stamp() const {
@@ -330,7 +330,7 @@ TEST_CASE("where hints are relied on, boxes of lines at rest are looked at in tu
   at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
   for (int poll = 0; poll < 20; ++poll) {
     CHECK(at.see_to_news().empty());
-    CHECK(at.mailbox->rests());
+    CHECK(at.mailbox->is_idle());
     CHECK(looks <= 2);
     looks = 0;
   }
@@ -343,7 +343,7 @@ TEST_CASE("where hints are relied on, boxes of lines at rest are looked at in tu
     for (int poll = 0; poll < 10 && found.empty(); ++poll) found = at.see_to_news();
     CHECK(found == std::vector<std::string>{"in place"});
     for (int poll = 0; poll < 4; ++poll) at.see_to_news();
-    CHECK(at.mailbox->rests());
+    CHECK(at.mailbox->is_idle());
   }
   CHECK(at.get("inbox/lead.jsonl").empty());
 }
@@ -353,7 +353,7 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
   bool found = true;  // at once
   SECTION("a doubt") {
     for (const auto& name : at.names) at.append(name, at.line("in place"));
-    at.mailbox->rely_on_hints(false);
+    at.mailbox->use_notifications(false);
     CHECK(at.see_to_news().size() == at.names.size());
   }
   SECTION("a new one") {
@@ -379,11 +379,11 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
   }
   SECTION("asked to show again") {
     at.mailbox->rewind("lead");
-    CHECK_FALSE(at.rests());
+    CHECK_FALSE(at.is_idle());
   }
   SECTION("a line of ours is followed") {
     for (const auto* name : {"bob", "h"}) REQUIRE(at.mailbox->post(name, at.message("ours")).put == WriteStatus::done);
-    CHECK_FALSE(at.rests());
+    CHECK_FALSE(at.is_idle());
     for (int poll = 0; poll < 4; ++poll) at.see_to_news();
     CHECK(at.mailbox->read_status("bob", at.key("ours")) == ReadStatus::waiting);
     for (const auto* name : {"inbox/bob.jsonl", "inbox/h.jsonl"}) {
@@ -398,9 +398,9 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
     at.mailbox->untrack("h", schema::make_message_key({"team", "h"}, "lead", at.message("").timestamp, "ours", 0));
     for (int poll = 0; poll < 12; ++poll) at.see_to_news();
     found = false;
-    CHECK(at.mailbox->rests());
+    CHECK(at.mailbox->is_idle());
   }
-  if (found) CHECK_FALSE(at.mailbox->rests());
+  if (found) CHECK_FALSE(at.mailbox->is_idle());
 }
 
 TEST_CASE("where everybody who writes is a member, a new sender is one before his line is taken, also at rest") {
@@ -412,7 +412,7 @@ TEST_CASE("where everybody who writes is a member, a new sender is one before hi
   at.put("inbox/lead.jsonl", RestingLines::line("one"));
   at.clock.advance(std::chrono::seconds(10));
   REQUIRE(at.mailbox->roster()->find("bob") != nullptr);
-  at.mailbox->rely_on_hints(true);
+  at.mailbox->use_notifications(true);
   for (int poll = 0; poll < 5; ++poll) {
     at.ready_boxes();
     at.look();

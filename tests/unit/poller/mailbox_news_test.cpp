@@ -341,7 +341,7 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
     return found;
   };
   REQUIRE(changed().empty());
-  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  at.mailbox.rotate_scans(std::chrono::milliseconds(500));
   int looks = 0;
   at.files.before(test::Call::stat_at, [&](const std::string& name) { looks += name.ends_with(".json") ? 1 : 0; });
   for (int poll = 0; poll < 10; ++poll) {
@@ -366,7 +366,7 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
   test::spill(file("new"), inbox_of({}));
   CHECK(changed() == std::vector<std::string>{"b", "j", "new"});
   test::spill(file("c"), inbox_of({}));
-  at.mailbox.look_in_turn({});
+  at.mailbox.rotate_scans({});
   CHECK(changed() == std::vector<std::string>{"b", "c", "j", "new"});
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("where inboxes have their turn, a folder at rest is not opened, and an
   REQUIRE(at.port.roster().ok());
   REQUIRE(at.read().outcome == ReadOutcome::document);
   REQUIRE(at.mailbox.glances().ok());
-  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  at.mailbox.rotate_scans(std::chrono::milliseconds(500));
   int opened = 0;
   at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
   const auto at_rest = [&] {
@@ -419,14 +419,14 @@ TEST_CASE("a doubt that comes between the look at the folder and the looks at th
   at.ack();
   REQUIRE(at.port.roster().ok());
   for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
-  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  at.mailbox.rotate_scans(std::chrono::milliseconds(500));
   for (int poll = 0; poll < 3; ++poll) {
     REQUIRE_FALSE(at.port.roster_changed());
     REQUIRE(at.mailbox.glances().ok());
   }
   for (const auto& name : names) test::spill(at.folder() / (name + ".json"), inbox_of({entry("one"), entry("two")}));
   REQUIRE_FALSE(at.port.roster_changed());
-  at.mailbox.look_in_turn({});
+  at.mailbox.rotate_scans({});
   const auto glances = at.mailbox.glances();
   REQUIRE(glances.ok());
   for (const auto& glance : *glances) CHECK(glance.result.glance == Glance::changed);
@@ -439,7 +439,7 @@ TEST_CASE("the boxes rest when two looks found the same and nothing new, until s
   at.ack();
   const auto rests = [&] {
     REQUIRE(at.port.ready_boxes().ok());
-    return at.port.rests();
+    return at.port.is_idle();
   };
   CHECK_FALSE(rests());  // nobody has read them
   auto& inboxes = at.port.inboxes();
@@ -448,14 +448,14 @@ TEST_CASE("the boxes rest when two looks found the same and nothing new, until s
   REQUIRE(inboxes.read(at.lead, ReadMode::unlocked).outcome == ReadOutcome::document);
   CHECK_FALSE(rests());  // the first look that finds nothing new
   CHECK(rests());
-  inboxes.look_in_turn(std::chrono::milliseconds(500));
+  inboxes.rotate_scans(std::chrono::milliseconds(500));
   CHECK(rests());
 
   SECTION("read") { static_cast<void>(inboxes.read("other", ReadMode::unlocked)); }
   SECTION("followed") { at.port.track("nobody", schema::MessageKey{"k"}); }
   SECTION("shown again") { at.port.rewind(at.lead); }
   SECTION("written in place") {
-    inboxes.look_in_turn({});
+    inboxes.rotate_scans({});
     at.put(inbox_of({entry("one"), entry("two")}));
   }
   SECTION("a new one") { test::spill(at.folder() / "third.json", "[]"); }

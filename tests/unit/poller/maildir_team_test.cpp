@@ -384,9 +384,9 @@ struct RestingFolder : SharedFolder {
         files, clock, poller::MaildirSettings{scratch.path("root").string(), "team", "boss", members, writes, 3, pool});
     REQUIRE(mailbox->roster().ok());
     for (int poll = 0; poll < 4; ++poll) see_to_news();
-    mailbox->rely_on_hints(true);
+    mailbox->use_notifications(true);
     see_to_news();
-    REQUIRE(mailbox->rests());
+    REQUIRE(mailbox->is_idle());
   }
   /// As somebody would later than within the file system's tick.
   void deliver(const std::string& box, const std::string& id, const std::string& from = "ada") {
@@ -404,7 +404,7 @@ struct RestingFolder : SharedFolder {
     if (mailbox->roster_changed()) static_cast<void>(mailbox->roster());
     const auto found = mailbox->ready_boxes();
     REQUIRE(found.ok());
-    const std::vector<poller::News> boxes(found->begin(), found->end());
+    const std::vector<poller::ReadyBox> boxes(found->begin(), found->end());
     std::vector<std::string> texts;
     for (const auto& [box, changed] : boxes) {
       if (!changed) continue;
@@ -427,7 +427,7 @@ TEST_CASE("Where hints are relied on, mailboxes at rest are looked at in turn, t
   shared.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
   for (int poll = 0; poll < 20; ++poll) {
     CHECK(shared.see_to_news().empty());
-    CHECK(shared.mailbox->rests());
+    CHECK(shared.mailbox->is_idle());
     CHECK(looks <= 3);
     looks = 0;
   }
@@ -442,7 +442,7 @@ TEST_CASE("Where hints are relied on, mailboxes at rest are looked at in turn, t
     CHECK(found.size() == 1);
     if (name == "boss") CHECK(polls == 1);
     for (int poll = 0; poll < 6; ++poll) shared.see_to_news();
-    CHECK(shared.mailbox->rests());
+    CHECK(shared.mailbox->is_idle());
   }
 }
 
@@ -450,7 +450,7 @@ TEST_CASE("Mailboxes rest no longer when a doubt, another box, a letter or a que
   RestingFolder shared;
   SECTION("a doubt") {
     for (const auto& name : shared.names) shared.deliver(name, "two");
-    shared.mailbox->rely_on_hints(false);
+    shared.mailbox->use_notifications(false);
     CHECK(shared.see_to_news().size() == shared.names.size());
   }
   SECTION("a new one") {
@@ -485,7 +485,7 @@ TEST_CASE("Mailboxes rest no longer when a doubt, another box, a letter or a que
     shared.mailbox->rewind("boss");
     shared.see_to_news();
   }
-  CHECK_FALSE(shared.mailbox->rests());
+  CHECK_FALSE(shared.mailbox->is_idle());
 }
 
 TEST_CASE("Whoever is to read a letter of ours is looked at every time, and so is everybody by an observer") {

@@ -25,7 +25,7 @@ struct RedisTeamSetting : RedisSetting {
     return std::make_unique<RedisMailbox>(steady, settings);
   }
   static boost::asio::awaitable<bool> refreshed(RedisMailbox& mailbox) {
-    co_await mailbox.refresh();
+    co_await mailbox.sync();
     co_return true;
   }
   static void look(RedisMailbox& mailbox) { static_cast<void>(run_awaitable(refreshed(mailbox))); }
@@ -46,7 +46,7 @@ struct RedisTeamSetting : RedisSetting {
     look(*mailbox);
     const auto news = mailbox->ready_boxes();
     REQUIRE(news.ok());
-    return std::any_of(news->begin(), news->end(), [](const News& one) { return one.box == "boss" && one.changed; });
+    return std::any_of(news->begin(), news->end(), [](const ReadyBox& one) { return one.box == "boss" && one.changed; });
   }
   void write(const std::string& bytes) {
     REQUIRE(direct.call(RedisCommand{"XADD", keys.stream("boss", "box"), "*", "e", bytes}).ok());
