@@ -25,9 +25,9 @@ std::string counted(long long count, std::string_view one, std::string_view many
 /// Explains why queued messages cannot be delivered to the lead.
 std::string no_way(const operations::Team& team) {
   if (team.lead.state == "offline") return "the lead is offline";
-  const auto& ways = team.delivery.methods;
-  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto& method) { return method.chosen; });
-  if (ways.empty() || chosen) return {};
+  const auto& methods = team.delivery.methods;
+  const bool chosen = std::any_of(methods.begin(), methods.end(), [](const auto& method) { return method.chosen; });
+  if (methods.empty() || chosen) return {};
   return team.lead.not_woken.empty() ? "no way to the lead" : "the lead is not woken";
 }
 

@@ -56,15 +56,15 @@ bool is_pushed(const operations::DeliveryMethod& method) {
 /// Returns the delivery method in use, and a row for each better method that failed. Better methods without a receiver
 /// are named in the first row. With `is_long`, or without a method in use, each has a row with its reason.
 std::vector<Row> delivery_rows(const Console& console, const operations::Delivery& delivery, bool is_long) {
-  const auto& ways = delivery.methods;
-  const auto chosen = std::find_if(ways.begin(), ways.end(), [](const auto& method) { return method.chosen; });
+  const auto& methods = delivery.methods;
+  const auto chosen = std::find_if(methods.begin(), methods.end(), [](const auto& method) { return method.chosen; });
   const std::string last = printable(delivery.last_method);
   std::vector<Row> rows{
-      {"delivery", chosen == ways.end() ? console.loud("nothing is available") : printable(chosen->method)}};
+      {"delivery", chosen == methods.end() ? console.loud("nothing is available") : printable(chosen->method)}};
   std::string passed;
-  for (auto method = ways.begin(); method != chosen; ++method) {
+  for (auto method = methods.begin(); method != chosen; ++method) {
     const std::string name = printable(method->method);
-    if (is_long || chosen == ways.end() || is_pushed(*method))
+    if (is_long || chosen == methods.end() || is_pushed(*method))
       rows.push_back({"", "not " + name + ": " + printable(method->reason)});
     else
       passed += (passed.empty() ? "" : ", ") + name;

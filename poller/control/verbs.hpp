@@ -120,7 +120,7 @@ class Verbs {
   Status attach_hook(const TeamPtr& team, const arguments::Attach&, const SessionPtr& session);
   /// Returns `key` after the keys that its receiver got earlier over the same connection, even if that is closed. Empty
   /// without a key.
-  std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
+  std::vector<std::string> taken_with(Team&, const FetchOptions&, const std::string& key) const;
 
   /// Checks and completes a request of the lead's own tools: only for its own team, in its name, as `lead.mcp_tools`
   /// and the verb's row allow. Error: "lead.no_tools" and others.

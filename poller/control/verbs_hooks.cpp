@@ -132,13 +132,13 @@ class HookResult {
   /// Leases messages and returns their text; empty when there are none. A ledger fault is logged at its source.
   std::string hand_over(OfferingHook hook, bool ignore_busy) {
     const auto& context = team_->context();
-    Take take;
-    take.method = config::DeliveryMethod::hook;
-    take.receiver = config::to_string(take.method);
-    take.max = context.config.delivery.batch;
-    take.ignore_busy = ignore_busy;
-    take.most_text = schema::longest_hook_text - schema::handed_over("").size();
-    const auto messages = delivery_.offer(take);
+    FetchOptions fetch;
+    fetch.method = config::DeliveryMethod::hook;
+    fetch.receiver = config::to_string(fetch.method);
+    fetch.max = context.config.delivery.batch;
+    fetch.ignore_busy = ignore_busy;
+    fetch.most_text = schema::longest_hook_text - schema::handed_over("").size();
+    const auto messages = delivery_.offer(fetch);
     if (!messages || messages->empty()) return {};
     auto offer = hook_offer(*team_, hook, event_.session_id, *messages);
     offer.prompt = event_.prompt;
@@ -279,7 +279,7 @@ Status Verbs::shown(const arguments::Shown& request, ControlSession& session) {
   if (request.printed) {
     team->delivery().printed(*std::move(out));
   } else {
-    team->delivery().unoffer(out->messages, "the hook's time was over before it printed them");
+    team->delivery().return_unseen(out->messages, "the hook's time was over before it printed them");
     turn_ended_after_all(*team);
   }
   return Done{};

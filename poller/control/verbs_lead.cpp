@@ -28,17 +28,17 @@ std::string names_of_events() {
 }
 
 /// Conditions for this connection: its attached delivery method, or manual without one.
-Take take_of(const arguments::Recv& request, const ControlSession& session) {
-  Take take;
-  take.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
-  take.ignore_busy = request.ignore_busy;
-  if (request.hold) take.lease = held_lease;
+FetchOptions fetch_options(const arguments::Recv& request, const ControlSession& session) {
+  FetchOptions fetch;
+  fetch.max = static_cast<std::size_t>(std::clamp<long long>(request.max, 1, 1000));
+  fetch.ignore_busy = request.ignore_busy;
+  if (request.hold) fetch.lease = held_lease;
   const auto method = schema::parse<config::DeliveryMethod>(session.method);
-  take.by_hand = !method;
-  take.method = method.value_or(config::DeliveryMethod::socket);
-  take.receiver = method ? session.method : "recv";
-  if (method == config::DeliveryMethod::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
-  return take;
+  fetch.by_hand = !method;
+  fetch.method = method.value_or(config::DeliveryMethod::socket);
+  fetch.receiver = method ? session.method : "recv";
+  if (method == config::DeliveryMethod::hook) fetch.most_text = schema::longest_hook_text - schema::handed_over("").size();
+  return fetch;
 }
 
 /// True for methods whose client must call recv itself; without one, messages would wait forever.
@@ -110,14 +110,14 @@ asio::awaitable<Result<operations::Attached>> Verbs::attach(TeamPtr team, argume
 asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, arguments::Recv request,
                                                              SessionPtr session) {
   const auto wait = std::clamp(milliseconds(request.wait_ms), milliseconds(0), longest_span);
-  const auto take = take_of(request, *session);
-  const bool waits = take.method == config::DeliveryMethod::hook && !take.by_hand;
-  auto taken = taken_with(*team, take, request.acked);
+  const auto fetch = fetch_options(request, *session);
+  const bool waits = fetch.method == config::DeliveryMethod::hook && !fetch.by_hand;
+  auto taken = taken_with(*team, fetch, request.acked);
   if (!taken.empty() && (session->closed || team->retired() || (waits && session->hook->replaced))) {
     CO_TRY(team->delivery().acknowledge(taken));
     taken.clear();
   }
-  const WhileWaiting stands(team, take.method == config::DeliveryMethod::mcp);
+  const WhileWaiting stands(team, fetch.method == config::DeliveryMethod::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<LeasedMessage> messages;
   for (;;) {
@@ -130,21 +130,21 @@ asio::awaitable<Result<operations::Received>> Verbs::receive(TeamPtr team, argum
       co_return Error{"lead.attached", "a hook of the lead's newer session waits in its place"};
     if (waits) hear_of_end(*team, *session->hook);
     // Acknowledgment and offer share one transaction: one fsync.
-    CO_TRY(messages, team->delivery().offer(take, std::exchange(taken, {})));
+    CO_TRY(messages, team->delivery().offer(fetch, std::exchange(taken, {})));
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     std::optional<PendingFetch> taker;
-    if (!waits) taker.emplace(team->delivery(), take);
+    if (!waits) taker.emplace(team->delivery(), fetch);
     co_await team->chat().wait(seen, recv_look);
     if (taker) messages = taker->fetch();
     if (messages.empty()) continue;
     if (!session->closed && !team->retired()) break;
-    team->delivery().unoffer(std::exchange(messages, {}), "the receiver went away");
+    team->delivery().return_unseen(std::exchange(messages, {}), "the receiver went away");
   }
   if (!messages.empty() && waits)
     hold_for_hook(team, *session, hook_offer(*team, handlers::OfferingHook::wait, session->hook->session, messages));
-  else if (!messages.empty() && !take.lease)
+  else if (!messages.empty() && !fetch.lease)
     hold_for_session(team, session, messages);
-  if (!messages.empty() && !take.by_hand && !may_be_several(take.method))
+  if (!messages.empty() && !fetch.by_hand && !may_be_several(fetch.method))
     static_cast<void>(team->delivery().lead().report(LeadEvent::batch_pushed));
   CO_TRY(const auto held, services_.ledger.deliveries().queued_count(team->context().name));
   operations::Received received{{}, held, to_string(team->delivery().lead().state()), {}};
@@ -164,12 +164,12 @@ void Verbs::hold_for_session(const TeamPtr& team, const SessionPtr& session, con
   leases.hold(session->leased->holder, messages);
 }
 
-std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const std::string& key) const {
+std::vector<std::string> Verbs::taken_with(Team& team, const FetchOptions& fetch, const std::string& key) const {
   if (key.empty()) return {};
   const auto& leases = team.delivery().leases();
   // Several programs may follow; what one of them got says nothing about the others.
-  const bool several = take.method == config::DeliveryMethod::socket && !take.by_hand;
-  return several ? leases.taken_by_holder(key) : leases.taken_by_method(take.receiver, key);
+  const bool several = fetch.method == config::DeliveryMethod::socket && !fetch.by_hand;
+  return several ? leases.taken_by_holder(key) : leases.taken_by_method(fetch.receiver, key);
 }
 
 Result<operations::Acknowledged> Verbs::acknowledge(const arguments::Ack& request) {

@@ -35,7 +35,7 @@ void Delivery::run_due() {
   const auto now = context_.clock.steady();
   lead_.run_due();
   look_at_hooks();
-  take_back(leases_.due(now), "not acknowledged in time");
+  end_leases(leases_.due(now), "not acknowledged in time");
   expire_old();
 }
 
@@ -67,35 +67,35 @@ std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) c
   return DeliveryTable::Overdue{moment(delivery.max_delay), moment(urgent)};
 }
 
-Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
-  const auto overdue = overdue_only(take.ignore_busy);
-  if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
+Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fetch) const {
+  const auto overdue = overdue_only(fetch.ignore_busy);
+  if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return ReadyMessages();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  TRY(auto rows, context_.ledger.deliveries().offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
-                                        static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue,
+  TRY(auto rows, context_.ledger.deliveries().ready_messages(context_.name, context_.clock.wall_ms() - effect_grace.count(),
+                                        static_cast<int>(std::min<std::size_t>(fetch.max, 1000)), overdue,
                                         waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
-  const bool digest_due = !overdue && rows.size() < take.max && is_digest_due(!rows.empty());
-  return Offerable{std::move(rows), digest_due};
+  const bool digest_due = !overdue && rows.size() < fetch.max && is_digest_due(!rows.empty());
+  return ReadyMessages{std::move(rows), digest_due};
 }
 
-Result<std::vector<LeasedMessage>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
+Result<std::vector<LeasedMessage>> Delivery::offer(const FetchOptions& fetch, const std::vector<std::string>& taken) {
   std::vector<LeasedMessage> messages;
-  const bool its_turn = is_turn_of(take);
+  const bool its_turn = is_turn_of(fetch);
   if (taken.empty()) {  // and most often nothing is to be committed
     if (!its_turn) return messages;
-    TRY(auto found, offerable(take));
+    TRY(auto found, ready_messages(fetch));
     if (found.rows.empty() && !found.digest_due) return messages;
     TRY(context_.commit([&](Tx& tx) {
-      tx.then([&] { log_leases(messages, take); });
-      return lease_available(std::move(found), take, tx, messages);
+      tx.then([&] { log_leases(messages, fetch); });
+      return lease_available(std::move(found), fetch, tx, messages);
     }));
     return messages;
   }
   Status offered = Done{};
   const auto hand_over = [&](Tx& tx) -> Status {
     TRY(const auto delivered, note_taken(taken, Confirmation::acknowledged, {}, tx));
-    if (its_turn) offered = lease_separately(take, tx, messages);
-    if (!messages.empty()) tx.then([&] { log_leases(messages, take); });
+    if (its_turn) offered = lease_separately(fetch, tx, messages);
+    if (!messages.empty()) tx.then([&] { log_leases(messages, fetch); });
     return Done{};
   };
   TRY(context_.commit(hand_over, CommitAs::fact));
@@ -103,11 +103,11 @@ Result<std::vector<LeasedMessage>> Delivery::offer(const Take& take, const std::
   return messages;
 }
 
-Status Delivery::lease_separately(const Take& take, Tx& tx, std::vector<LeasedMessage>& messages) {
+Status Delivery::lease_separately(const FetchOptions& fetch, Tx& tx, std::vector<LeasedMessage>& messages) {
   const auto lease = [&](Tx& part) -> Status {
-    TRY(auto found, offerable(take));
+    TRY(auto found, ready_messages(fetch));
     if (found.rows.empty() && !found.digest_due) return Done{};
-    return lease_available(std::move(found), take, part, messages);
+    return lease_available(std::move(found), fetch, part, messages);
   };
   auto leased = tx.attempt(lease, CommitAs::decision);
   if (!leased) messages.clear();
@@ -116,48 +116,48 @@ Status Delivery::lease_separately(const Take& take, Tx& tx, std::vector<LeasedMe
 
 void Delivery::lease_on_arrival(Tx& tx) {
   const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const WaitingFor* one) {
-    return one->leased.empty() && is_turn_of(one->take);
+    return one->leased.empty() && is_turn_of(one->fetch);
   });
   if (first == waiting_.end()) return;
   WaitingFor& taker = **first;
   std::vector<LeasedMessage> messages;
-  const auto leased = lease_separately(taker.take, tx, messages);
+  const auto leased = lease_separately(taker.fetch, tx, messages);
   if (!leased || messages.empty()) return;  // the receiver gets the error when it asks itself
   tx.then([this, &taker, messages = std::move(messages)]() mutable {
-    log_leases(messages, taker.take);
+    log_leases(messages, taker.fetch);
     taker.leased = std::move(messages);
   });
 }
 
-Status Delivery::lease_available(Offerable found, const Take& take, Tx& tx, std::vector<LeasedMessage>& messages) {
+Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch, Tx& tx, std::vector<LeasedMessage>& messages) {
   if (found.digest_due) {
     TRY(auto summed, digest(tx));
     if (summed) found.rows.push_back(std::move(*summed));
   }
   for (auto& row : found.rows) {
     ++row.attempts;  // counts this offer
-    row.method = take.receiver;
+    row.method = fetch.receiver;
     auto fields = offered_fields(row);
     messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
-    if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
+    if (fetch.most_text && messages.size() > 1 && block(messages).size() > *fetch.most_text) {
       messages.pop_back();
       break;
     }
     tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
-  return tx.ledger.deliveries().mark_offered(ids_of(messages), take.receiver, context_.clock.wall_ms());
+  return tx.ledger.deliveries().mark_offered(ids_of(messages), fetch.receiver, context_.clock.wall_ms());
 }
 
-void Delivery::log_leases(const std::vector<LeasedMessage>& messages, const Take& take) {
+void Delivery::log_leases(const std::vector<LeasedMessage>& messages, const FetchOptions& fetch) {
   std::optional<SteadyTime> until;
-  if (take.lease) until = context_.clock.steady() + *take.lease;
-  leases_.grant(messages, take.receiver, until);
+  if (fetch.lease) until = context_.clock.steady() + *fetch.lease;
+  leases_.grant(messages, fetch.receiver, until);
   pointed_.reset();  // a receiver came; later messages need a new line
-  if (handlers::is_pushed(take.method) && !take.by_hand) return;  // the push may still fail
-  if (take.by_hand)
-    routes_.lent_by(take.receiver);
+  if (handlers::is_pushed(fetch.method) && !fetch.by_hand) return;  // the push may still fail
+  if (fetch.by_hand)
+    routes_.leased_by(fetch.receiver);
   else
-    routes_.went(take.method, take.receiver);
+    routes_.went(fetch.method, fetch.receiver);
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

@@ -21,7 +21,7 @@
 namespace inbox_poller::poller {
 
 /// Limits and conditions of one lease of messages.
-struct Take {
+struct FetchOptions {
   config::DeliveryMethod method = config::DeliveryMethod::socket;
   std::string receiver;  // recorded name: the method's, or "recv" for a manual call
   std::size_t max = 20;
@@ -33,7 +33,7 @@ struct Take {
 
 /// A receiver that waits for chat.
 struct WaitingFor {
-  Take take;
+  FetchOptions fetch;
   std::vector<LeasedMessage> leased = {};
 };
 
@@ -64,7 +64,7 @@ class Delivery {
 
   /// Leases up to `max` messages in delivery order; while the gate is closed, only overdue ones. `taken` is
   /// acknowledged in the same transaction, even if leasing fails. Errors: ledger.*.
-  Result<std::vector<LeasedMessage>> offer(const Take&, const std::vector<std::string>& taken = {});
+  Result<std::vector<LeasedMessage>> offer(const FetchOptions&, const std::vector<std::string>& taken = {});
   /// Registers a waiting receiver until stop_waiting(); `one` must live until then. See pending_fetch.hpp.
   void wait_for(WaitingFor& one) { waiting_.push_back(&one); }
   void stop_waiting(WaitingFor& one) { std::erase(waiting_, &one); }
@@ -79,7 +79,7 @@ class Delivery {
   void requeue(const std::vector<LeasedMessage>&,
                  std::string_view reason = "the receiver went away without acknowledging");
   /// Returns leased messages that nobody saw: `attempts` is decreased, so they are not labeled as repeats.
-  void unoffer(const std::vector<LeasedMessage>&, std::string_view reason);
+  void return_unseen(const std::vector<LeasedMessage>&, std::string_view reason);
 
   /// Records that a hook printed its messages. This is not an acknowledgment; handlers/hook_proof.hpp lists the
   /// proofs.
@@ -102,29 +102,29 @@ class Delivery {
   [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool ignore_busy) const;
   void look_at_hooks();
   void carry_out(const std::vector<HookOffers::Verdict>&);
-  void take_back(const std::vector<long long>& ids, std::string_view reason);
+  void end_leases(const std::vector<long long>& ids, std::string_view reason);
   Status requeue_rows(const std::vector<long long>& ids);
   void expire_old();
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
   /// Combines the waiting status messages into one message.
   Result<std::optional<MessageRow>> digest(Tx& tx);
   /// Messages that may be offered now.
-  struct Offerable {
+  struct ReadyMessages {
     std::vector<MessageRow> rows;
     bool digest_due = false;
   };
-  [[nodiscard]] Result<Offerable> offerable(const Take&) const;
-  [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || routes_.chosen() == take.method; }
+  [[nodiscard]] Result<ReadyMessages> ready_messages(const FetchOptions&) const;
+  [[nodiscard]] bool is_turn_of(const FetchOptions& fetch) const { return fetch.by_hand || routes_.chosen() == fetch.method; }
   // Leases in a savepoint: a failure undoes only this, and `messages` is empty.
-  Status lease_separately(const Take&, Tx&, std::vector<LeasedMessage>& messages);
-  Status lease_available(Offerable, const Take&, Tx&, std::vector<LeasedMessage>&);
+  Status lease_separately(const FetchOptions&, Tx&, std::vector<LeasedMessage>& messages);
+  Status lease_available(ReadyMessages, const FetchOptions&, Tx&, std::vector<LeasedMessage>&);
   /// Returns the ids of the newly delivered messages.
   Result<std::vector<long long>> note_taken(const std::vector<std::string>& keys, Confirmation,
                                             const std::string& proof, Tx&);
-  void log_leases(const std::vector<LeasedMessage>&, const Take&);
+  void log_leases(const std::vector<LeasedMessage>&, const FetchOptions&);
   boost::asio::awaitable<bool> push_batch();
   /// True when a message waits and could be pasted.
-  boost::asio::awaitable<bool> may_paste(Take take);
+  boost::asio::awaitable<bool> may_paste(FetchOptions fetch);
   boost::asio::awaitable<Status> deliver(config::DeliveryMethod method, const std::vector<LeasedMessage>& messages);
   bool pushed(config::DeliveryMethod method, const std::vector<LeasedMessage>& messages);
   /// Pastes the line that tells how to get the messages; they stay queued.

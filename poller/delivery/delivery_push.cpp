@@ -30,26 +30,26 @@ asio::awaitable<bool> Delivery::push_batch() {
   const auto method = routes_.chosen();
   if (!method || !handlers::is_pushed(*method)) co_return false;
   if (*method == DeliveryMethod::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
-  Take take;
-  take.method = *method;
-  take.receiver = config::to_string(*method);
-  take.max = context_.config.delivery.batch;
-  if (*method == DeliveryMethod::tmux && !co_await may_paste(take)) co_return routes_.is_backing_off(*method);
-  auto offered = offer(take);
+  FetchOptions fetch;
+  fetch.method = *method;
+  fetch.receiver = config::to_string(*method);
+  fetch.max = context_.config.delivery.batch;
+  if (*method == DeliveryMethod::tmux && !co_await may_paste(fetch)) co_return routes_.is_backing_off(*method);
+  auto offered = offer(fetch);
   if (!offered || offered->empty()) co_return false;
   if (auto sent = co_await deliver(*method, *offered); !sent) {
     routes_.failed(*method, sent.error());
-    requeue(*offered, "delivery method " + take.receiver + " failed");
+    requeue(*offered, "delivery method " + fetch.receiver + " failed");
     co_return true;  // this method backs off; the next one gets the messages, labeled
   }
   routes_.works(*method);
-  routes_.went(*method, take.receiver);
+  routes_.went(*method, fetch.receiver);
   co_return pushed(*method, *offered);
 }
 
 /// Checked before an offer, because an offer marks messages as possible repeats.
-asio::awaitable<bool> Delivery::may_paste(Take take) {
-  const auto waiting = offerable(take);
+asio::awaitable<bool> Delivery::may_paste(FetchOptions fetch) {
+  const auto waiting = ready_messages(fetch);
   if (!waiting || (waiting->rows.empty() && !waiting->digest_due)) co_return false;
   auto ready = co_await tmux_.ready(lead_.row().pane);
   if (!ready) routes_.failed(DeliveryMethod::tmux, ready.error());

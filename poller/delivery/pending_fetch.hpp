@@ -12,13 +12,13 @@ namespace inbox_poller::poller {
 class PendingFetch {
  public:
   /// Registers the receiver with `delivery`; the destructor unregisters it. `delivery` must outlive this object.
-  PendingFetch(Delivery& delivery, Take take) : delivery_(delivery), waits_{std::move(take)} { delivery_.wait_for(waits_); }
+  PendingFetch(Delivery& delivery, FetchOptions fetch) : delivery_(delivery), waits_{std::move(fetch)} { delivery_.wait_for(waits_); }
   ~PendingFetch() { delivery_.stop_waiting(waits_); }
   PendingFetch(const PendingFetch&) = delete;
   PendingFetch& operator=(const PendingFetch&) = delete;
 
   /// Returns the messages leased since the last call (usually none). The caller must deliver them or return them with
-  /// Delivery::unoffer().
+  /// Delivery::return_unseen().
   [[nodiscard]] std::vector<LeasedMessage> fetch() { return std::exchange(waits_.leased, {}); }
 
  private:

@@ -95,7 +95,7 @@ void Delivery::requeue(const std::vector<LeasedMessage>& messages, std::string_v
   for (const auto& message : back) leases_.set_end(message.id, context_.clock.steady());  // run_due() retries
 }
 
-void Delivery::unoffer(const std::vector<LeasedMessage>& messages, std::string_view reason) {
+void Delivery::return_unseen(const std::vector<LeasedMessage>& messages, std::string_view reason) {
   std::vector<LeasedMessage> leased;
   std::copy_if(messages.begin(), messages.end(), std::back_inserter(leased),
                [this](const auto& message) { return leases_.has(message.id); });
@@ -108,7 +108,7 @@ void Delivery::unoffer(const std::vector<LeasedMessage>& messages, std::string_v
       tx.log(Event::delivery_requeued, std::move(fields));
     }
     tx.then([&] { leases_.end(ids); });
-    return tx.ledger.deliveries().unoffer(ids);
+    return tx.ledger.deliveries().return_unseen(ids);
   });
   if (!committed) requeue(messages, reason);
 }
@@ -148,10 +148,10 @@ void Delivery::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
 }
 
 void Delivery::recall() {
-  take_back(leases_.due(SteadyTime::max()), "the team is not served any more");
+  end_leases(leases_.due(SteadyTime::max()), "the team is not served any more");
 }
 
-void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {
+void Delivery::end_leases(const std::vector<long long>& ids, std::string_view reason) {
   if (ids.empty()) return;
   static_cast<void>(context_.commit([&](Tx& tx) {  // on failure the next tick retries
     tx.keep(requeue_rows(ids));

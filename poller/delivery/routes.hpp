@@ -40,7 +40,7 @@ class Routes {
   /// Records that this method carried only the line that tells how to get the messages.
   void went(config::DeliveryMethod method);
   /// Records that the last batch was received by hand, outside of the chosen method.
-  void lent_by(const std::string& method) { last_method_ = method; }
+  void leased_by(const std::string& method) { last_method_ = method; }
   [[nodiscard]] const std::string& last_method() const { return last_method_; }
 
   /// Starts the back-off of a failed method.

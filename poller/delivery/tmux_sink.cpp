@@ -125,7 +125,7 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
   const Pane& now = (*front)->pane;
   if (!bound_ || bound_->id != now.id) {
     bound_ = now;
-    standing_.clear();  // it concerned another pane
+    uncleared_.clear();  // it concerned another pane
   }
   if (!is_same(now, *bound_))
     co_return Error{"tmux.pane", "the pane " + now.id +
@@ -138,21 +138,21 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
   co_return seen;
 }
 
-asio::awaitable<Status> TmuxSink::take_back(std::string told) {
+asio::awaitable<Status> TmuxSink::clear_paste(std::string told) {
   bool last_was_line = false;
   for (int keys = 0; keys < most_keys; ++keys) {
     std::string where = told;
     CO_TRY(auto seen, co_await look(std::move(where)));
     const auto& [kind, typed, at_end, at_line_start, frame] = seen.reading;
     if (kind == schema::ScreenKind::empty_prompt || (kind == schema::ScreenKind::running && typed.empty())) {
-      standing_.clear();
+      uncleared_.clear();
       if (keys == 0) co_return Error{"tmux.enter", "the pasted text was submitted or cleared by a person"};
       may_repeat_ = false;
       co_return Done{};
     }
     const bool there = kind == schema::ScreenKind::draft || kind == schema::ScreenKind::running;
     const bool only_blanks = keys > 0 && typed.empty();
-    if (!there || !(only_blanks || schema::holds_rest_of(seen.reading, standing_))) break;
+    if (!there || !(only_blanks || schema::holds_rest_of(seen.reading, uncleared_))) break;
     // A backspace removes an empty last row in 2.1.50; in newer clients either key does.
     const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
     last_was_line = key == Key::erase_line && !last_was_line;
@@ -173,15 +173,15 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for_empty(std::string tol
   std::string where = told;
   auto seen = co_await look(std::move(where));
   if (!seen) co_return seen.error();
-  if (!standing_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
-      schema::holds_rest_of(seen->reading, standing_)) {
+  if (!uncleared_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
+      schema::holds_rest_of(seen->reading, uncleared_)) {
     where = told;
-    CO_TRY(co_await take_back(std::move(where)));
+    CO_TRY(co_await clear_paste(std::move(where)));
     seen = co_await look(std::move(told));
     if (!seen) co_return seen.error();
   }
   // From now on typed text belongs to a person, even if it reads like the start of ours.
-  if (seen->reading.kind == schema::ScreenKind::empty_prompt) standing_.clear();
+  if (seen->reading.kind == schema::ScreenKind::empty_prompt) uncleared_.clear();
   if (auto why = why_not(seen->reading); !why.empty())
     co_return Error{"tmux.refused", "nothing is pasted into the pane " + seen->front.pane.id + ": " + why};
   co_return std::move(*seen);
@@ -238,18 +238,18 @@ asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   std::string safe = paste_safe(text);
   auto pasted = co_await panes_.paste(std::move(seen.front), std::move(buffer), std::move(safe));
   if (pasted.how == Typed::How::changed) co_return Error{"tmux.refused", pasted.why + ": nothing was pasted"};
-  standing_ = paste_safe(text);
+  uncleared_ = paste_safe(text);
   may_repeat_ = true;
   if (!pasted) co_return Error{"tmux.unknown", pasted.why + "; the text may stand in the terminal, not submitted"};
   co_await pause(settle);  // a long paste takes the program a while
   where = told;
   auto submitted = co_await submit(std::move(where), std::move(text));
   if (submitted) {
-    standing_.clear();
+    uncleared_.clear();
     may_repeat_ = false;
     co_return Done{};
   }
-  auto back = co_await take_back(std::move(told));
+  auto back = co_await clear_paste(std::move(told));
   co_return Error{"tmux.enter",
                   submitted.error().message + (back ? "; the text was taken back" : "; " + back.error().message)};
 }

@@ -52,12 +52,12 @@ class TmuxSink {
   boost::asio::awaitable<Result<Seen>> look_for(std::string told, const std::string& text);
   boost::asio::awaitable<Status> submit(std::string told, std::string text);
   /// Withdraws our paste; succeeds when the composer is empty.
-  boost::asio::awaitable<Status> take_back(std::string told);
+  boost::asio::awaitable<Status> clear_paste(std::string told);
 
   TeamState& context_;
   Panes& panes_;
   std::optional<Pane> bound_;  // as first seen
-  std::string standing_;       // a paste that may stand in the composer, because the composer was not seen empty since
+  std::string uncleared_;       // a paste that may stand in the composer, because the composer was not seen empty since
   bool may_repeat_ = false;    // a paste may have been submitted
 };
 

@@ -53,7 +53,7 @@ std::string may_go(const std::string& of_any_age) {
 
 }  // namespace
 
-Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+Result<std::vector<MessageRow>> DeliveryTable::ready_messages(std::string_view team, EpochMs grace_before_ms, int limit,
                                                          std::optional<Overdue> overdue, Owed owed) {
   const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
   TRY(const auto urgent, database_.value<bool>(
@@ -168,7 +168,7 @@ Status DeliveryTable::requeue(std::string_view team, const std::vector<long long
   return moved;
 }
 
-Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
+Status DeliveryTable::return_unseen(const std::vector<long long>& ids) {
   const auto before = database_.chat_changes();
   auto moved = database_.run(
       "UPDATE deliveries SET state = 'queued', attempts = attempts - 1 "

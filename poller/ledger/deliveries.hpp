@@ -38,7 +38,7 @@ class DeliveryTable {
   /// each after its sender's earlier messages; the others follow by arrival. A pending reply created after
   /// `grace_before_ms` holds back its batch and later ones. With `overdue`, lists only overdue messages and those that
   /// their senders wrote before.
-  Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+  Result<std::vector<MessageRow>> ready_messages(std::string_view team, EpochMs grace_before_ms, int limit,
                                             std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
   /// Moves queued messages to offered and counts the attempt. This and the next functions skip ids in other states.
   Status mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now);
@@ -56,7 +56,7 @@ class DeliveryTable {
   /// Requeues offered messages, because their receiver went away or rejected them.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// Requeues offered messages and decrements their attempts, because no reader saw them.
-  Status unoffer(const std::vector<long long>& ids);
+  Status return_unseen(const std::vector<long long>& ids);
   /// Moves queued messages to expired, because the leader node gets them from their sender's node.
   Status hand_over(const std::vector<long long>& ids, EpochMs now);
   /// Requeues the message with this key and sender, if hand_over() expired it.

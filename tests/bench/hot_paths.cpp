@@ -95,10 +95,10 @@ class Served {
   }
   /// Offers one message to a receiver that took this one.
   std::string take_after(const std::string& key) {
-    Take take;
-    take.by_hand = true;
-    take.max = 1;
-    auto offered = team_->delivery().offer(take, key.empty() ? std::vector<std::string>{} : std::vector{key});
+    FetchOptions fetch;
+    fetch.by_hand = true;
+    fetch.max = 1;
+    auto offered = team_->delivery().offer(fetch, key.empty() ? std::vector<std::string>{} : std::vector{key});
     if (!offered || offered->size() != 1) give_up("nothing was offered");
     return offered->front().key.value;
   }

@@ -145,7 +145,7 @@ TEST_CASE("what was taken is noted with what is offered instead, and stays noted
   World world;
   world.write_lead({World::entry("w1", "first", 1), World::entry("w1", "second", 2)});
   world.poll();
-  Take one = World::by_hand();
+  FetchOptions one = World::by_hand();
   one.max = 1;
   auto& delivery = world.team->delivery();
   const auto first = *delivery.offer(one);
@@ -235,14 +235,14 @@ TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for"
   World world;
   Delivery& delivery = world.team->delivery();
   REQUIRE(delivery.lead().report(LeadEvent::reports_busy));
-  Take take = World::by_hand();
-  SECTION("the lead is busy") { take.ignore_busy = false; }
+  FetchOptions fetch = World::by_hand();
+  SECTION("the lead is busy") { fetch.ignore_busy = false; }
   SECTION("another way is chosen") {
-    take.by_hand = false;
-    take.method = config::DeliveryMethod::stdin_stream;
-    take.ignore_busy = true;
+    fetch.by_hand = false;
+    fetch.method = config::DeliveryMethod::stdin_stream;
+    fetch.ignore_busy = true;
   }
-  PendingFetch taker(delivery, take);
+  PendingFetch taker(delivery, fetch);
   world.write_lead({World::entry("w1", "one")});
   world.poll();
   CHECK(taker.fetch().empty());
@@ -257,7 +257,7 @@ TEST_CASE("what was lent by a commit that failed is lent by nobody") {
   world.poll();
   const auto one = taker.fetch();
   REQUIRE(one.size() == 1);
-  delivery.unoffer(one, "it went away");
+  delivery.return_unseen(one, "it went away");
   REQUIRE_FALSE(world.team->context().commit([&](Tx& tx) -> Status {
     delivery.lease_on_arrival(tx);
     return Error{"test.failed", "the rest of it"};

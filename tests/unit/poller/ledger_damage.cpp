@@ -100,7 +100,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
     tell(answers, key("shutdown", i), ledger.shutdowns().find("red", key("shutdown", i)), maybe(shutdown));
   }
   tell(answers, "quarantined", ledger.messages().quarantined("red", 100), list(message));
-  tell(answers, "offerable", ledger.deliveries().offerable("red", 5000, 100), list(message));
+  tell(answers, "offerable", ledger.deliveries().ready_messages("red", 5000, 100), list(message));
   tell(answers, "open", ledger.requests().open("red"), list(request));
   tell(answers, "open shutdowns", ledger.shutdowns().open("red"), list(shutdown));
   tell(answers, "shutdowns", ledger.shutdowns().latest("red", 100), list(shutdown));

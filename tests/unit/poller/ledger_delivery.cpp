@@ -87,9 +87,9 @@ TEST_CASE("urgent messages go first, among themselves as they came") {
   put(*ledger, "bob", "b1", Priority::urgent);
   put(*ledger, "cid", "c1");
   put(*ledger, "dan", "d1", Priority::urgent);
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"b1", "d1", "a1", "c1"});
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 1))) == Keys{"b1"});
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 3))) == Keys{"b1", "d1", "a1"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10))) == Keys{"b1", "d1", "a1", "c1"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 1))) == Keys{"b1"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 3))) == Keys{"b1", "d1", "a1"});
 }
 
 TEST_CASE("an urgent message takes along what its sender wrote before it, and overtakes nothing of its sender") {
@@ -100,7 +100,7 @@ TEST_CASE("an urgent message takes along what its sender wrote before it, and ov
   put(*ledger, "bob", "b3", Priority::urgent);
   put(*ledger, "bob", "b4");
   put(*ledger, "ann", "a2");
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"b1", "b2", "b3", "a1", "b4", "a2"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10))) == Keys{"b1", "b2", "b3", "a1", "b4", "a2"});
 }
 
 TEST_CASE("whatever is urgent, taken in batches of any size, each sender's messages come in their order, none twice") {
@@ -115,8 +115,8 @@ TEST_CASE("whatever is urgent, taken in batches of any size, each sender's messa
     }
     std::map<std::string, std::string> last;
     int seen = 0;
-    for (auto rows = must(ledger->deliveries().offerable("red", 0, size)); !rows.empty();
-         rows = must(ledger->deliveries().offerable("red", 0, size))) {
+    for (auto rows = must(ledger->deliveries().ready_messages("red", 0, size)); !rows.empty();
+         rows = must(ledger->deliveries().ready_messages("red", 0, size))) {
       for (const auto& row : rows) {
         INFO(row.sender << ": " << row.key.value << " after " << last[row.sender]);
         CHECK(last[row.sender] < row.key.value);
@@ -141,8 +141,8 @@ TEST_CASE("what urgency drags along is only of the same team, and only what may 
   owed.batch = 2;
   owed.created_ms = 5000;
   must(ledger->outbox().enqueue(owed));
-  CHECK(keys(must(ledger->deliveries().offerable("red", 4999, 10))) == Keys{"a1"});
-  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10))) == Keys{"a1", "a2"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 4999, 10))) == Keys{"a1"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10))) == Keys{"a1", "a2"});
 }
 
 TEST_CASE("from a closed gate come only messages that waited long enough, with what their senders wrote before them") {
@@ -154,7 +154,7 @@ TEST_CASE("from a closed gate come only messages that waited long enough, with w
   put(*ledger, "bob", "b3", Priority::chat, 3000);
   constexpr EpochMs never = -1;
   const auto overdue = [&](EpochMs chat, EpochMs urgent) {
-    return keys(must(ledger->deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{chat, urgent})));
+    return keys(must(ledger->deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{chat, urgent})));
   };
   CHECK(overdue(never, never).empty());
   CHECK(overdue(999, never).empty());
@@ -169,22 +169,22 @@ TEST_CASE("what seems to come from the future was recorded before the clock was 
   auto ledger = in_memory();
   put(*ledger, "ann", "a1", Priority::chat, 1'000'000'000, 2);
   constexpr EpochMs never = -1;
-  CHECK(must(ledger->deliveries().offerable("red", 5000, 10, DeliveryTable::Overdue{never, never})).empty());
-  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10, DeliveryTable::Overdue{4000, never}))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10, DeliveryTable::Overdue{never, never})).empty());
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10, DeliveryTable::Overdue{4000, never}))) == Keys{"a1"});
   OutboxRow owed = outbox_row("bob", "reply");
   owed.batch = 1;
   owed.created_ms = 1'000'000'000;
   must(ledger->outbox().enqueue(owed));
-  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10))) == Keys{"a1"});
-  CHECK(must(ledger->deliveries().offerable("red", 5000, 10, std::nullopt, DeliveryTable::Owed::of_any_age)).empty());
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10, std::nullopt, DeliveryTable::Owed::of_any_age)).empty());
 }
 
 TEST_CASE("that what is owed counts at any age makes no message overdue") {
   auto ledger = in_memory();
   put(*ledger, "ann", "a1", Priority::chat, 10'000'000);
   const auto waits = DeliveryTable::Owed::of_any_age;
-  CHECK(must(ledger->deliveries().offerable("red", 9'970'000, 10, DeliveryTable::Overdue{9'997'000, 9'997'000}, waits)).empty());
-  CHECK(keys(must(ledger->deliveries().offerable("red", 9'970'000, 10, DeliveryTable::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{9'997'000, 9'997'000}, waits)).empty());
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
 }
 
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {
@@ -192,8 +192,8 @@ TEST_CASE("status messages for a digest are no chat: not offered, not counted as
   put(*ledger, "ann", "idle 1", Priority::digest);
   put(*ledger, "ann", "chat");
   put(*ledger, "bob", "idle 2", Priority::digest);
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"chat"});
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{9999, 9999}))) == Keys{"chat"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10))) == Keys{"chat"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{9999, 9999}))) == Keys{"chat"});
   CHECK(keys(must(ledger->deliveries().digest_material("red", 10))) == Keys{"idle 1", "idle 2"});
   CHECK(keys(must(ledger->deliveries().digest_material("red", 1))) == Keys{"idle 1"});
   CHECK(must(ledger->deliveries().digest_material("blue", 10)).empty());
@@ -222,7 +222,7 @@ TEST_CASE("what is given up has expired, and nothing brings it back") {
   must(ledger->deliveries().requeue("red", {queued, offered}));
   must(ledger->deliveries().mark_offered({queued}, "exec", 5));
   CHECK(must(ledger->deliveries().mark_delivered({queued, offered, delivered}, 6)).empty());
-  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
+  CHECK(must(ledger->deliveries().ready_messages("red", 0, 10)).empty());
   CHECK(row_of(*ledger, "queued").delivery == DeliveryState::expired);
   CHECK(row_of(*ledger, "offered").method == "recv");
 }

@@ -93,7 +93,7 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
     for (const auto* text : {&back.message.from, &back.message.text, &back.message.summary, &back.message.timestamp,
                              &back.message.color, &back.message.id})
       CHECK(*text == hostile);
-    REQUIRE(must(ledger->deliveries().offerable(hostile, 0, 10)).size() == 1);
+    REQUIRE(must(ledger->deliveries().ready_messages(hostile, 0, 10)).size() == 1);
     must(ledger->deliveries().mark_offered({back.id}, hostile, 1));
     CHECK(must(ledger->messages().find(row.key))->method == hostile);
     must(ledger->history().add({1, hostile, row.key.value, hostile, hostile, hostile}));
@@ -135,8 +135,8 @@ TEST_CASE("chat is offered in arrival order, up to the limit, and only of its te
   MessageRow other = chat_row("4");
   other.team = "blue";
   must(ledger->messages().insert(other));
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"1", "2", "3"});
-  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 2))) == Keys{"1", "2"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10))) == Keys{"1", "2", "3"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 2))) == Keys{"1", "2"});
 }
 
 TEST_CASE("chat waits for the effects of its own and earlier batches, never for later ones") {
@@ -151,21 +151,21 @@ TEST_CASE("chat waits for the effects of its own and earlier batches, never for 
   const long long id = must(ledger->outbox().due("red", 9999, 1)).at(0).id;
 
   SECTION("the batch that owes an effect and all after it are held") {
-    CHECK(keys(must(ledger->deliveries().offerable("red", 4999, 10))) == Keys{"of batch 1"});
+    CHECK(keys(must(ledger->deliveries().ready_messages("red", 4999, 10))) == Keys{"of batch 1"});
   }
   SECTION("an effect that is not younger than the grace time holds nobody up") {
-    CHECK(must(ledger->deliveries().offerable("red", 5000, 10)).size() == 3);
+    CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10)).size() == 3);
   }
   SECTION("another team's effect holds nobody up") {
     must(ledger->outbox().set(id, EffectState::done, 1, 0, ""));
     owed.team = "blue";
     must(ledger->outbox().enqueue(owed));
-    CHECK(must(ledger->deliveries().offerable("red", 0, 10)).size() == 3);
+    CHECK(must(ledger->deliveries().ready_messages("red", 0, 10)).size() == 3);
   }
   for (const auto state : {EffectState::written, EffectState::done, EffectState::dead}) {
     DYNAMIC_SECTION("an effect that is " << to_string(state) << " holds nobody up") {
       must(ledger->outbox().set(id, state, 1, 0, ""));
-      CHECK(must(ledger->deliveries().offerable("red", 0, 10)).size() == 3);
+      CHECK(must(ledger->deliveries().ready_messages("red", 0, 10)).size() == 3);
     }
   }
 }
@@ -174,12 +174,12 @@ TEST_CASE("chat goes queued, offered, delivered - back to queued when the method
   auto ledger = in_memory();
   const long long id = must(ledger->messages().insert(chat_row("1")));
   must(ledger->deliveries().mark_offered({id}, "recv", 2000));
-  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
+  CHECK(must(ledger->deliveries().ready_messages("red", 0, 10)).empty());
   auto row = must(ledger->messages().find(named("1"))).value();
   CHECK((row.delivery == DeliveryState::offered && row.method == "recv" && row.offered_ms == 2000 && row.attempts == 1));
 
   must(ledger->deliveries().requeue("blue", {id}));
-  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());  // another team's method takes nothing back
+  CHECK(must(ledger->deliveries().ready_messages("red", 0, 10)).empty());  // another team's method takes nothing back
   must(ledger->deliveries().requeue("red", {id}));
   must(ledger->deliveries().mark_offered({id}, "exec", 3000));
   CHECK(must(ledger->messages().find(named("1")))->attempts == 2);

@@ -53,8 +53,8 @@ void use_everything(Ledger& ledger) {
     must(ledger.messages().find(named("k1")));
     must(ledger.messages().like("6", 10));
     must(ledger.messages().quarantined("red", 10));
-    must(ledger.deliveries().offerable("red", 0, 10));
-    must(ledger.deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{1, 1}));
+    must(ledger.deliveries().ready_messages("red", 0, 10));
+    must(ledger.deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{1, 1}));
     must(ledger.deliveries().queued_before("red", 1, 10));
     must(ledger.deliveries().digest_material("red", 10));
     must(ledger.deliveries().anything_queued("red"));
@@ -142,7 +142,7 @@ TEST_CASE("what becomes of a batch is written by the ids of its rows, however mu
   StatementLog log(ConnectionSpy::connection());
   auto& deliveries = ledger->deliveries();
   must(deliveries.mark_offered({id}, "recv", 1));
-  must(deliveries.unoffer({id}));
+  must(deliveries.return_unseen({id}));
   must(deliveries.mark_offered({id}, "recv", 1));
   must(deliveries.requeue("red", {id}));
   must(deliveries.mark_delivered({id}, 1));

@@ -171,12 +171,12 @@ struct World {
     return log().find('"' + event + '"') != std::string::npos;
   }
   std::vector<LeasedMessage> receive() { return *team->delivery().offer(by_hand()); }
-  static Take by_hand() {
-    Take take;
-    take.receiver = "recv";
-    take.max = 100;
-    take.by_hand = true;
-    return take;
+  static FetchOptions by_hand() {
+    FetchOptions fetch;
+    fetch.receiver = "recv";
+    fetch.max = 100;
+    fetch.by_hand = true;
+    return fetch;
   }
 };
 
