@@ -27,7 +27,7 @@ bool follows_nodes(EffectiveRole stance) {
 }
 
 bool reads_anew(EffectiveRole before, EffectiveRole now) {
-  const auto speaks = Right::tell_lead;  // also while stopped: accepted messages stay InboxPoller's
+  const auto speaks = Right::notify_lead;  // also while stopped: accepted messages stay InboxPoller's
   return before != now && !(rights_of(before, speaks) && rights_of(now, speaks));
 }
 

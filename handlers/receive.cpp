@@ -74,7 +74,7 @@ bool is_moot(const Request& open, const WorkerStatus& status, std::string_view s
 Again met_again(const Membership& standing, const Met& met) {
   if (!standing.may(Right::mark_answered)) return Again::nothing;
   if (!standing.may(Right::take)) return met.by_rule && !met.left ? Again::ours_to_mark : Again::nothing;
-  return met.left && met.unsent ? Again::taken_over : Again::nothing;
+  return met.left && met.unsent ? Again::adopted : Again::nothing;
 }
 
 bool may_mark(const Membership& standing, bool by_rule) {

@@ -20,7 +20,7 @@ constexpr std::array<RightRow, right_count> table{{
     {Right::answer, "answer", {x, x, x, o, o, o}},
     {Right::answer_by_time, "answer_by_time", {x, o, o, o, o, o}},
     {Right::decide_wish, "decide_wish", {x, x, o, o, o, o}},
-    {Right::tell_lead, "tell_lead", {x, x, o, o, o, o}},
+    {Right::notify_lead, "notify_lead", {x, x, o, o, o, o}},
     {Right::ask_person, "ask_person", {x, x, x, o, o, o}},
     {Right::write, "write", {x, x, x, o, o, o}},
     {Right::keep_rules, "keep_rules", {x, o, x, o, o, o}},

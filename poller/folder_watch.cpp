@@ -85,12 +85,12 @@ class Inotify final : public FolderWatch {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof(event));
       const std::string_view name(buffer.data() + at + sizeof(event), event.len);
-      hint(event, name.substr(0, name.find('\0')));
+      notify(event, name.substr(0, name.find('\0')));
       at += static_cast<::ssize_t>(sizeof(event) + event.len);
     }
   }
 
-  void hint(const inotify_event& event, std::string_view name) {
+  void notify(const inotify_event& event, std::string_view name) {
     if ((event.mask & IN_Q_OVERFLOW) != 0) {  // any folder's hints may be lost
       const auto all = wakes_;
       for (const auto& [watch, wake] : all) wake();

@@ -121,7 +121,7 @@ class Follower : private MailReader {
     out_.clear();
     written_ = 0;
     if (!options_.acks) mail_.acknowledge(std::exchange(held_, {}));
-    mail_.poke();
+    mail_.wake();
   }
 
   void read_keys() {

@@ -51,14 +51,14 @@ void MailStream::acknowledge(std::vector<std::string> keys, bool assumed) {
   } else if (!keys.empty()) {
     acknowledgments_.push_back({std::move(keys), assumed});
   }
-  poke();
+  wake();
 }
 
 void MailStream::report(std::string_view event, const std::string& session) {
   event_ = event;
   session_ = session;
   told_ = false;
-  poke();
+  wake();
 }
 
 void MailStream::lose(Error why) {
@@ -66,7 +66,7 @@ void MailStream::lose(Error why) {
   lost_ = std::move(why);
   stands_ = false;
   mail_->close();
-  poke();
+  wake();
 }
 
 std::size_t MailStream::unacknowledged() const {
@@ -122,7 +122,7 @@ asio::awaitable<Error> MailStream::serve() {
   stands_ = served_ = true;
   settings_.team = raw_text_of(*answer, "team");  // keeps the team after a restart, even if there are several then
   reader_.attached(*answer);
-  poke();
+  wake();
   for (bool watched = false; !lost_;) {
     const std::size_t room = all_told() ? std::min(reader_.room(), most_) : 0;
     if (room == 0) {
@@ -190,7 +190,7 @@ asio::awaitable<void> MailStream::tell_all() {
       acknowledgments_.pop_front();
     }
     reader_.told(all);
-    poke();
+    wake();
   }
 }
 

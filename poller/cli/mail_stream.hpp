@@ -58,7 +58,7 @@ class MailStream {
   /// Closes the connection, so that the daemon requeues all unacknowledged messages.
   void requeue() { lose({}); }
   /// Wakes the stream after a change, such as when the reader has room again.
-  void poke() { changed_.cancel(); }
+  void wake() { changed_.cancel(); }
 
   [[nodiscard]] std::size_t unacknowledged() const;
   /// True when nothing is left to send, or only reports are left and no daemon is connected. Acknowledgments are worth

@@ -33,7 +33,7 @@ ClusterMember::ClusterMember(TeamState& context, std::shared_ptr<Mailbox> mailbo
       mailbox_(state_, *local_mailbox_),
       members_(state_, *local_members_),
       carrier_(state_, *local_mailbox_) {
-  state_.wake = [this] { poke_(); };
+  state_.wake = [this] { wake_(); };
   if (!broker_) {
     state_.trouble = std::move(why_none);
     return;
@@ -44,7 +44,7 @@ ClusterMember::ClusterMember(TeamState& context, std::shared_ptr<Mailbox> mailbo
   });
   replicator_->arrived = [this] {
     mailbox_.heard();
-    poke_();
+    wake_();
   };
 }
 
@@ -83,7 +83,7 @@ void ClusterMember::want_to_lead(bool wanted) {
   if (std::exchange(wanted_, wanted) != wanted) turn_.raise();
 }
 
-void ClusterMember::subscribe(std::function<void()> wake) { poke_ = std::move(wake); }
+void ClusterMember::subscribe(std::function<void()> wake) { wake_ = std::move(wake); }
 
 void ClusterMember::tell_ends(std::vector<NodeEnd> orders, std::vector<NodeEnd> ends) {
   const auto before = state_.telling;
@@ -166,7 +166,7 @@ void ClusterMember::leads(const LeaderLease& lease) {
   ++state_.roster_version;
   state_.work.raise();
   broker_->wake();  // receive() waits on the streams of the former role
-  poke_();
+  wake_();
 }
 
 asio::awaitable<void> ClusterMember::keep_lease(std::function<bool()> given_up) {
@@ -204,7 +204,7 @@ asio::awaitable<void> ClusterMember::step_lease() {
                                                                 : "this node does not lead any more"}});
       state_.leader.clear();
       broker_->wake();
-      poke_();
+      wake_();
       [[maybe_unused]] const auto resigned = co_await broker_->resign(epoch);  // on an error the lease expires
       co_return;
     }
@@ -310,7 +310,7 @@ void ClusterMember::take_beats(std::vector<Heartbeat> beats) {
     seen = *std::move(fresh);
   }
   if (changed) ++state_.roster_version;
-  if (changed || heard) poke_();
+  if (changed || heard) wake_();
   if (state_.who_leads() != nullptr) members_.take_out(state_.who_leads()->removed);
   members_.mirror();
 }

@@ -101,7 +101,7 @@ class ClusterMember {
   std::vector<std::chrono::microseconds> round_trips_;  // of the last heartbeats, oldest first
   handlers::Moment pruned_{0};
   Signal turn_;  // wakes keep_lease(), and send() and receive() from a back-off
-  std::function<void()> poke_ = [] {};
+  std::function<void()> wake_ = [] {};
   std::function<Status()> before_leading_ = [] { return Status(Done{}); };
   KnownRequests requests_;
 };

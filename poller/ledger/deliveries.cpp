@@ -194,7 +194,7 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
       Blob{*bytes}, sender);
 }
 
-Status DeliveryTable::take_over(const MessageRow& message) {
+Status DeliveryTable::adopt(const MessageRow& message) {
   const auto before = database_.chat_changes();
   TRY(auto queued, database_.run(
       "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, delivered_ms, attempts) "

@@ -62,7 +62,7 @@ class DeliveryTable {
   /// Requeues the message with this key and sender, if hand_over() expired it.
   Status take_up(const schema::MessageKey&, std::string_view sender);
   /// Queues a chat message without a delivery, because it was left to another lead before.
-  Status take_over(const MessageRow& message);
+  Status adopt(const MessageRow& message);
   /// Requeues the offered messages of all teams; the daemon calls this at its start.
   Status requeue_all_offered();
   Result<ChatCounts> counts(std::string_view team);

@@ -105,7 +105,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
     const auto* before = find(configs_, root, name);
     const auto* after = find(configs, root, name);
     if (before == nullptr || after == nullptr || !same_foundation(*before, *after)) {
-      let_go(name);
+      drop_team(name);
     } else if (*before != *after) {
       team->reconfigure(*after);
       for (auto& request : team->requests().judge_again()) report.answered.emplace_back(name, std::move(request));
@@ -117,7 +117,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
   return report;
 }
 
-void PollLoop::let_go(const std::string& name) {
+void PollLoop::drop_team(const std::string& name) {
   leaving_.insert(name);
   auto& team = *teams_.at(name);
   team.wake();
@@ -265,13 +265,13 @@ asio::awaitable<void> PollLoop::run_jobs(std::shared_ptr<Team> team) {
 bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
   const auto folder = hints_of(*team);
-  team->hears_changes(false);
+  team->set_watch(false);
   if (folder.empty()) return true;  // this mailbox has no folder to watch
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
     return true;
   }
-  const auto watched = watch_->watch(folder, [team] { team->hint(); });
+  const auto watched = watch_->watch(folder, [team] { team->notify(); });
   if (watched && *watched == Watching::no_folder) return false;  // no message was written yet
   std::string reason;
   if (!watched) {
@@ -283,7 +283,7 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   if (!reason.empty() && reason != told)
     services_.telemetry.emit(Event::daemon_warning,
                              {{"team", name}, {"reason", reason + "; all others are seen at the next poll_interval"}});
-  team->hears_changes(reason.empty());
+  team->set_watch(reason.empty());
   told = std::move(reason);
   return true;
 }

@@ -62,7 +62,7 @@ class PollLoop {
   /// Records that one of the coroutines of push() has ended.
   void ended_beside(const std::string& name);
   /// Ends the service of this team after its current poll.
-  void let_go(const std::string& name);
+  void drop_team(const std::string& name);
   void tell_neighbor(const config::TeamConfig& config, const std::string& name);
   /// Warns once about a problem that each scan for teams finds again.
   void warn_once(const std::string& text);

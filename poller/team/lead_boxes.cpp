@@ -34,7 +34,7 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
       chat_(chat),
       receiver_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
               handlers::Place::lead),
-      between_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
+      worker_traffic_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
                handlers::Place::worker) {}
 
 void LeadBoxes::follow_standing() {
@@ -43,7 +43,7 @@ void LeadBoxes::follow_standing() {
   for (const auto& [box, receiver] : others_) mailbox_.rewind(box);
 }
 
-asio::awaitable<void> LeadBoxes::look_at_lead(Boxes boxes) {
+asio::awaitable<void> LeadBoxes::scan_lead_box(Boxes boxes) {
   follow_standing();
   if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // the former lead's inbox was read in
                                                                            // passing
@@ -74,11 +74,11 @@ asio::awaitable<void> LeadBoxes::look_at_aliases(Boxes boxes) {
   }
 }
 
-asio::awaitable<void> LeadBoxes::look_at_letters(ClusterMember& nodes) {
+asio::awaitable<void> LeadBoxes::drain_forwarded(ClusterMember& nodes) {
   for (const auto& box : nodes.lead_boxes()) static_cast<void>(co_await take_in(box, receiver_of(box, handlers::Place::lead)));
 }
 
-asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const ReadyBox> boxes) {
+asio::awaitable<void> LeadBoxes::scan_worker_boxes(std::span<const ReadyBox> boxes) {
   for (const auto& box : parts_.worker_boxes.changed(boxes)) {
     for (bool more = true; more;) {
       const auto batch = co_await mailbox_.receive(box, Access::peek, taken_at_once);
@@ -87,11 +87,11 @@ asio::awaitable<void> LeadBoxes::look_at_workers(std::span<const ReadyBox> boxes
       std::vector<Ack> seen(batch.taken.size(), Ack::skip);
       if (handlers::watches_all(context_.standing, context_.config.team.facts())) {
         std::vector<Ack> recorded;
-        const auto taken = co_await between_.take(box, batch, recorded);
+        const auto taken = co_await worker_traffic_.take(box, batch, recorded);
         if (!taken) break;  // returned again by the next scan
       }
       more = batch.more;
-      if (!more) between_.end_look(false);
+      if (!more) worker_traffic_.end_look(false);
       static_cast<void>(co_await mailbox_.ack(box, std::move(seen)));
     }
   }

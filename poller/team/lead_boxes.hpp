@@ -32,11 +32,11 @@ class LeadBoxes {
 
   /// All inboxes of the mailbox, or the error of listing them.
   using Boxes = Result<std::span<const ReadyBox>>;
-  boost::asio::awaitable<void> look_at_lead(Boxes);
+  boost::asio::awaitable<void> scan_lead_box(Boxes);
   boost::asio::awaitable<void> look_at_aliases(Boxes);
   /// Accepts messages for the lead from other nodes.
-  boost::asio::awaitable<void> look_at_letters(ClusterMember&);
-  boost::asio::awaitable<void> look_at_workers(std::span<const ReadyBox>);
+  boost::asio::awaitable<void> drain_forwarded(ClusterMember&);
+  boost::asio::awaitable<void> scan_worker_boxes(std::span<const ReadyBox>);
 
   /// Registers `look`, which reads the roster if it has changed. Each box of a system with requests calls it between reading
   /// and judging, so that a worker that joined before it wrote is known.
@@ -71,7 +71,7 @@ class LeadBoxes {
   Signal& chat_;
   std::function<void()> look_at_roster_;
   Receiver receiver_;
-  Receiver between_;  // messages between other members, where all of them are watched
+  Receiver worker_traffic_;  // messages between other members, where all of them are watched
   std::map<std::string, Receiver> others_;  // aliases, and messages from other nodes
   std::optional<std::uint64_t> read_under_;  // times_stood() at the last full read of the lead's inbox; empty: not read
   std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()

@@ -23,17 +23,17 @@ asio::awaitable<void> Pace::wait(config::Duration interval) {
   using Timer = asio::steady_timer;
   const auto due = in_step(interval);
   const auto took = Timer::clock_type::now() - polled_at_;
-  const auto hinted =
+  const auto notified =
       polled_at_ + std::clamp<Timer::duration>(took + took / 2, shortest_hinted_interval, longest_hinted_interval);
   for (;;) {
-    const auto until = is_hinted_ ? std::min(due, hinted) : due;
+    const auto until = is_notified_ ? std::min(due, notified) : due;
     if (is_poked_ || Timer::clock_type::now() >= until) break;
     timer_.expires_at(until);
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
   is_poked_ = false;
-  is_hinted_ = false;
+  is_notified_ = false;
   polled_at_ = Timer::clock_type::now();
 }
 
@@ -43,14 +43,14 @@ void Pace::wake() {
   timer_.cancel();
 }
 
-void Pace::hint() {
-  is_hinted_ = true;
+void Pace::notify() {
+  is_notified_ = true;
   is_stirred_ = true;
   timer_.cancel();
 }
 
 bool Pace::takes_all_boxes() {
-  return std::exchange(is_stirred_, false) || !hears_changes_ || clock_.steady() - began_ < all_at_first;
+  return std::exchange(is_stirred_, false) || !has_watch_ || clock_.steady() - began_ < all_at_first;
 }
 
 bool Pace::is_whole(bool rests) {

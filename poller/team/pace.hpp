@@ -18,15 +18,15 @@ class Pace {
   Pace(boost::asio::any_io_executor executor, const Clock& clock)
       : clock_(clock), timer_(std::move(executor)), began_(clock.steady()) {}
 
-  /// Waits for the interval, or until wake() or hint() is called.
+  /// Waits for the interval, or until wake() or notify() is called.
   boost::asio::awaitable<void> wait(config::Duration interval);
   /// Ends the wait at once, because work is due (a person answered, the lead became idle).
   void wake();
   /// Schedules an early poll, because an inbox may have changed. Polls stay a few milliseconds apart, however many
   /// hints arrive.
-  void hint();
-  /// Sets if hint() is believed to be called for every change.
-  void hears_changes(bool hears) { hears_changes_ = hears; }
+  void notify();
+  /// Sets if notify() is believed to be called for every change.
+  void set_watch(bool has_watch) { has_watch_ = has_watch; }
 
   /// True when this poll reads every inbox, not just some in turn. Call once at the start of a poll.
   [[nodiscard]] bool takes_all_boxes();
@@ -40,9 +40,9 @@ class Pace {
   SteadyTime began_;
   Every whole_{std::chrono::seconds(5)};  // interval of full polls while nothing but the time changes
   bool is_poked_ = false;
-  bool is_hinted_ = false;
+  bool is_notified_ = false;
   bool is_stirred_ = true;  // woken or hinted since the last poll started
-  bool hears_changes_ = false;
+  bool has_watch_ = false;
 };
 
 }  // namespace inbox_poller::poller

@@ -336,7 +336,7 @@ Status Receiver::met_again(const BoxMessage& taken, Tx& tx, Piece& piece) const 
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) piece.ours = true;
-  if (again != handlers::Again::taken_over) return Done{};
+  if (again != handlers::Again::adopted) return Done{};
   tx.log(Event::message_accepted, {{"team", context_.name},
                                    {"inbox", row.inbox},
                                    {"from", row.sender},
@@ -344,7 +344,7 @@ Status Receiver::met_again(const BoxMessage& taken, Tx& tx, Piece& piece) const 
                                    {"message_key", row.key.value},
                                    {"disposition", "queued"},
                                    {"reason", "was left to another lead, which did not read it"}});
-  return tx.ledger.deliveries().take_over(row);
+  return tx.ledger.deliveries().adopt(row);
 }
 
 Status Receiver::record(MessageRow& row, Event event, Tx& tx, Piece& piece) const {

@@ -75,7 +75,7 @@ void Requests::run_due() {
     const bool may_end = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(may_end && is_refused(open));
     if (ours && open.request.deadline_ms == 0) {
-      take_over(open);
+      adopt(open);
       unanswered_.erase(id);
     }
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
@@ -121,7 +121,7 @@ void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string&
   static_cast<void>(answer_all(context_.ledger, withdrawn));
 }
 
-void Requests::take_over(Open& open) const {
+void Requests::adopt(Open& open) const {
   const auto span = handlers::traits_of(open.request.kind).timeout(context_.config);
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
   open.request.asked_ms = context_.clock.wall_ms();  // ours from now on; the ledger row stays
@@ -132,7 +132,7 @@ void Requests::tell(Open& open) {
   // Without our deadline another lead answers, and that lead reads the request in its inbox.
   if (open.request.deadline_ms == 0 || !context_.may(Right::ask_person)) return;
   const auto view = context_.view();
-  const bool leads = context_.may(Right::tell_lead);
+  const bool leads = context_.may(Right::notify_lead);
   if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
     const auto told =
         context_.commit([&](Tx& tx) -> Status { return put_before_lead(open.request, tx); });
@@ -145,7 +145,7 @@ void Requests::tell(Open& open) {
 Status Requests::put_before_lead(const handlers::Request& pending, Tx& tx) {
   const auto view = context_.view();
   // Without a deadline neither we nor the session that we speak for may answer.
-  if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
+  if (!context_.may(Right::notify_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::request_type(pending.kind);
   TRY(const auto there, tx.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
   if (there) return Done{};

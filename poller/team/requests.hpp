@@ -117,7 +117,7 @@ class Requests {
   /// Reports that others did not answer. False when the report could not be recorded; retry later.
   bool tell_unanswered(const handlers::Request&);
   /// Makes a request ours that another lead was to answer, with a new deadline from now on.
-  void take_over(Open&) const;
+  void adopt(Open&) const;
   void tell(Open&);
   /// Withdraws a decided request from the lead's queue, or queues a message about the decision if the lead has seen it.
   Status close_before_lead(const handlers::Request& decided, Tx&);

@@ -379,7 +379,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
       TRY(drop_words(shutdown));
     }
     const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
-    return ended ? tell_lead(shutdown, tx) : Status(Done{});
+    return ended ? notify_lead(shutdown, tx) : Status(Done{});
   });
   const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
   if (kept && (seen_to_end || shutdown.state == ShutdownState::cleaned)) ended_.push_back(shutdown);
@@ -406,8 +406,8 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
   return Done{};
 }
 
-Status Shutdowns::tell_lead(const Shutdown& shutdown, Tx& tx) {
-  if (!context_.may(handlers::Right::tell_lead)) return Done{};  // the leading node does
+Status Shutdowns::notify_lead(const Shutdown& shutdown, Tx& tx) {
+  if (!context_.may(handlers::Right::notify_lead)) return Done{};  // the leading node does
   LeadNotice word;
   word.notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
   if (shutdown.state == ShutdownState::cleaned) word.type = "teammate_terminated";

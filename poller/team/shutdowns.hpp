@@ -111,7 +111,7 @@ class Shutdowns {
   Status drop_words(const handlers::Shutdown&);
   /// Marks unread requests in the worker's inbox as read; returns the obstacle, if any.
   std::optional<Error> withdraw_words(const handlers::Shutdown&);
-  Status tell_lead(const handlers::Shutdown&, Tx&);
+  Status notify_lead(const handlers::Shutdown&, Tx&);
   /// Keys of the leader's messages to this worker in its inbox here.
   [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
 

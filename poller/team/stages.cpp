@@ -60,18 +60,18 @@ struct Team::Stages {
   }
 
   static Work read_letters(Team& team, const Round&) {
-    return team.cluster_ ? team.lead_boxes_.look_at_letters(*team.cluster_) : Work();
+    return team.cluster_ ? team.lead_boxes_.drain_forwarded(*team.cluster_) : Work();
   }
 
   static Work read_lead(Team& team, const Round& round) {
-    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.look_at_lead(round.boxes);
+    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.scan_lead_box(round.boxes);
     // Deliver messages handed over by the former leader before reading the inbox, to keep their order.
     team.lead_boxes_.read_again();
     return {};
   }
 
   static Work read_workers(Team& team, const Round& round) {
-    return round.boxes ? team.lead_boxes_.look_at_workers(*round.boxes) : Work();  // the lead's inbox reports the error
+    return round.boxes ? team.lead_boxes_.scan_worker_boxes(*round.boxes) : Work();  // the lead's inbox reports the error
   }
 
   static Work run_requests(Team& team, const Round&) {
@@ -99,7 +99,7 @@ struct Team::Stages {
   }
 
   static Work grant_stops(Team& team, const Round&) {
-    return team.parts_.stops.owes() ? team.parts_.stops.run_due() : Work();
+    return team.parts_.rule_grants.owes() ? team.parts_.rule_grants.run_due() : Work();
   }
 
   static Work run_shutdowns(Team& team, const Round& round) {

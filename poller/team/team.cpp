@@ -37,7 +37,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
       pace_(services.executor, services.clock) {
   context_.workers = &services.workers;
   context_.changes = &services.changes;
-  mailbox().subscribe([this] { hint(); });
+  mailbox().subscribe([this] { notify(); });
   lead_boxes_.look_at_roster([this] { roster_.look_ahead(); });
   if (!cluster_) return;
   between_nodes_.reset(
@@ -45,7 +45,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   context_.guard = [this] {
     return context_.standing.stance == handlers::EffectiveRole::leader ? cluster_->may_decide() : Status(Done{});
   };
-  cluster_->subscribe([this] { hint(); });
+  cluster_->subscribe([this] { notify(); });
 }
 
 Status Team::restore() {
@@ -61,7 +61,7 @@ Status TeamParts::restore() {
   TRY(requests.restore());
   TRY(notifier.restore());
   TRY(shutdowns.restore());
-  TRY(stops.restore());
+  TRY(rule_grants.restore());
   TRY(orders.restore());
   TRY(outbox.restore());
   return delivery.restore();

@@ -44,8 +44,8 @@ class Team {
   // Timing of the next poll: pace.hpp. wake() also raises chat().
   boost::asio::awaitable<void> wait() { return pace_.wait(context_.config.team.poll_interval); }
   void wake();
-  void hint() { pace_.hint(); }
-  void hears_changes(bool hears) { pace_.hears_changes(hears); }
+  void notify() { pace_.notify(); }
+  void set_watch(bool has_watch) { pace_.set_watch(has_watch); }
 
   /// Raised when there may be new chat for the lead, a job to run, or the team is retired. Deadlines do not raise it.
   Signal& chat() { return chat_; }

@@ -17,7 +17,7 @@
 #include "poller/team/quarantine.hpp"
 #include "poller/team/requests.hpp"
 #include "poller/team/shutdowns.hpp"
-#include "poller/team/stops.hpp"
+#include "poller/team/rule_grants.hpp"
 #include "poller/team/task_keeper.hpp"
 #include "poller/team/worker_boxes.hpp"
 #include "poller/team/worker_calls.hpp"
@@ -53,7 +53,7 @@ struct TeamParts {
         delivery(context, services.files, lead_panes),
         shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
         worker_calls(context, panes, services.processes),
-        stops(context, requests, shutdowns),
+        rule_grants(context, requests, shutdowns),
         orders(context),
         plan_reminders(context),
         tasks(context, team.tasks.get()),
@@ -70,7 +70,7 @@ struct TeamParts {
   Delivery delivery;
   Shutdowns shutdowns;
   WorkerCalls worker_calls;
-  Stops stops;
+  RuleGrants rule_grants;
   Orders orders;
   PlanReminders plan_reminders;
   TaskKeeper tasks;

@@ -70,7 +70,7 @@ void LeadSupervisor::go_on() {
     talk_.deliver(*std::exchange(batch_, std::nullopt));
     write_child();
   }
-  mail_.poke();
+  mail_.wake();
   if (done())
     loop_.stop();
   else

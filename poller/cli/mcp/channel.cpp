@@ -25,7 +25,7 @@ Channel::Channel(asio::io_context& loop, MailStream::Settings settings, Push pus
       timer_(loop) {}
 
 void Channel::start() {
-  if (std::exchange(stands_, true)) return streams_.back().poke();
+  if (std::exchange(stands_, true)) return streams_.back().wake();
   streams_.emplace_back(loop_, settings_, *this);  // coroutines of an ended stream still refer to it
   streams_.back().start();
 }

@@ -111,12 +111,12 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
   const SteadyTime until = std::chrono::steady_clock::now() + within;
   for (bool for_all = false;;) {
     // The watch begins before the scan, so that one of both finds a message that arrives meanwhile.
-    const bool hinted = within.count() > 0 && watch_->watch(waits.folder, wake_all).ok();
+    const bool is_watched = within.count() > 0 && watch_->watch(waits.folder, wake_all).ok();
     auto offered = offer(filter);
     const SteadyTime now = std::chrono::steady_clock::now();
     if (!offered || offered->has_value() || now >= until) co_return offered;
     if (for_all) wake();
-    waits.timer.expires_at(waits.is_last() ? std::min(until, now + (hinted ? watched_pause : unwatched_pause)) : until);
+    waits.timer.expires_at(waits.is_last() ? std::min(until, now + (is_watched ? watched_pause : unwatched_pause)) : until);
     boost::system::error_code woken;
     co_await waits.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     for_all = !woken && waits.is_last();

@@ -248,7 +248,7 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
     const auto changed = root_.change(mine->folder, mine->name, mine->file, task);
     if (!changed && is_errno(changed.error(), ENOENT)) continue;
     if (!changed) return changed.error();
-    const Result<TaskFile> gone = let_go(mine->folder, mine->name, std::move(task));
+    const Result<TaskFile> gone = release_claim(mine->folder, mine->name, std::move(task));
     if (gone) return gone->task;
     if (!is_errno(gone.error(), ENOENT)) return gone.error();
     break;
@@ -257,7 +257,7 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
 }
 
 /// Moves a returned task to open/, or to dead/, by its status.
-Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
+Result<TaskFile> TaskQueue::release_claim(const Directory& folder, const std::string& name, Envelope task) const {
   const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
   const std::string target = place == TaskPlace::open ? name : "dead-" + name;
   TRY(const auto to, root_.made_folder(task_folder(place)));

@@ -73,7 +73,7 @@ class TaskQueue final : public TaskStore {
   Error keep_late(const std::string& actor, const std::string& id, const boost::json::value& result);
   enum class Finished { yes, lost, not_yet };
   Result<Finished> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
-  Result<TaskFile> let_go(const Directory& folder, const std::string& name, Task) const;
+  Result<TaskFile> release_claim(const Directory& folder, const std::string& name, Task) const;
 
   /// Returns true if the last sweep found no claim and none was made since.
   [[nodiscard]] bool rests();

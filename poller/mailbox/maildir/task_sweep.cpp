@@ -200,7 +200,7 @@ Status TaskQueue::end_one(const std::string& holder, const std::string& name, st
   }
   write_swept(task, holder, settings_.max_attempts, root_.seconds_now());
   TRY(root_.change(swept, name, *file, task));
-  TRY(auto left, let_go(swept, name, std::move(task)));
+  TRY(auto left, release_claim(swept, name, std::move(task)));
   gone.push_back(std::move(left));
   return Done{};
 }

@@ -84,7 +84,7 @@ TEST_CASE("more messages are asked for when there is room, and everything is tol
   REQUIRE(receiver.until([&] { return receiver.reader.tellings.size() == 1; }));
   CHECK(verbs(daemon) == std::vector<std::string>{"attach", "lead"});
   receiver.reader.wanted = 5;
-  receiver.mail.poke();
+  receiver.mail.wake();
   REQUIRE(receiver.until([&] { return receiver.reader.answers.size() == 1; }));
   CHECK(daemon.requests().back().at("max") == 5);
   CHECK(daemon.requests().back().at("team") == "demo");

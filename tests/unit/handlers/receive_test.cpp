@@ -132,7 +132,7 @@ TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ou
 
 TEST_CASE("what was left to another lead and not read is taken over by a leader, once") {
   const Met left{true, true, false};
-  CHECK(met_again(as(EffectiveRole::leader), left) == Again::taken_over);
+  CHECK(met_again(as(EffectiveRole::leader), left) == Again::adopted);
   CHECK(met_again(as(EffectiveRole::leader), {true, false, false}) == Again::nothing);  // it went into the queue then
   CHECK(met_again(as(EffectiveRole::leader), {false, true, false}) == Again::nothing);  // it was never left
   for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);

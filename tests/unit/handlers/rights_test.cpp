@@ -23,7 +23,7 @@ answer_by_rule   yes     -        yes    -        -        -
 answer           yes     yes      yes    -        -        -
 answer_by_time   yes     -        -      -        -        -
 decide_wish      yes     yes      -      -        -        -
-tell_lead        yes     yes      -      -        -        -
+notify_lead        yes     yes      -      -        -        -
 ask_person       yes     yes      yes    -        -        -
 write            yes     yes      yes    -        -        -
 keep_rules       yes     -        yes    -        -        -
@@ -97,7 +97,7 @@ TEST_CASE("docs/reference/protocol.md shows the table of rights, every right onc
 
 TEST_CASE("an observer writes nothing, whatever it is called") {
   for (const auto right : {Right::take, Right::mark_answered, Right::answer_by_rule, Right::answer,
-                           Right::answer_by_time, Right::decide_wish, Right::tell_lead, Right::write, Right::order,
+                           Right::answer_by_time, Right::decide_wish, Right::notify_lead, Right::write, Right::order,
                            Right::shut_down, Right::mend_roster, Right::compact, Right::set_torn_aside})
     CHECK_FALSE(rights_of(EffectiveRole::observer, right));
 }

@@ -478,7 +478,7 @@ TEST_CASE("a team at rest still finds what changes, and what only time brings") 
   const auto polls = [&](int count) {
     for (int i = 0; i < count; ++i) {
       w.clock.advance(std::chrono::milliseconds(500));
-      w.team->hears_changes(true);
+      w.team->set_watch(true);
       w.poll();
     }
   };

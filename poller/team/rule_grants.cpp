@@ -1,4 +1,4 @@
-#include "poller/team/stops.hpp"
+#include "poller/team/rule_grants.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ constexpr int restored_shutdowns = 1000;
 
 }  // namespace
 
-Status Stops::restore() {
+Status RuleGrants::restore() {
   TRY(auto decisions, context_.recent_decisions());
   TRY(const auto shutdowns, context_.ledger.shutdowns().latest(context_.name, restored_shutdowns));
   for (auto& [team, request] : decisions) {
@@ -23,22 +23,22 @@ Status Stops::restore() {
     const bool begun = std::any_of(shutdowns.begin(), shutdowns.end(), [&r = request](const auto& shutdown) {
       return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
     });
-    if (!begun) granted_.push_back(std::move(request));
+    if (!begun) grants_.push_back(std::move(request));
   }
   return Done{};
 }
 
-asio::awaitable<void> Stops::run_due() {
-  for (auto& request : requests_.take_granted_stops()) granted_.push_back(std::move(request));
+asio::awaitable<void> RuleGrants::run_due() {
+  for (auto& request : requests_.take_granted_stops()) grants_.push_back(std::move(request));
   std::vector<Request> left;
-  for (auto& request : std::exchange(granted_, {})) {
+  for (auto& request : std::exchange(grants_, {})) {
     const bool done = co_await begin(request);
     if (!done) left.push_back(std::move(request));
   }
-  granted_.insert(granted_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+  grants_.insert(grants_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
-asio::awaitable<bool> Stops::begin(Request granted) {
+asio::awaitable<bool> RuleGrants::begin(Request granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
                                                                       // it

@@ -10,9 +10,9 @@
 
 namespace inbox_poller::poller {
 
-class Stops {
+class RuleGrants {
  public:
-  Stops(TeamState& context, Requests& requests, Shutdowns& shutdowns)
+  RuleGrants(TeamState& context, Requests& requests, Shutdowns& shutdowns)
       : context_(context), requests_(requests), shutdowns_(shutdowns) {}
 
   /// Loads the approvals of the last day without a shutdown. Errors: ledger.*.
@@ -20,7 +20,7 @@ class Stops {
 
   /// Starts the approved shutdowns. Call once a tick, before Shutdowns::run_due().
   boost::asio::awaitable<void> run_due();
-  [[nodiscard]] bool owes() const { return !granted_.empty() || requests_.has_granted_stops(); }
+  [[nodiscard]] bool owes() const { return !grants_.empty() || requests_.has_granted_stops(); }
 
  private:
   /// True when nothing is left to start for this request.
@@ -29,7 +29,7 @@ class Stops {
   TeamState& context_;
   Requests& requests_;
   Shutdowns& shutdowns_;
-  std::vector<handlers::Request> granted_;
+  std::vector<handlers::Request> grants_;
 };
 
 }  // namespace inbox_poller::poller
