@@ -2,7 +2,7 @@
 
 namespace inbox_poller::handlers {
 
-AnswerAuthority worth_of(WorkerProcess process, bool lead_signs) {
+AnswerAuthority authority_of(WorkerProcess process, bool lead_signs) {
   switch (process) {
     case WorkerProcess::without_key: return {Answers::count, "its process carries no lead's key"};
     case WorkerProcess::with_key:
@@ -31,8 +31,8 @@ bool is_verified(RequestKind kind, RequestEvent event) {
   return true;
 }
 
-std::string verifies(std::string_view worker, const AnswerAuthority& worth) {
-  return std::string(worker) + " takes answers from its own lead only: " + worth.reason;
+std::string verifies(std::string_view worker, const AnswerAuthority& authority) {
+  return std::string(worker) + " takes answers from its own lead only: " + authority.reason;
 }
 
 std::string answered_instead(std::string_view worker) {

@@ -28,7 +28,7 @@ struct AnswerAuthority {
   [[nodiscard]] bool counts() const { return answers == Answers::count; }
 };
 /// Returns whether the worker accepts answers. Total. `lead_signs`: the roster shows a lead that signs its messages.
-AnswerAuthority worth_of(WorkerProcess, bool lead_signs);
+AnswerAuthority authority_of(WorkerProcess, bool lead_signs);
 
 /// Returns true for events whose message to the worker the worker would verify. A denied request to stop is plain chat,
 /// which no worker verifies.

@@ -52,9 +52,9 @@ std::optional<NotTaken> no_business(const Request& request, const Answer& answer
 }
 
 /// Returns why the worker would refuse the answer, which would make its request fail.
-std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerAuthority& worth) {
-  if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
-  return NotTaken{"worker.verifies_lead", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
+std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerAuthority& authority) {
+  if (authority.counts() || !is_verified(request.kind, event)) return std::nullopt;
+  return NotTaken{"worker.verifies_lead", named(request) + " is not answered from here: " + verifies(request.asker, authority) +
                                          ". " + answered_instead(request.asker)};
 }
 
@@ -131,18 +131,18 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
 }  // namespace
 
 std::string why_left_to_lead(RequestKind kind, const TeamView& view) {
-  if (!view.standing.may(Right::answer)) return "here the role is observer; change team.role and run `inbox-poller reload`";
-  if (kind == RequestKind::stop && !view.standing.may(Right::decide_wish)) return "only the lead ends its workers (team.role)";
+  if (!view.membership.may(Right::answer)) return "here the role is observer; change team.role and run `inbox-poller reload`";
+  if (kind == RequestKind::stop && !view.membership.may(Right::decide_wish)) return "only the lead ends its workers (team.role)";
   return {};
 }
 
 std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
-                                       EpochMs now_ms, const AnswerAuthority& worth) {
+                                       EpochMs now_ms, const AnswerAuthority& authority) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
   if (auto problem = no_say(request, answer.event, view)) return *std::move(problem);
   if (auto problem = no_business(request, answer, view)) return *std::move(problem);
-  if (auto problem = no_use(request, answer.event, worth)) return *std::move(problem);
+  if (auto problem = no_use(request, answer.event, authority)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
   Request decided = request;
   decided.state = *next;

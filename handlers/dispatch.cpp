@@ -90,25 +90,25 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 /// Gives a new request its first state.
 Outcome first_state(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
-  const bool answers = view.standing.may(Right::answer_by_rule);
+  const bool answers = view.membership.may(Right::answer_by_rule);
   const RequestEvent event = event_of(verdict.action);
   // The worker accepts neither a rule's answer nor a denial at a deadline, so the request has no deadline.
-  const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
+  const bool refused = !known.authority.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
   if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     return Refused{"limit.requests", std::string(to_string(request.kind)) + " request " + request.request_id +
                                          " from " + shown(request.asker) + ": " +
                                          std::to_string(known.pending_of_asker) +
                                          " of its requests already wait (limits.pending_per_worker), and " +
-                                         verifies(request.asker, known.worth)};
+                                         verifies(request.asker, known.authority)};
   }
   if (!answers || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
-    if (refused && answers) request.reason += "; " + verifies(request.asker, known.worth);
+    if (refused && answers) request.reason += "; " + verifies(request.asker, known.authority);
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
   if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
-  if (!view.standing.may(Right::answer_by_time)) return left_pending(std::move(request));
+  if (!view.membership.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
@@ -146,7 +146,7 @@ struct ByType {
 
   Outcome operator()(const RequestPayload auto& asked) const {
     Request request = draft_of(asked);
-    if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish))
+    if (request.kind == RequestKind::stop && !view.membership.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(std::move(request));
     request.asker = sender;
@@ -175,7 +175,7 @@ struct ByType {
                                              shown(sender) + ": it used this id at " + schema::iso_timestamp(first.asked_ms) +
                                              " for another request, which is " + std::string(to_string(first.state)) +
                                              "; an answer could not tell the two apart"};
-    if (!view.standing.may(Right::answer_by_rule) || !known.worth.counts()) return refused;
+    if (!view.membership.may(Right::answer_by_rule) || !known.authority.counts()) return refused;
     request.asker = sender;
     request.asked_ms = request.decided_ms = incoming.now_ms;
     request.state = transition(request.state, RequestEvent::rule_denies).value();

@@ -32,6 +32,6 @@ std::string why_left_to_lead(RequestKind, const TeamView&);
 /// Applies an answer to an open request, or returns why not. An observer applies only what other programs did. `worth`:
 /// whether the worker accepts answers; if not, the answer is not applied.
 std::variant<Decided, NotTaken> decide(const Request&, const Answer&, const TeamView&, EpochMs now_ms,
-                                       const AnswerAuthority& worth = {});
+                                       const AnswerAuthority& authority = {});
 
 }  // namespace inbox_poller::handlers

@@ -72,7 +72,7 @@ struct TeamView {
   const config::HostRules& hosts;                  // configuration plus this session's rules
   const std::vector<std::string>& former_members;  // in the roster before, not now
   std::string_view home;                           // for "~/" rules
-  const Membership& standing;                        // what InboxPoller may do here
+  const Membership& membership;                        // what InboxPoller may do here
 };
 
 struct Shutdown;  // handlers/shutdown.hpp
@@ -85,7 +85,7 @@ struct RequestView {
   const Shutdown* shutdown = nullptr;  // the shutdown that an answer names
   std::string_view last_state;         // the sender's last WorkerStatus
   std::string_view last_detail;
-  AnswerAuthority worth;  // of a request: whether its worker accepts answers
+  AnswerAuthority authority;  // of a request: whether its worker accepts answers
 };
 
 // --- outcomes of one message ---

@@ -29,7 +29,7 @@ bool covers(const NewRule& rule, const Request& request, std::string_view cwd, c
 }
 
 std::optional<config::Verdict> ruled(const Request& request, std::string_view cwd, const TeamView& view) {
-  if (!view.standing.may(Right::answer_by_rule)) return std::nullopt;
+  if (!view.membership.may(Right::answer_by_rule)) return std::nullopt;
   if (request.asker == view.lead && !view.config.lead.permissions) return std::nullopt;
   config::Verdict verdict{config::Action::ask, {}, {}};
   if (request.kind == RequestKind::permission && !request.subject.ends_with(preview_mark))

@@ -13,7 +13,7 @@ bool are_believed(const std::vector<config::Duration>& ages) {
   return std::count_if(ages.begin(), ages.end(), [](auto age) { return age <= sign_lasts; }) >= signs_that_convince;
 }
 
-std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer choice) {
+std::optional<EffectiveRole> role_beside(config::OnCompetingConsumer choice) {
   switch (choice) {
     case config::OnCompetingConsumer::stop: return EffectiveRole::paused;
     case config::OnCompetingConsumer::observe: return EffectiveRole::observer;
@@ -22,8 +22,8 @@ std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer choice) {
   return std::nullopt;
 }
 
-bool follows_nodes(EffectiveRole stance) {
-  return stance == EffectiveRole::leader || stance == EffectiveRole::standby || stance == EffectiveRole::follower;
+bool follows_nodes(EffectiveRole role) {
+  return role == EffectiveRole::leader || role == EffectiveRole::standby || role == EffectiveRole::follower;
 }
 
 bool reads_anew(EffectiveRole before, EffectiveRole now) {
@@ -31,6 +31,6 @@ bool reads_anew(EffectiveRole before, EffectiveRole now) {
   return before != now && !(rights_of(before, speaks) && rights_of(now, speaks));
 }
 
-bool gave_way(config::Role role, EffectiveRole now) { return stance_of(role) == EffectiveRole::leader && now != EffectiveRole::leader; }
+bool gave_way(config::Role role, EffectiveRole now) { return effective_role(role) == EffectiveRole::leader && now != EffectiveRole::leader; }
 
 }  // namespace inbox_poller::handlers

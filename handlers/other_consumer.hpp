@@ -16,7 +16,7 @@ inline constexpr std::chrono::minutes sign_lasts{10};
 bool are_believed(const std::vector<config::Duration>& ages);
 
 /// Returns the role next to a competing consumer; empty if the configuration ignores such consumers.
-std::optional<EffectiveRole> stance_beside(config::OnCompetingConsumer);
+std::optional<EffectiveRole> role_beside(config::OnCompetingConsumer);
 
 /// Returns true if the nodes decide the role. A competing consumer takes precedence over them.
 bool follows_nodes(EffectiveRole);

@@ -20,17 +20,17 @@ std::string no_room(const Arrival& arrival, const TeamView& view) {
          ") in the queue";
 }
 
-Reception passed_by(const Membership& standing) { return {Reception::What::left, Lane::none, left_reason(standing)}; }
+Reception passed_by(const Membership& membership) { return {Reception::What::left, Lane::none, left_reason(membership)}; }
 
 }  // namespace
 
-std::string left_reason(const Membership& standing) {
-  return "left to the lead, which consumes this inbox itself (role " + std::string(to_string(standing.stance)) + ")";
+std::string left_reason(const Membership& membership) {
+  return "left to the lead, which consumes this inbox itself (role " + std::string(to_string(membership.role)) + ")";
 }
 
 Reception receive(const ToLead&, const Arrival& arrival, const TeamView& view) {
   using What = Reception::What;
-  if (!view.standing.may(Right::take)) return passed_by(view.standing);
+  if (!view.membership.may(Right::take)) return passed_by(view.membership);
   if (arrival.was_read) return {What::already_read, Lane::none, "was already marked read when it was first seen"};
   if (auto why = no_room(arrival, view); !why.empty()) return {What::stays, Lane::none, std::move(why)};
   const auto& urgent = view.config.delivery.urgent;
@@ -39,7 +39,7 @@ Reception receive(const ToLead&, const Arrival& arrival, const TeamView& view) {
 }
 
 Reception receive(const WorkerStatus& status, const Arrival& arrival, const TeamView& view) {
-  if (!view.standing.may(Right::take)) return passed_by(view.standing);
+  if (!view.membership.may(Right::take)) return passed_by(view.membership);
   Reception taken;
   if (arrival.was_read) return taken;
   if (status.to_lead && !is_full(arrival, view))
@@ -49,36 +49,36 @@ Reception receive(const WorkerStatus& status, const Arrival& arrival, const Team
   return taken;
 }
 
-Reception receive(const Refused& refused, const Membership& standing) {
-  if (!standing.may(Right::take)) return passed_by(standing);
+Reception receive(const Refused& refused, const Membership& membership) {
+  if (!membership.may(Right::take)) return passed_by(membership);
   return {Reception::What::accepted, Lane::none, refused.reason};
 }
 
-FirstMet first_met(const Asked& asked, bool was_read, const Membership& standing) {
-  if (standing.may(Right::take)) return FirstMet::ours;
+FirstMet first_met(const Asked& asked, bool was_read, const Membership& membership) {
+  if (membership.may(Right::take)) return FirstMet::ours;
   if (is_open(asked.request.state)) return FirstMet::open_for_lead;
   return was_read ? FirstMet::left : FirstMet::ours;
 }
 
-Repeat repeated(const Membership& standing, bool by_rule, const AnswerAuthority& worth) {
-  if (!standing.may(Right::answer_by_rule)) return Repeat::left;
-  if (!standing.may(Right::take) && (!by_rule || !worth.counts())) return Repeat::left;
-  return worth.counts() ? Repeat::answered : Repeat::told;
+Repeat repeated(const Membership& membership, bool by_rule, const AnswerAuthority& authority) {
+  if (!membership.may(Right::answer_by_rule)) return Repeat::left;
+  if (!membership.may(Right::take) && (!by_rule || !authority.counts())) return Repeat::left;
+  return authority.counts() ? Repeat::answered : Repeat::told;
 }
 
-bool is_moot(const Request& open, const WorkerStatus& status, std::string_view sender, const Membership& standing) {
+bool is_moot(const Request& open, const WorkerStatus& status, std::string_view sender, const Membership& membership) {
   return open.asker == sender && open.kind != RequestKind::plan && status.state != "assigned" &&
-         (open.deadline_ms == 0 || !standing.may(Right::take));
+         (open.deadline_ms == 0 || !membership.may(Right::take));
 }
 
-Again met_again(const Membership& standing, const Met& met) {
-  if (!standing.may(Right::mark_answered)) return Again::nothing;
-  if (!standing.may(Right::take)) return met.by_rule && !met.left ? Again::ours_to_mark : Again::nothing;
+Again met_again(const Membership& membership, const Met& met) {
+  if (!membership.may(Right::mark_answered)) return Again::nothing;
+  if (!membership.may(Right::take)) return met.by_rule && !met.left ? Again::ours_to_mark : Again::nothing;
   return met.left && met.unsent ? Again::adopted : Again::nothing;
 }
 
-bool may_mark(const Membership& standing, bool by_rule) {
-  return standing.may(Right::take) || (by_rule && standing.may(Right::mark_answered));
+bool may_mark(const Membership& membership, bool by_rule) {
+  return membership.may(Right::take) || (by_rule && membership.may(Right::mark_answered));
 }
 
 }  // namespace inbox_poller::handlers

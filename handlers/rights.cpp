@@ -47,7 +47,7 @@ const RightRow& row_of(Right right) { return table.at(static_cast<std::size_t>(r
 
 }  // namespace
 
-EffectiveRole stance_of(config::Role role) {
+EffectiveRole effective_role(config::Role role) {
   switch (role) {
     case config::Role::leader: return EffectiveRole::leader;
     case config::Role::interceptor: return EffectiveRole::interceptor;
@@ -59,6 +59,6 @@ EffectiveRole stance_of(config::Role role) {
 
 std::string_view to_string(Right right) { return row_of(right).name; }
 
-bool rights_of(EffectiveRole stance, Right right) { return row_of(right).cells.at(static_cast<std::size_t>(stance)); }
+bool rights_of(EffectiveRole role, Right right) { return row_of(right).cells.at(static_cast<std::size_t>(role)); }
 
 }  // namespace inbox_poller::handlers

@@ -19,8 +19,8 @@ enum class EffectiveRole {
   follower,  // the lead is always on another node
 };
 BOOST_DESCRIBE_ENUM(EffectiveRole, leader, paused, interceptor, observer, standby, follower)
-inline std::string_view to_string(EffectiveRole stance) { return schema::name_of(stance); }
-EffectiveRole stance_of(config::Role);
+inline std::string_view to_string(EffectiveRole role) { return schema::name_of(role); }
+EffectiveRole effective_role(config::Role);
 
 enum class Right {
   read_inbox,      // scan the lead's inbox and record new messages
@@ -54,9 +54,9 @@ bool rights_of(EffectiveRole, Right);
 
 /// The present role in a team. Differs from the configured role next to a competing consumer.
 struct Membership {
-  EffectiveRole stance = EffectiveRole::leader;
+  EffectiveRole role = EffectiveRole::leader;
   std::string reason;  // why it is not as configured; empty if it is
-  [[nodiscard]] bool may(Right right) const { return rights_of(stance, right); }
+  [[nodiscard]] bool may(Right right) const { return rights_of(role, right); }
 };
 
 }  // namespace inbox_poller::handlers

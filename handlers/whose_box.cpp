@@ -17,8 +17,8 @@ BoxOf whose_box(std::string_view box, std::string_view lead, const config::TeamC
   return is_known || names(config.delivery.allowed_senders, box) ? BoxOf::somebody : BoxOf::nobody;
 }
 
-bool watches_all(const Membership& standing, const config::BackendFacts& facts) {
-  return standing.stance == EffectiveRole::observer && !facts.asks;
+bool watches_all(const Membership& membership, const config::BackendFacts& facts) {
+  return membership.role == EffectiveRole::observer && !facts.asks;
 }
 
 }  // namespace inbox_poller::handlers

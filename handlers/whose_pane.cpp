@@ -33,9 +33,9 @@ PaneOwner owner_of(const schema::Member& member, const std::vector<PaneProcess>&
   return owner;
 }
 
-std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerAuthority& worth,
+std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerAuthority& authority,
                                      const WorkerPlace& place, long long living) {
-  if (worth.counts() && !force) return std::nullopt;
+  if (authority.counts() && !force) return std::nullopt;
   const std::string name(member);
   const bool can_end = !place.pane_id.empty() || !place.processes.empty();
   const bool lives_elsewhere = !can_end && living != 0;
@@ -43,7 +43,7 @@ std::optional<NotTaken> no_beginning(std::string_view member, bool force, const 
                                    "; its process " + std::to_string(living) + " lives";
   if (!force)
     return NotTaken{"worker.verifies_lead",
-                    name + " would not obey: it takes requests to shut down from its own lead only (" + worth.reason +
+                    name + " would not obey: it takes requests to shut down from its own lead only (" + authority.reason +
                         "). Let the lead end it, or: inbox-poller shutdown " + name + " --force, which " +
                         (can_end           ? "ends " + named(place) + " without asking it"
                          : lives_elsewhere ? "comes after its end, since " + not_recorded

@@ -65,7 +65,7 @@ std::string workers_text(const std::vector<NamedWorker>& workers) {
   for (const auto& [team, worker] : workers) {
     const std::string name = printable(worker.name);
     text += "  team " + printable(team) + ": " +
-            (worker.worth.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.worth)) + '\n';
+            (worker.authority.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.authority)) + '\n';
   }
   return text;
 }
@@ -76,7 +76,7 @@ operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses&
   for (const config::LoadedTeam& team : loaded.teams) {
     all.teams.push_back({team.config.source, told_of(team.settings), {}});
     for (const auto& [name, worker] : workers_now(team.config, processes))
-      all.teams.back().members.push_back({name, worker.name, handlers::to_string(worker.worth.answers), worker.worth.reason});
+      all.teams.back().members.push_back({name, worker.name, handlers::to_string(worker.authority.answers), worker.authority.reason});
   }
   return all;
 }

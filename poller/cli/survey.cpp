@@ -101,7 +101,7 @@ std::vector<WorkerAnswers> workers_of(const schema::Roster& roster, const config
   for (const schema::Member& member : roster.members) {
     if (member.name == lead) continue;
     const auto sight = processes.look(member.agent_id, 0);
-    workers.push_back({member.name, handlers::worth_of(sight.process, roster.lead_process.has_value())});
+    workers.push_back({member.name, handlers::authority_of(sight.process, roster.lead_process.has_value())});
   }
   return workers;
 }

@@ -86,7 +86,7 @@ TeamSight look_at_team(FileSystem&, const Clock&, const TeamPlace&, const Wait&)
 /// A worker and whether answers from this machine count for it, as far as visible without a daemon.
 struct WorkerAnswers {
   std::string name;
-  handlers::AnswerAuthority worth;
+  handlers::AnswerAuthority authority;
 };
 std::vector<WorkerAnswers> workers_of(const schema::Roster&, const config::TeamConfig&, WorkerProcesses&);
 

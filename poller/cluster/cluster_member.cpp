@@ -58,7 +58,7 @@ Status ClusterMember::restore() {
   return carrier_.restore();
 }
 
-handlers::Membership ClusterMember::standing() const {
+handlers::Membership ClusterMember::membership() const {
   if (state_.context.config.team.role == config::Role::follower) {
     const auto who = state_.leader.empty() ? std::string("no node leads now") : "node " + state_.leader + " leads";
     return {handlers::EffectiveRole::follower, state_.trouble.empty() ? who : state_.trouble};
@@ -71,7 +71,7 @@ handlers::Membership ClusterMember::standing() const {
 }
 
 Status ClusterMember::may_decide() const {
-  if (state_.leading() || standing().stance == handlers::EffectiveRole::follower) return Done{};
+  if (state_.leading() || membership().role == handlers::EffectiveRole::follower) return Done{};
   return Error{"cluster.no_lease", "this node does not lead the team now, so it decides nothing"};
 }
 

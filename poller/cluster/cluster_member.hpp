@@ -37,7 +37,7 @@ class ClusterMember {
   [[nodiscard]] bool letters_to_lead_wait() const;
 
   /// Effective role of this node and, unless it leads, the reason as a sentence.
-  [[nodiscard]] handlers::Membership standing() const;
+  [[nodiscard]] handlers::Membership membership() const;
   /// Returns "cluster.no_lease" while this node does not lead; a follower always may. The error is not a fault.
   [[nodiscard]] Status may_decide() const;
   /// Sets whether this node tries to lead. False resigns the lease at the next turn().

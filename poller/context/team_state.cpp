@@ -17,7 +17,7 @@ TeamState::TeamState(std::string team_name, const config::TeamConfig& team_confi
                          Ledger& the_ledger, Telemetry& the_telemetry, const Clock& the_clock)
     : name(std::move(team_name)),
       config(team_config),
-      standing{handlers::stance_of(team_config.team.role), {}},
+      membership{handlers::effective_role(team_config.team.role), {}},
       home(std::move(home_dir)),
       ledger(the_ledger),
       telemetry(the_telemetry),
@@ -119,26 +119,26 @@ WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
 }
 
-handlers::AnswerAuthority TeamState::worth(const std::string& member) const {
+handlers::AnswerAuthority TeamState::answer_authority(const std::string& member) const {
   if (member == lead) return {};  // its own prompts are answered at its session
   if (!roster.own_lead_only.empty()) return {handlers::Answers::verified, roster.own_lead_only};
   if (workers == nullptr || !config.team.facts().verifies) return {};
-  return handlers::worth_of(sight_of(member).process, roster.lead_process.has_value());
+  return handlers::authority_of(sight_of(member).process, roster.lead_process.has_value());
 }
 
-void TeamState::warn_of(const std::string& member, const handlers::AnswerAuthority& worth) {
+void TeamState::warn_of(const std::string& member, const handlers::AnswerAuthority& authority) {
   const auto* listed = roster.find(member);
-  if (worth.counts() || listed == nullptr) return;
+  if (authority.counts() || listed == nullptr) return;
   if (std::exchange(told_of_[member], listed->joined_at_ms) == listed->joined_at_ms) return;
   telemetry.emit(Event::worker_verifies_lead,
                  {{"team", name},
                   {"member", member},
-                  {"evidence", std::string(handlers::to_string(worth.answers))},
-                  {"reason", handlers::verifies(member, worth) + ". " + handlers::answered_instead(member)}});
+                  {"evidence", std::string(handlers::to_string(authority.answers))},
+                  {"reason", handlers::verifies(member, authority) + ". " + handlers::answered_instead(member)}});
 }
 
 handlers::TeamView TeamState::view() const {
-  return {config, roster, name, lead, rules.permissions(), rules.hosts(), former_members_, home, standing};
+  return {config, roster, name, lead, rules.permissions(), rules.hosts(), former_members_, home, membership};
 }
 
 Status TeamState::commit(Work work, CommitAs as) {

@@ -29,7 +29,7 @@ class TeamState {
 
   const std::string name;
   config::TeamConfig config;  // our own copy: reconfigure() may replace it between two polls
-  handlers::Membership standing;  // our rights; only Team changes them
+  handlers::Membership membership;  // our rights; only Team changes them
   const std::string home;
   Ledger& ledger;
   Telemetry& telemetry;
@@ -44,7 +44,7 @@ class TeamState {
   Changes* changes = nullptr;                // receives changes that no ledger row records
   std::function<Status()> guard;             // implementation of may_commit()
 
-  [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
+  [[nodiscard]] bool may(handlers::Right right) const { return membership.may(right); }
 
   /// Reports a visible change that no commit reports.
   void changed(Areas areas) const {
@@ -69,7 +69,7 @@ class TeamState {
   [[nodiscard]] bool has_left(const std::string& member) const;
 
   /// Authority of our answers to this worker.
-  [[nodiscard]] handlers::AnswerAuthority worth(const std::string& member) const;
+  [[nodiscard]] handlers::AnswerAuthority answer_authority(const std::string& member) const;
   /// Logs once for each worker that it rejects our answers, when one was due.
   void warn_of(const std::string& member, const handlers::AnswerAuthority&);
   /// State of the worker, from the processes of this user.

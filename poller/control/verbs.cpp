@@ -118,7 +118,7 @@ struct Verbs::Row {
   /// Finds the request's team and checks our right to the verb.
   static Result<TeamPtr> team_for(const Verbs& verbs, const Verb& verb, const Request& request) {
     TRY(auto team, team_named_by(verbs, request));
-    if (verb.right && !team->context().standing.may(*verb.right)) return not_leader(*team, std::string(verb.deed));
+    if (verb.right && !team->context().membership.may(*verb.right)) return not_leader(*team, std::string(verb.deed));
     return team;
   }
 
@@ -227,17 +227,17 @@ Result<json::object> Verbs::as_the_lead(const Verb& verb, const Object& request)
 
 Error Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
-  const auto& standing = team.context().standing;
-  if (standing.stance == handlers::EffectiveRole::paused)
-    return Error{"role.not_leader", "InboxPoller is paused in team " + name + ": " + standing.reason};
-  const bool is_elsewhere = standing.stance == handlers::EffectiveRole::follower || standing.stance == handlers::EffectiveRole::standby;
+  const auto& membership = team.context().membership;
+  if (membership.role == handlers::EffectiveRole::paused)
+    return Error{"role.not_leader", "InboxPoller is paused in team " + name + ": " + membership.reason};
+  const bool is_elsewhere = membership.role == handlers::EffectiveRole::follower || membership.role == handlers::EffectiveRole::standby;
   const std::string why =
       is_elsewhere ? "team " + name + " is not led from this node: " + what + " is for the node that leads"
-      : standing.stance == handlers::EffectiveRole::interceptor
+      : membership.role == handlers::EffectiveRole::interceptor
           ? "another lead speaks to the workers of team " + name + " (role interceptor): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";
-  return Error{"role.not_leader", why + (standing.reason.empty() ? "" : "; " + standing.reason)};
+  return Error{"role.not_leader", why + (membership.reason.empty() ? "" : "; " + membership.reason)};
 }
 
 Error Verbs::no_such_mode(const std::string& name) {

@@ -115,14 +115,14 @@ Result<operations::Assigned> Verbs::assign(Team& team, const arguments::Assign& 
 Result<operations::Allowed> Verbs::allow(Team& team, const arguments::Allow& request) {
   // Beside another lead our rules hold for us only; that lead talks to its workers.
   const auto audience =
-      team.context().standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
+      team.context().membership.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
   TRY(const auto allowed, team.orders().allow(request.rule, request.directory, request.by, audience));
   operations::Allowed view{.rule = allowed.rule.rule,
                            .is_new = allowed.is_new,
                            .told = operations::texts_of(allowed.told),
                            .not_told = allowed.not_told,
                            .answered = {},
-                           .role = to_string(team.context().standing.stance)};
+                           .role = to_string(team.context().membership.role)};
   for (const auto& one : team.requests().judge_again()) view.answered.push_back(ruled_view(team.context().name, one));
   team.wake();
   return view;
@@ -147,7 +147,7 @@ Result<operations::Rules> Verbs::rules(Team& team, const arguments::Rules&) {
 
 Result<operations::Resumed> Verbs::resume(Team& team, const arguments::Resume&) {
   TRY(team.resume());
-  return operations::Resumed{team.context().name, to_string(team.context().standing.stance)};
+  return operations::Resumed{team.context().name, to_string(team.context().membership.role)};
 }
 
 }  // namespace inbox_poller::poller

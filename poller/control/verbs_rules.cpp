@@ -48,7 +48,7 @@ Result<operations::Trial> Verbs::dry_run(Team& team, const arguments::DryRun& re
                          .reason = trial.verdict.reason,
                          .parts = {},
                          .answerer = config::to_string(answerer),
-                         .role = to_string(team.context().standing.stance),
+                         .role = to_string(team.context().membership.role),
                          .source = context.config.source};
   for (const auto& part : trial.parts)
     told.parts.push_back({part.text, config::to_string(part.action), part.rule, part.reason});

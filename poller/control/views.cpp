@@ -55,9 +55,9 @@ operations::OpenRequest open_request_view(Team& team, const handlers::Request& r
     view.answers_reason = left;
     return view;
   }
-  const auto worth = team.context().worth(request.asker);
-  view.answers = handlers::to_string(worth.answers);
-  view.answers_reason = worth.reason;
+  const auto authority = team.context().answer_authority(request.asker);
+  view.answers = handlers::to_string(authority.answers);
+  view.answers_reason = authority.reason;
   return view;
 }
 
@@ -103,9 +103,9 @@ operations::Member member_view(Team& team, const std::string& name, const Member
                           .answers = {},
                           .answers_reason = {}};
   if (listed == nullptr) return view;
-  const auto worth = context.worth(name);
-  view.answers = handlers::to_string(worth.answers);
-  view.answers_reason = worth.reason;
+  const auto authority = context.answer_authority(name);
+  view.answers = handlers::to_string(authority.answers);
+  view.answers_reason = authority.reason;
   return view;
 }
 
@@ -117,9 +117,9 @@ operations::TaskCounts tasks_view(const TaskEvents& queue) {
 
 /// Adds what is unusual about our role in this team: other consumers, and problems.
 void add_oddities(operations::Team& view, Team& team) {
-  const auto& standing = team.context().standing;
-  view.role = to_string(standing.stance);
-  view.role_reason = standing.reason;
+  const auto& membership = team.context().membership;
+  view.role = to_string(membership.role);
+  view.role_reason = membership.reason;
   for (const auto& shutdown : team.shutdowns().open())
     view.shutdowns.push_back(shutdown_view(team.context().name, shutdown));
   for (const auto& row : team.orders().not_applied()) view.not_applied.push_back({row.member, row.subject, row.sent_ms});
@@ -128,7 +128,7 @@ void add_oddities(operations::Team& view, Team& team) {
   for (const auto& [name, reason] : team.context().roster.unreachable) view.unreachable.push_back({name, reason});
   if (team.tasks() != nullptr) view.tasks = tasks_view(*team.tasks());
   if (team.cluster() != nullptr) view.cluster = team.cluster()->told();
-  if (!standing.may(handlers::Right::watch_lead)) return;
+  if (!membership.may(handlers::Right::watch_lead)) return;
   const auto seen = team.watched();
   view.seen = {number_of(seen.consumed), number_of(seen.waiting), seen.oldest_waiting_ms, seen.longest_ms};
 }

@@ -156,8 +156,8 @@ std::string Outbox::refusal_of(const OutboxRow& row) const {
   if (!handlers::is_from_lead_only(schema::decode_payload(row.message.text))) return {};
   const auto owner = context_.owner_of(row.inbox);
   if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten may miss the owner
-  const auto worth = context_.worth(owner);
-  return worth.counts() ? std::string() : handlers::verifies(owner, worth);
+  const auto authority = context_.answer_authority(owner);
+  return authority.counts() ? std::string() : handlers::verifies(owner, authority);
 }
 
 asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {

@@ -25,12 +25,12 @@ const ReadyBox* find_box(std::span<const ReadyBox> boxes, const std::string& nam
 }  // namespace
 
 LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts,
-                     StandingKeeper& standing, Signal& chat)
+                     RoleKeeper& role_keeper, Signal& chat)
     : services_(services),
       context_(context),
       mailbox_(mailbox),
       parts_(parts),
-      standing_(standing),
+      role_keeper_(role_keeper),
       chat_(chat),
       receiver_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
               handlers::Place::lead),
@@ -38,7 +38,7 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
                handlers::Place::worker) {}
 
 void LeadBoxes::follow_standing() {
-  if (std::exchange(changed_, standing_.times_changed()) == standing_.times_changed()) return;
+  if (std::exchange(changed_, role_keeper_.times_changed()) == role_keeper_.times_changed()) return;
   mailbox_.rewind(context_.lead);
   for (const auto& [box, receiver] : others_) mailbox_.rewind(box);
 }
@@ -50,12 +50,12 @@ asio::awaitable<void> LeadBoxes::scan_lead_box(Boxes boxes) {
   const ReadyBox* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
-    standing_.check_lead_inbox();
+    role_keeper_.check_lead_inbox();
     receiver_.end_look(false);
     co_return;
   }
   if (lead != nullptr && !lead->changed && !must_read()) co_return;
-  read_under_ = standing_.times_stood();  // set first: a role that is set meanwhile has not read the inbox
+  read_under_ = role_keeper_.times_set();  // set first: a role that is set meanwhile has not read the inbox
   if (!co_await take_in(context_.lead, receiver_)) read_again();
 }
 
@@ -85,7 +85,7 @@ asio::awaitable<void> LeadBoxes::scan_worker_boxes(std::span<const ReadyBox> box
       more = parts_.worker_boxes.take(box, batch);
       if (!more) break;
       std::vector<Ack> seen(batch.taken.size(), Ack::skip);
-      if (handlers::watches_all(context_.standing, context_.config.team.facts())) {
+      if (handlers::watches_all(context_.membership, context_.config.team.facts())) {
         std::vector<Ack> recorded;
         const auto taken = co_await worker_traffic_.take(box, batch, recorded);
         if (!taken) break;  // returned again by the next scan
@@ -143,7 +143,7 @@ asio::awaitable<bool> LeadBoxes::begin_look(const Batch& batch) {
     co_await set_torn_aside(batch);
   if (batch.state != BoxState::open) co_return false;
   parts_.housekeeping.saw(batch.size);
-  standing_.observe_consumers(batch);
+  role_keeper_.observe_consumers(batch);
   co_return context_.may(Right::read_inbox);
 }
 

@@ -13,7 +13,7 @@
 #include "poller/cluster/cluster_member.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/receiver.hpp"
-#include "poller/team/standing_keeper.hpp"
+#include "poller/team/role_keeper.hpp"
 #include "poller/team/team_parts.hpp"
 
 namespace inbox_poller::poller {
@@ -27,7 +27,7 @@ struct InboxReport {
 class LeadBoxes {
  public:
   /// `chat` is raised when accepted messages may be delivered.
-  LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts, StandingKeeper& standing,
+  LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, TeamParts& parts, RoleKeeper& role_keeper,
             Signal& chat);
 
   /// All inboxes of the mailbox, or the error of listing them.
@@ -45,7 +45,7 @@ class LeadBoxes {
   void follow_standing();
   /// Makes the next poll read the lead's inbox even if it is unchanged, because work was left undone.
   void read_again() { read_under_.reset(); }
-  [[nodiscard]] bool must_read() const { return read_under_ != standing_.times_stood(); }
+  [[nodiscard]] bool must_read() const { return read_under_ != role_keeper_.times_set(); }
   /// True when the last scan saw the whole inbox of the lead.
   [[nodiscard]] bool has_all() const { return report_.state == to_string(BoxState::open) && !must_read(); }
   [[nodiscard]] const InboxReport& report() const { return report_; }
@@ -67,13 +67,13 @@ class LeadBoxes {
   TeamState& context_;
   Mailbox& mailbox_;
   TeamParts& parts_;
-  StandingKeeper& standing_;
+  RoleKeeper& role_keeper_;
   Signal& chat_;
   std::function<void()> look_at_roster_;
   Receiver receiver_;
   Receiver worker_traffic_;  // messages between other members, where all of them are watched
   std::map<std::string, Receiver> others_;  // aliases, and messages from other nodes
-  std::optional<std::uint64_t> read_under_;  // times_stood() at the last full read of the lead's inbox; empty: not read
+  std::optional<std::uint64_t> read_under_;  // times_set() at the last full read of the lead's inbox; empty: not read
   std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()
   std::string lead_;  // owner of the inbox that was read last
   std::string settle_detail_;

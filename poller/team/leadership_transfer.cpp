@@ -55,7 +55,7 @@ bool LeadershipTransfer::is_ours(const std::string& member) const {
 void LeadershipTransfer::run_due() {
   const auto& state = cluster_.state();
   const bool is_followed = !state.leader.empty() && state.leader != state.settings.node && !state.leading();
-  if (!is_followed || context_.standing.stance != handlers::EffectiveRole::standby) return;
+  if (!is_followed || context_.membership.role != handlers::EffectiveRole::standby) return;
   const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
                                                                                  // message meanwhile
@@ -68,7 +68,7 @@ void LeadershipTransfer::run_due() {
 
 bool LeadershipTransfer::owes_chat() const {
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);
-  if (context_.standing.stance != handlers::EffectiveRole::standby || (queued && *queued == 0)) return false;
+  if (context_.membership.role != handlers::EffectiveRole::standby || (queued && *queued == 0)) return false;
   const auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
   return !rows || std::ranges::any_of(*rows, [this](const MessageRow& row) { return is_ours(row.sender); });
 }

@@ -69,7 +69,7 @@ Status Receiver::take_all(const std::vector<BoxMessage>& taken, Tx& tx, Piece& p
     piece.stays = piece.ours = false;
     TRY(const auto known, tx.ledger.messages().known(one.key));
     TRY(known ? met_again(one, tx, piece) : accept(one, tx, piece));
-    const bool consumed = handlers::may_mark(context_.standing, piece.ours);
+    const bool consumed = handlers::may_mark(context_.membership, piece.ours);
     const auto disposal = consumed ? Ack::ack : Ack::skip;
     piece.disposals.push_back(piece.stays ? Ack::requeue : disposal);
   }
@@ -167,8 +167,8 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
     TRY(const auto plans, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
     known.same_plan_count = plans;
     if (context_.may(Right::answer_by_rule)) {
-      known.worth = context_.worth(row.sender);
-      tx.then([this, name = row.sender, worth = known.worth] { context_.warn_of(name, worth); });
+      known.authority = context_.answer_authority(row.sender);
+      tx.then([this, name = row.sender, authority = known.authority] { context_.warn_of(name, authority); });
     }
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
@@ -217,7 +217,7 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   }
   // The worker's turn has ended, so no tool call of it waits for a permission any more.
   for (const auto& request : requests_.open())
-    if (handlers::is_moot(request, status, row.sender, context_.standing)) piece.moot.push_back(name_of(request));
+    if (handlers::is_moot(request, status, row.sender, context_.membership)) piece.moot.push_back(name_of(request));
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
@@ -225,7 +225,7 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
 
 Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, MessageRow& row, Tx& tx,
                      Piece& piece) {
-  const auto reception = handlers::receive(refused, context_.standing);
+  const auto reception = handlers::receive(refused, context_.membership);
   if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
   row.disposition = Disposition::rejected;
   row.code = refused.code;
@@ -239,7 +239,7 @@ Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, Me
                      Piece& piece) {
   row.disposition = Disposition::control;
   seen(row, piece);
-  const auto whose = handlers::first_met(asked, taken.read, context_.standing);
+  const auto whose = handlers::first_met(asked, taken.read, context_.membership);
   if (whose == handlers::FirstMet::left) {
     if (looked_)
       tx.log(Event::request_answered_by_lead, {{"team", context_.name},
@@ -277,16 +277,16 @@ Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, Me
 
 Status Receiver::apply(const handlers::AskedAgain&, const BoxMessage&, MessageRow& row, Tx& tx,
                      Piece& piece) {
-  const auto worth = context_.worth(row.sender);
+  const auto authority = context_.answer_authority(row.sender);
   const bool beside_lead = !context_.may(Right::take);
   TRY(const auto by_rule, beside_lead ? requests_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));
-  const auto repeat = handlers::repeated(context_.standing, by_rule, worth);
+  const auto repeat = handlers::repeated(context_.membership, by_rule, authority);
   if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, tx, piece);
   if (beside_lead) piece.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
                    ? "the same request as before; the recorded answer, if there is one, is written again"
-                   : "the same request as before; nothing is written: " + handlers::verifies(row.sender, worth);
+                   : "the same request as before; nothing is written: " + handlers::verifies(row.sender, authority);
   TRY(record(row, Event::request_repeated, tx, piece));
   if (repeat == handlers::Repeat::told) return Done{};
   const auto inbox = schema::inbox_name(row.sender);
@@ -323,7 +323,7 @@ Status Receiver::apply(const handlers::ShutdownAnswered& answered, const BoxMess
 Status Receiver::leave(MessageRow& row, Disposition disposition, Tx& tx, Piece& piece) const {
   row.disposition = disposition;
   row.code = handlers::left_code;
-  row.reason = handlers::left_reason(context_.standing);
+  row.reason = handlers::left_reason(context_.membership);
   return record(row, Event::message_ignored, tx, piece);
 }
 
@@ -334,7 +334,7 @@ Status Receiver::met_again(const BoxMessage& taken, Tx& tx, Piece& piece) const 
   const auto& row = *found;
   TRY(const auto by_rule, context_.may(Right::take) ? Result<bool>(false) : requests_.answered_by_rule(row.request_id, row.sender));
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
-  const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, by_rule});
+  const auto again = handlers::met_again(context_.membership, {row.code == handlers::left_code, unsent, by_rule});
   if (again == handlers::Again::ours_to_mark) piece.ours = true;
   if (again != handlers::Again::adopted) return Done{};
   tx.log(Event::message_accepted, {{"team", context_.name},

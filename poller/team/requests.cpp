@@ -103,7 +103,7 @@ bool Requests::is_refused(Open& open) const {
   const bool looks = !open.not_ours || open.look_again <= now;
   // A roster that is just being rewritten may miss the asker.
   if (looks && is_word && context_.roster.find(open.request.asker) != nullptr) {
-    open.not_ours = !context_.worth(open.request.asker).counts();
+    open.not_ours = !context_.answer_authority(open.request.asker).counts();
     open.look_again = now + look_again_every;
   }
   if (open.not_ours) open.request.deadline_ms = 0;
@@ -256,8 +256,8 @@ std::vector<Requests::Outcome> Requests::answer_all(Ledger& ledger, const std::v
 std::variant<Requests::Decision, Requests::Refusal> Requests::decide(const Wanted& wanted) const {
   const auto& [team, request, answer, always] = wanted;
   const bool is_word = handlers::is_verified(request.kind, answer.event);
-  const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerAuthority{};
-  auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), worth);
+  const auto authority = is_word ? context_.answer_authority(request.asker) : handlers::AnswerAuthority{};
+  auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), authority);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
   Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}};
   // No message of ours carries the input to the lead, so the record must.

@@ -172,7 +172,7 @@ std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlac
   asked.member = order.member;
   const auto sight = elsewhere(asked) ? WorkerProcesses::Sight() : context_.sight_of(order.member);
   const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
-  return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
+  return handlers::no_beginning(order.member, order.force, context_.answer_authority(order.member), place, living);
 }
 
 asio::awaitable<WorkerPlace> Shutdowns::find_place(schema::Member member) {

@@ -19,11 +19,11 @@ struct Team::Stage {
   When when;
   asio::awaitable<void> (*run)(Team&, const Round&);  // returns an empty Work if there is nothing to wait for
 
-  [[nodiscard]] bool is_due(const Round& round, const handlers::Membership& standing) const {
+  [[nodiscard]] bool is_due(const Round& round, const handlers::Membership& membership) const {
     if (when == changed && round.rests) return false;
     if (rights == 0) return true;
     for (auto left = rights; left != 0; left &= left - 1)
-      if (standing.may(static_cast<handlers::Right>(std::countr_zero(left)))) return true;
+      if (membership.may(static_cast<handlers::Right>(std::countr_zero(left)))) return true;
     return false;
   }
 };
@@ -139,13 +139,13 @@ struct Team::Stages {
 
   /// Only a scan of the whole inbox shows which entries may go.
   static Work compact(Team& team, const Round&) {
-    const bool is_due = team.lead_boxes_.has_all() && team.standing_.is_alone() && team.parts_.housekeeping.is_compaction_due();
+    const bool is_due = team.lead_boxes_.has_all() && team.role_keeper_.is_alone() && team.parts_.housekeeping.is_compaction_due();
     return is_due && !team.retired_ ? compact_now(team) : Work();
   }
 
  private:
   static Work compact_now(Team& team) {
-    std::function<bool()> may_write = [&team] { return !team.retired_ && team.standing_.is_alone(); };
+    std::function<bool()> may_write = [&team] { return !team.retired_ && team.role_keeper_.is_alone(); };
     if (co_await team.parts_.housekeeping.compact(std::move(may_write))) team.lead_boxes_.read_again();
   }
 };
@@ -184,7 +184,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   Round round;
   if (const auto end = begin(round)) co_return *end;
   for (const auto& stage : stages) {
-    if (!stage.is_due(round, context_.standing)) continue;
+    if (!stage.is_due(round, context_.membership)) continue;
     if (auto work = stage.run(*this, round); work.valid()) co_await std::move(work);
   }
   co_return Polled::served;
@@ -196,12 +196,12 @@ std::optional<Team::Polled> Team::begin(Round& round) {
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
   if (seen != RosterKeeper::Seen::as_before) {
-    standing_.check_lead_process();
+    role_keeper_.check_lead_process();
     if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
   }
   if (seen == RosterKeeper::Seen::unreadable) return Polled::served;
-  standing_.follow_lease(retired_);
-  standing_.check_lead_session();
+  role_keeper_.follow_lease(retired_);
+  role_keeper_.check_lead_session();
   lead_boxes_.follow_standing();
   round.boxes = mailbox().ready_boxes();
   const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().is_idle() &&

@@ -30,10 +30,10 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
       boxes_(std::move(boxes)),
       cluster_(open_cluster(services, context_, boxes_)),
       parts_(services, context_, mailbox(), members(), boxes_),
-      standing_(context_, mailbox(), cluster_.get(), parts_.requests, parts_.delivery, services.files,
+      role_keeper_(context_, mailbox(), cluster_.get(), parts_.requests, parts_.delivery, services.files,
                 services.processes),
       roster_(context_, members()),
-      lead_boxes_(services, context_, mailbox(), parts_, standing_, chat_),
+      lead_boxes_(services, context_, mailbox(), parts_, role_keeper_, chat_),
       pace_(services.executor, services.clock) {
   context_.workers = &services.workers;
   context_.changes = &services.changes;
@@ -43,7 +43,7 @@ Team::Team(Runtime& services, const config::TeamConfig& config, std::string name
   between_nodes_.reset(
       new BetweenNodes{{context_, *cluster_, parts_.shutdowns}, {context_, *cluster_, parts_.requests}});
   context_.guard = [this] {
-    return context_.standing.stance == handlers::EffectiveRole::leader ? cluster_->may_decide() : Status(Done{});
+    return context_.membership.role == handlers::EffectiveRole::leader ? cluster_->may_decide() : Status(Done{});
   };
   cluster_->subscribe([this] { notify(); });
 }
@@ -87,7 +87,7 @@ void Team::wake() {
 }
 
 Status Team::resume() {
-  TRY(standing_.resume());
+  TRY(role_keeper_.resume());
   wake();
   return Done{};
 }
@@ -96,7 +96,7 @@ void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
   context_.changed(all_areas);
   roster_.read_again();
-  standing_.forget_claim();
+  role_keeper_.forget_claim();
   wake();
 }
 

@@ -16,7 +16,7 @@
 #include "poller/team/lead_boxes.hpp"
 #include "poller/team/pace.hpp"
 #include "poller/team/roster_keeper.hpp"
-#include "poller/team/standing_keeper.hpp"
+#include "poller/team/role_keeper.hpp"
 #include "poller/team/team_parts.hpp"
 
 namespace inbox_poller::poller {
@@ -77,8 +77,8 @@ class Team {
   [[nodiscard]] const TaskEvents* tasks() const { return boxes_.tasks.get(); }
   /// Its service between nodes; null if the team has one node.
   [[nodiscard]] ClusterMember* cluster() const { return cluster_.get(); }
-  [[nodiscard]] const Watched& watched() const { return standing_.watched(); }
-  [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return standing_.lead_session(); }
+  [[nodiscard]] const Watched& watched() const { return role_keeper_.watched(); }
+  [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return role_keeper_.lead_session(); }
   /// Restores the configured role after a competing consumer stopped us. From then on the present living lead is
   /// ignored.
   Status resume();
@@ -115,7 +115,7 @@ class Team {
   OpenTeam boxes_;
   std::unique_ptr<ClusterMember> cluster_;  // null if the team has one node
   TeamParts parts_;
-  StandingKeeper standing_;
+  RoleKeeper role_keeper_;
   RosterKeeper roster_;
   Signal chat_;
   LeadBoxes lead_boxes_;

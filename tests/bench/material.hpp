@@ -71,7 +71,7 @@ class Decision {
     const std::vector<std::string> former;
     const handlers::TeamView view{
         config_, roster_,  roster_.name, "team-lead", config_.permissions.rules, config_.sandbox.hosts,
-        former,  "/home/u", standing_};
+        former,  "/home/u", membership_};
     const auto outcome = handlers::dispatch({message_, key_, 1'790'000'000'000, handlers::Place::lead},
                                             schema::decode_payload(message_.text), view, {});
     const auto* asked = std::get_if<handlers::Asked>(&outcome);
@@ -81,7 +81,7 @@ class Decision {
 
  private:
   config::TeamConfig config_;
-  handlers::Membership standing_;
+  handlers::Membership membership_;
   schema::Roster roster_;
   schema::Message message_;
   schema::MessageKey key_{"0123456789abcdef0123456789abcdef"};

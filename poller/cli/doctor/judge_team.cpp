@@ -222,7 +222,7 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
   using handlers::LeadProcessState;
   const std::string path = team.folder() + "/config.json";
   const std::string process = "process " + std::to_string(lead.pid) + " says it leads the team and ";
-  const bool leads = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::take);
+  const bool leads = rights_of(handlers::effective_role(team.config.team.role), handlers::Right::take);
   if (state == LeadProcessState::elsewhere && leads)
     return {{Severity::warning, "lead.elsewhere",
              process + "is not to be seen from here (" + printable(lead.pid_space) +
@@ -242,7 +242,7 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
 
 Findings judge_lead_session(const TeamPlace& team, const std::string& who, bool reads_inbox) {
   const std::string path = team.folder() + "/config.json";
-  const bool leads = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::take);
+  const bool leads = rights_of(handlers::effective_role(team.config.team.role), handlers::Right::take);
   if (!reads_inbox || !leads) return {{Severity::ok, "lead.session", "the lead's session lives: " + who, path, ""}};
   return {{Severity::warning, "lead.alive",
            who + " has the lead's session and made this team: it reads the lead's inbox itself, so a leader beside it "
@@ -256,13 +256,13 @@ Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& 
   const std::string path = team.folder() + "/config.json";
   std::string counted;
   for (const WorkerAnswers& worker : workers) {
-    if (worker.worth.counts()) {
+    if (worker.authority.counts()) {
       counted += (counted.empty() ? "" : ", ") + printable(worker.name);
       continue;
     }
-    const bool writes = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::write);
+    const bool writes = rights_of(handlers::effective_role(team.config.team.role), handlers::Right::write);
     findings.push_back({writes ? Severity::warning : Severity::note, "answers.verified",
-                        handlers::verifies(printable(worker.name), worker.worth), path,
+                        handlers::verifies(printable(worker.name), worker.authority), path,
                         handlers::answered_instead(shell_word(worker.name))});
   }
   if (!counted.empty())

@@ -222,9 +222,9 @@ TEST_CASE("a lead that is not woken is warned of where no other way has its mail
 
 TEST_CASE("who takes no answers from here is warned of, with what to do instead, and not where we write nothing") {
   TeamPlace place = team();
-  const std::vector<WorkerAnswers> workers{{"ada", handlers::worth_of(handlers::WorkerProcess::with_key, true)},
-                                           {"bob", handlers::worth_of(handlers::WorkerProcess::without_key, true)},
-                                           {"eve", handlers::worth_of(handlers::WorkerProcess::unseen, true)}};
+  const std::vector<WorkerAnswers> workers{{"ada", handlers::authority_of(handlers::WorkerProcess::with_key, true)},
+                                           {"bob", handlers::authority_of(handlers::WorkerProcess::without_key, true)},
+                                           {"eve", handlers::authority_of(handlers::WorkerProcess::unseen, true)}};
   const Findings found = judge_answers(place, workers);
   REQUIRE(found.size() == 3);
   CHECK(summary({found[0]}) == "warning answers.verified");

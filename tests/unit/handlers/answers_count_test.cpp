@@ -11,12 +11,12 @@ using inbox_poller::test::Contains;
 
 namespace {
 
-const AnswerAuthority refused = worth_of(WorkerProcess::with_key, true);
+const AnswerAuthority refused = authority_of(WorkerProcess::with_key, true);
 const std::string list_files = permission_request("Bash", R"({"command":"ls"})");
 
-RequestView known_as(const AnswerAuthority& worth) {
+RequestView known_as(const AnswerAuthority& authority) {
   RequestView known;
-  known.worth = worth;
+  known.authority = authority;
   return known;
 }
 
@@ -33,10 +33,10 @@ TEST_CASE("a key is proof, a process without one is proof, and what is not seen 
         Row{WorkerProcess::without_key, true, Answers::count}, Row{WorkerProcess::without_key, false, Answers::count},
         Row{WorkerProcess::unseen, true, Answers::presumed_verified},
         Row{WorkerProcess::unseen, false, Answers::count}}) {
-    const auto worth = worth_of(row.process, row.lead_signs);
-    CHECK(worth.answers == row.expected);
-    CHECK(worth.counts() == (row.expected == Answers::count));
-    CHECK_FALSE(worth.reason.empty());
+    const auto authority = authority_of(row.process, row.lead_signs);
+    CHECK(authority.answers == row.expected);
+    CHECK(authority.counts() == (row.expected == Answers::count));
+    CHECK_FALSE(authority.reason.empty());
   }
   CHECK(to_string(Answers::count) == "count");
   CHECK(to_string(Answers::verified) == "verified");
@@ -59,7 +59,7 @@ TEST_CASE("every answer is verified but what is plain chat or no answer at all")
 TEST_CASE("a request whose asker would refuse our answer is decided by no rule, no limit and no deadline") {
   for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
-    team.standing.stance = stance_of(role);
+    team.membership.role = effective_role(role);
     team.config.permissions.rules.allow = {rule("Bash(ls)")};
     team.config.sandbox.hosts.deny = {host("a.example")};
     team.config.plans.decision = config::Action::allow;
@@ -81,7 +81,7 @@ TEST_CASE("a request whose asker would refuse our answer is decided by no rule, 
 TEST_CASE("of the requests that wait for the worker's own lead there are no more than of others") {
   for (const config::Role role : {config::Role::leader, config::Role::interceptor}) {
     Team team;
-    team.standing.stance = stance_of(role);
+    team.membership.role = effective_role(role);
     auto known = known_as(refused);
     known.pending_of_asker = team.config.limits.pending_per_worker;
     const auto turned_away = expect<Refused>(receive(team, "w1", list_files, known));

@@ -81,11 +81,11 @@ TEST_CASE("a request that waits is decided by a rule that speaks about it, and b
   team.config.permissions.rules.deny = {rule("Bash(rm:*)")};
   CHECK(action(both) == "deny Bash(rm:*)");
 
-  for (const auto stance : {EffectiveRole::observer, EffectiveRole::paused}) {
-    team.standing.stance = stance;
+  for (const auto role : {EffectiveRole::observer, EffectiveRole::paused}) {
+    team.membership.role = role;
     CHECK(action(both) == "none");
   }
-  team.standing.stance = EffectiveRole::interceptor;
+  team.membership.role = EffectiveRole::interceptor;
   CHECK(action(both) == "deny Bash(rm:*)");
 }
 

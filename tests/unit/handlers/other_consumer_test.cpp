@@ -17,14 +17,14 @@ TEST_CASE("one sign may be a tool that a person used, two within ten minutes are
 }
 
 TEST_CASE("beside another consumer we are what the operator said, and never its equal") {
-  CHECK(stance_beside(config::OnCompetingConsumer::stop) == EffectiveRole::paused);
-  CHECK(stance_beside(config::OnCompetingConsumer::observe) == EffectiveRole::observer);
-  CHECK_FALSE(stance_beside(config::OnCompetingConsumer::ignore).has_value());
+  CHECK(role_beside(config::OnCompetingConsumer::stop) == EffectiveRole::paused);
+  CHECK(role_beside(config::OnCompetingConsumer::observe) == EffectiveRole::observer);
+  CHECK_FALSE(role_beside(config::OnCompetingConsumer::ignore).has_value());
 }
 
 TEST_CASE("hosts say how we stand, unless a consumer was met here") {
-  for (const auto stance : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::follower}) CHECK(follows_nodes(stance));
-  for (const auto stance : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer}) CHECK_FALSE(follows_nodes(stance));
+  for (const auto role : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::follower}) CHECK(follows_nodes(role));
+  for (const auto role : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer}) CHECK_FALSE(follows_nodes(role));
 }
 
 TEST_CASE("what is unread is shown again when we begin or cease to take mail for the lead, not when we only stop") {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr EffectiveRole beside[] = {EffectiveRole::interceptor, EffectiveRole::observer, EffectiveRole::paused};
 
-Membership as(EffectiveRole stance) { return {stance, {}}; }
+Membership as(EffectiveRole role) { return {role, {}}; }
 
 Reception chat(const Team& team, const Arrival& arrival) { return receive(ToLead{}, arrival, team.view()); }
 
@@ -29,13 +29,13 @@ TEST_CASE("whoever leads alone takes chat and reports, and nobody else does") {
   Team team;
   CHECK(chat(team, {"w1"}).what == What::accepted);
   CHECK(receive(report(true), {"w1"}, team.view()).what == What::accepted);
-  for (const auto stance : beside) {
-    team.standing.stance = stance;
+  for (const auto role : beside) {
+    team.membership.role = role;
     CHECK(chat(team, {"w1"}).what == What::left);
     CHECK(chat(team, {"w1"}).lane == Lane::none);
     CHECK(receive(report(true), {"w1"}, team.view()).what == What::left);
   }
-  team.standing.stance = EffectiveRole::interceptor;
+  team.membership.role = EffectiveRole::interceptor;
   CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role interceptor)");
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("what is refused is set aside by who leads alone, and left by everybod
   const Refused refused{"sender.stranger", "nobody knows him"};
   CHECK(receive(refused, as(EffectiveRole::leader)).what == What::accepted);
   CHECK(receive(refused, as(EffectiveRole::leader)).reason == "nobody knows him");
-  for (const auto stance : beside) CHECK(receive(refused, as(stance)).what == What::left);
+  for (const auto role : beside) CHECK(receive(refused, as(role)).what == What::left);
 }
 
 TEST_CASE("beside another lead a request is ours when a rule answered it and the lead had not read it") {
@@ -51,11 +51,11 @@ TEST_CASE("beside another lead a request is ours when a rule answered it and the
   for (const bool was_read : {false, true}) {
     asked.request.state = RequestState::pending;
     CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
-    for (const auto stance : beside) CHECK(first_met(asked, was_read, as(stance)) == FirstMet::open_for_lead);
+    for (const auto role : beside) CHECK(first_met(asked, was_read, as(role)) == FirstMet::open_for_lead);
     asked.request.state = RequestState::approved;
     CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
-    for (const auto stance : beside)
-      CHECK(first_met(asked, was_read, as(stance)) == (was_read ? FirstMet::left : FirstMet::ours));
+    for (const auto role : beside)
+      CHECK(first_met(asked, was_read, as(role)) == (was_read ? FirstMet::left : FirstMet::ours));
   }
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("what was left to another lead and not read is taken over by a leader,
   CHECK(met_again(as(EffectiveRole::leader), left) == Again::adopted);
   CHECK(met_again(as(EffectiveRole::leader), {true, false, false}) == Again::nothing);  // it went into the queue then
   CHECK(met_again(as(EffectiveRole::leader), {false, true, false}) == Again::nothing);  // it was never left
-  for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);
+  for (const auto role : beside) CHECK(met_again(as(role), left) == Again::nothing);
 }
 
 TEST_CASE("an interceptor finds the requests that its rules answered, and none that it left") {

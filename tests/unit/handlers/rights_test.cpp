@@ -11,7 +11,7 @@
 namespace inbox_poller::handlers::rights_test {
 namespace {
 
-constexpr EffectiveRole stances[] = {EffectiveRole::leader, EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer,
+constexpr EffectiveRole roles[] = {EffectiveRole::leader, EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer,
                                EffectiveRole::standby, EffectiveRole::follower};
 
 constexpr const char* drawn = R"(
@@ -46,12 +46,12 @@ std::string checked(std::istringstream& cells, const std::string& name, const st
   for (int i = 0; i < right_count; ++i) {
     const auto right = static_cast<Right>(i);
     if (to_string(right) != name) continue;
-    for (const auto stance : stances) {
+    for (const auto role : roles) {
       std::string cell, skipped;
       if (!bar.empty()) REQUIRE(cells >> skipped);
       REQUIRE(cells >> cell);
-      INFO(name << " as " << to_string(stance));
-      CHECK(word(rights_of(stance, right)) == cell);
+      INFO(name << " as " << to_string(role));
+      CHECK(word(rights_of(role, right)) == cell);
     }
     return name;
   }
@@ -104,7 +104,7 @@ TEST_CASE("an observer writes nothing, whatever it is called") {
 
 TEST_CASE("each configured role has the rights of its name") {
   for (const auto role : {config::Role::leader, config::Role::interceptor, config::Role::observer})
-    CHECK(to_string(stance_of(role)) == config::to_string(role));
+    CHECK(to_string(effective_role(role)) == config::to_string(role));
 }
 
 }  // namespace inbox_poller::handlers::rights_test

@@ -11,7 +11,7 @@ const std::string list_files = permission_request("Bash", R"({"command":"ls"})")
 
 Team team_as(config::Role role) {
   Team team;
-  team.standing.stance = stance_of(role);
+  team.membership.role = effective_role(role);
   return team;
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("beside another lead a wish to stop is that lead's") {
   Team team;
   for (const auto role : {config::Role::interceptor, config::Role::observer}) {
     const Request before = pending(Team(), wish());
-    team.standing.stance = stance_of(role);
+    team.membership.role = effective_role(role);
     static_cast<void>(expect<Refused>(receive(team, "w1", wish())));
     for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
       const auto outcome = decide(before, answer(event), team.view(), noon);

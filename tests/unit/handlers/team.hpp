@@ -16,7 +16,7 @@ inline constexpr EpochMs noon = 1'790'000'000'000;  // 2026-09-21T14:13:20.000Z
 
 struct Team {
   config::TeamConfig config;
-  Membership standing;
+  Membership membership;
   schema::Roster roster;
   std::string name = "falcon";
   std::string lead = "team-lead";
@@ -35,7 +35,7 @@ struct Team {
   }
 
   [[nodiscard]] TeamView view() const {
-    return {config, roster, name, lead, config.permissions.rules, config.sandbox.hosts, former, "/home/u", standing};
+    return {config, roster, name, lead, config.permissions.rules, config.sandbox.hosts, former, "/home/u", membership};
   }
 };
 

@@ -35,8 +35,8 @@ TEST_CASE("a request on a follower is judged by the leader, and its answer stand
   ClusterWorld world;
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on();
-  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
-  CHECK(world.h2.team->context().standing.stance == handlers::EffectiveRole::follower);
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(world.h2.team->context().membership.role == handlers::EffectiveRole::follower);
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("request_id").as_string() == "perm-1");
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
@@ -159,7 +159,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   NodeWorld h4{world.engine, "h4", {"w9"}};
   world.go_on(2);
   const auto first = world.engine.epoch;
-  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
   // It took the request in, and is stopped before it answers.
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on(2);
@@ -169,7 +169,7 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   h4.clock.advance(11s);
   world.all = {&h4, &world.h2};
   world.go_on();
-  CHECK(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
+  CHECK(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   CHECK(world.engine.epoch > first);
   // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
   handlers::Answer no;
@@ -197,14 +197,14 @@ TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for wh
   ClusterWorld world;
   CHECK(world.engine.woken["h1"] == 0);
   world.go_on();
-  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
   const auto begun = world.engine.woken["h1"];
   CHECK(begun > 0);
   world.go_on();
   CHECK(world.engine.woken["h1"] == begun);
   world.engine.down = true;
   world.go_on(20);
-  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
   CHECK(world.engine.woken["h1"] > begun);
 }
 
@@ -305,7 +305,7 @@ TEST_CASE("an answer of a leader that is gone arrives by the next one, once, als
   world.h1.clock.advance(40s);
   world.all = {&world.h1, &world.h2};
   world.go_on();
-  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
   CHECK(world.h1.team->requests().open().empty());
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "error");
@@ -331,11 +331,11 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
   world.engine.down = true;
   for (int i = 1; i <= 3; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
   world.go_on(3);
-  CHECK(world.h2.team->context().standing.reason.find("it is not reached") != std::string::npos);
+  CHECK(world.h2.team->context().membership.reason.find("it is not reached") != std::string::npos);
   CHECK(world.h2.all_read());  // ours, in the ledger
   world.advance(10s);
   world.go_on(2);
-  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
   world.engine.down = false;
   world.advance(5s);
   world.go_on(6);
@@ -658,7 +658,7 @@ struct Followed : ClusterWorld {
     engine.cut_off = {"h1"};
     advance(11s);
     go_on(4);
-    REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
+    REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
     engine.cut_off.clear();
   }
   void later(int seconds) {
@@ -671,7 +671,7 @@ struct Followed : ClusterWorld {
     engine.cut_off = {"h4"};
     advance(11s);
     go_on(4);
-    REQUIRE(h1.team->context().standing.stance == handlers::EffectiveRole::leader);
+    REQUIRE(h1.team->context().membership.role == handlers::EffectiveRole::leader);
     engine.cut_off.clear();
   }
   static void say(NodeWorld& world, const std::string& id, handlers::RequestEvent event) {
@@ -691,7 +691,7 @@ struct Followed : ClusterWorld {
 TEST_CASE("what a followed leader had from its own workers and from others is settled by the next one, once") {
   Followed world;
   world.later(20);
-  CHECK(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
   CHECK(world.h1.team->requests().shown().empty());
   CHECK(world.h4.team->requests().shown().size() == 2);
   auto at_h4 = told(world.h4);
@@ -726,7 +726,7 @@ TEST_CASE("mail for the next leader does not overtake what the one before has an
   world.advance(11s);
   world.all = {&h4};
   world.go_on(4);
-  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   world.h2.add("team-lead", World::entry("w3", "second", 2));
   world.engine.broken_calls = 1;  // so it does not hear who leads before it puts the second one
   world.h2.step();
@@ -788,10 +788,10 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
   world.engine.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(4);
-  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   world.engine.cut_off.clear();
   world.go_on(4);
-  REQUIRE(world.h1.team->context().standing.stance == handlers::EffectiveRole::standby);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
   world.h1.hold("w1", false);
   for (int i = 0; i < 8; ++i) {
     world.advance(2s);
@@ -815,7 +815,7 @@ TEST_CASE("a request that has its answer is not asked of the next leader, though
   world.engine.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(6);
-  REQUIRE(h4.team->context().standing.stance == handlers::EffectiveRole::leader);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   CHECK(h4.team->requests().open().empty());
   REQUIRE(h4.inbox("w9").size() == 1);
   CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");

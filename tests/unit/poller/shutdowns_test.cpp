@@ -863,9 +863,9 @@ struct SignedStory : Story {
 TEST_CASE("a worker that the roster does not list is judged by its process") {
   SignedStory story;
   story.machine.all[201].arguments = {"client", "--agent-id", "unlisted@team", "--lead-verify-key", "1.MCow"};
-  CHECK(story.context->worth("unlisted").counts());  // a stranger costs no search
+  CHECK(story.context->answer_authority("unlisted").counts());  // a stranger costs no search
   story.context->members["unlisted"];
-  CHECK_FALSE(story.context->worth("unlisted").counts());
+  CHECK_FALSE(story.context->answer_authority("unlisted").counts());
 }
 
 TEST_CASE("a worker that would not obey is not asked, whatever is configured, and it is said what force would end") {

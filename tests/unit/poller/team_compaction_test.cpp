@@ -107,7 +107,7 @@ TEST_CASE("our own removal is no sign of another consumer, and a real one is sti
     REQUIRE(world.texts().size() == 10);
   }
   CHECK_FALSE(world.logged("inbox.competing_consumer"));
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+  CHECK_FALSE(world.team->context().membership.role == handlers::EffectiveRole::paused);
   world.write_lead({});
   world.poll();
   CHECK(world.logged("inbox.competing_consumer"));

@@ -175,12 +175,12 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   const auto third = World::entry("w1", "three", 3);
   world.write_lead({first});
   world.poll();
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+  CHECK_FALSE(world.team->context().membership.role == handlers::EffectiveRole::paused);
   world.write_lead({first, second});
   world.poll();
-  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::paused);
-  CHECK(to_string(world.team->context().standing.stance) == "paused");
-  CHECK_FALSE(world.team->context().standing.reason.empty());
+  CHECK(world.team->context().membership.role == handlers::EffectiveRole::paused);
+  CHECK(to_string(world.team->context().membership.role) == "paused");
+  CHECK_FALSE(world.team->context().membership.reason.empty());
 
   world.write_lead({first, second, third});
   world.poll();
@@ -208,7 +208,7 @@ std::string process(long long pid, long long claimed_at = 0) {
   return "\"pid\": " + std::to_string(pid) + ", \"claimedAt\": " + std::to_string(claimed_at);
 }
 
-std::string standing(World& world) { return std::string(to_string(world.team->context().standing.stance)); }
+std::string membership(World& world) { return std::string(to_string(world.team->context().membership.role)); }
 
 constexpr long long nobody = 0x7ffffff0;  // beyond any pid_max
 const auto far_future = std::numeric_limits<long long>::max() / 2;
@@ -223,8 +223,8 @@ TEST_CASE("beside a lead that lives a leader takes nothing from its first poll o
   claim(world, process(::getpid()));
   world.poll();
   world.poll();
-  CHECK(standing(world) == "paused");
-  CHECK(world.team->context().standing.reason.find("process " + std::to_string(::getpid())) != std::string::npos);
+  CHECK(membership(world) == "paused");
+  CHECK(world.team->context().membership.reason.find("process " + std::to_string(::getpid())) != std::string::npos);
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK(world.inbox("w1").empty());
   const auto log = world.log();
@@ -240,27 +240,27 @@ TEST_CASE("a person's word to lead beside a lead holds for that claim, over rest
   world.poll();
   world.restart();
   world.poll();
-  REQUIRE(standing(world) == "paused");
+  REQUIRE(membership(world) == "paused");
   REQUIRE(world.team->resume());
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   CHECK(world.all_read());
   world.restart();
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   claim(world, process(::getpid(), far_future + 1));
   world.poll();
-  CHECK(standing(world) == "paused");
+  CHECK(membership(world) == "paused");
 }
 
 TEST_CASE("resume where nothing was stopped accepts no lead") {
   World world;
   claim(world, process(nobody));
   world.poll();
-  REQUIRE(standing(world) == "leader");
+  REQUIRE(membership(world) == "leader");
   REQUIRE(world.team->resume());
   CHECK_FALSE(world.logged("lead.accepted"));
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
 }
 
 TEST_CASE("a lead that comes to live later stops a leader as well, or makes it observe, or is only told of") {
@@ -270,11 +270,11 @@ TEST_CASE("a lead that comes to live later stops a leader as well, or makes it o
     World world(leader(what));
     claim(world, process(nobody));
     world.poll();
-    CHECK(standing(world) == "leader");
+    CHECK(membership(world) == "leader");
     CHECK_FALSE(world.logged("inbox.competing_consumer"));
     claim(world, process(::getpid()));
     world.poll();
-    CHECK(standing(world) == expected);
+    CHECK(membership(world) == expected);
     CHECK(world.logged("inbox.competing_consumer"));
   }
 }
@@ -286,12 +286,12 @@ TEST_CASE(
   world.poll();
   claim(world, process(::getpid()) + R"(, "procStart": "1")");
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   CHECK_FALSE(world.logged("daemon.warning"));
   claim(world, process(nobody) + R"(, "pidSpace": "elsewhere#pid:[1]")");
   world.poll();
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   const auto log = world.log();
   const auto first = log.find("elsewhere#pid:[1]");
   REQUIRE(first != std::string::npos);
@@ -320,34 +320,34 @@ TEST_CASE("beside a client that made the team and lives a leader takes nothing, 
   world.write_lead({World::entry("w1", "good morning", 1)});
   live_session(world, "idle", far_future);
   world.poll();
-  CHECK(standing(world) == "paused");
+  CHECK(membership(world) == "paused");
   for (const auto* word : {"client 2.1.220", "has the lead's session", "inbox-poller resume"})
-    CHECK(world.team->context().standing.reason.find(word) != std::string::npos);
+    CHECK(world.team->context().membership.reason.find(word) != std::string::npos);
   CHECK(world.receive().empty());
   world.restart();
   world.poll();
-  REQUIRE(standing(world) == "paused");
+  REQUIRE(membership(world) == "paused");
   REQUIRE(world.team->resume());
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   CHECK(world.all_read());
   world.restart();
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
 }
 
 TEST_CASE("a client that came to its session later, and a headless one, stop nobody; what they do is known") {
   World world;
   live_session(world, "busy", 1000);
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   CHECK(world.team->delivery().lead().state() == LeadState::busy);
   live_session(world, "idle", 1000);
   world.poll();
   CHECK(world.team->delivery().lead().state() == LeadState::idle);
   live_session(world, "waiting", far_future, "sdk-cli");
   world.poll();
-  CHECK(standing(world) == "leader");
+  CHECK(membership(world) == "leader");
   CHECK(world.team->delivery().lead().state() == LeadState::busy);
   fs::remove_all(world.scratch.path("sessions"));
   world.poll();
@@ -365,7 +365,7 @@ TEST_CASE("two signs far apart are no other consumer") {
     world.poll();
     world.clock.advance(std::chrono::minutes(11));
   }
-  CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+  CHECK_FALSE(world.team->context().membership.role == handlers::EffectiveRole::paused);
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
@@ -374,11 +374,11 @@ TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
     CHECK(world.all_read());
-    CHECK_FALSE(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+    CHECK_FALSE(world.team->context().membership.role == handlers::EffectiveRole::paused);
     world.write_lead({});
     world.poll();
   }
-  CHECK(world.team->context().standing.stance == handlers::EffectiveRole::paused);
+  CHECK(world.team->context().membership.role == handlers::EffectiveRole::paused);
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
@@ -391,7 +391,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   world.poll();
   world.write_lead({first, second});
   world.poll();
-  CHECK(to_string(world.team->context().standing.stance) == "observer");
+  CHECK(to_string(world.team->context().membership.role) == "observer");
 
   const auto left = World::entry("w1", "three", 3);
   const auto request = World::entry("w1", World::request("perm-1", "make install"), 4);
@@ -420,7 +420,7 @@ TEST_CASE("a leader that shall ignore it only says so") {
     world.write_lead(entries);
     world.poll();
   }
-  CHECK(to_string(world.team->context().standing.stance) == "leader");
+  CHECK(to_string(world.team->context().membership.role) == "leader");
   CHECK(world.logged("inbox.competing_consumer"));
 }
 

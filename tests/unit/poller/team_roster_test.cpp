@@ -69,12 +69,12 @@ TEST_CASE("the next process heeds a lead that lives also where the roster is emp
   led.insert(led.find("\"members\""), "\"leadProcess\": {\"pid\": " + std::to_string(::getpid()) + "}, ");
   spill(world.roster(), led);
   world.poll_for(std::chrono::seconds(2));
-  REQUIRE(to_string(world.team->context().standing.stance) == "paused");
+  REQUIRE(to_string(world.team->context().membership.role) == "paused");
   spill(world.roster(), "");
   world.restart();
   world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
   world.poll_for(std::chrono::seconds(5));
-  CHECK(to_string(world.team->context().standing.stance) == "paused");
+  CHECK(to_string(world.team->context().membership.role) == "paused");
   CHECK_FALSE(world.all_read());
   CHECK(world.inbox("w1").empty());
   CHECK(slurp(world.roster()).empty());

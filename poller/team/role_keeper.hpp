@@ -25,10 +25,10 @@ struct Watched {
   EpochMs longest_ms = 0;         // longest wait of one
 };
 
-class StandingKeeper {
+class RoleKeeper {
  public:
   /// `nodes` is null if the team has one node.
-  StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes, const Requests& requests,
+  RoleKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes, const Requests& requests,
                  Delivery& delivery, FileSystem& files, Processes& processes);
 
   /// Evaluates the changes that the lead or another consumer made in the lead's inbox since the last scan.
@@ -56,7 +56,7 @@ class StandingKeeper {
 
   /// Number of times that a role was set, including the same one. The lead's inbox is then read even if it is
   /// unchanged.
-  [[nodiscard]] std::uint64_t times_stood() const { return times_stood_; }
+  [[nodiscard]] std::uint64_t times_set() const { return times_set_; }
   /// Number of changes of our access to the lead's inbox. After a change, unread messages are read again.
   [[nodiscard]] std::uint64_t times_changed() const { return times_changed_; }
 
@@ -67,7 +67,7 @@ class StandingKeeper {
   /// Yields to a living client that leads the team and hence reads the lead's inbox. `who` begins the logged sentence
   /// and names the evidence.
   void give_way_to_lead(std::string_view code, const std::string& who);
-  void stand(handlers::Membership);
+  void change_role(handlers::Membership);
   /// True when a person accepted that we lead beside this client.
   [[nodiscard]] bool is_accepted(const std::string& claim) const;
   [[nodiscard]] std::string inbox_path() const { return mailbox_.location(context_.lead); }
@@ -82,7 +82,7 @@ class StandingKeeper {
   std::string claim_;  // client of a lead that we yielded to
   std::vector<SteadyTime> signs_;
   Watched watched_;
-  std::uint64_t times_stood_ = 0;
+  std::uint64_t times_set_ = 0;
   std::uint64_t times_changed_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "poller/team/standing_keeper.hpp"
+#include "poller/team/role_keeper.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace inbox_poller::poller {
 
-StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes,
+RoleKeeper::RoleKeeper(TeamState& context, const Mailbox& mailbox, ClusterMember* nodes,
                                const Requests& requests, Delivery& delivery, FileSystem& files, Processes& processes)
     : context_(context),
       mailbox_(mailbox),
@@ -17,17 +17,17 @@ StandingKeeper::StandingKeeper(TeamState& context, const Mailbox& mailbox, Clust
       delivery_(delivery),
       processes_(processes),
       session_(files, processes, context.clock, context.config.team.session_folder()) {
-  if (cluster_ != nullptr) context_.standing = cluster_->standing();
+  if (cluster_ != nullptr) context_.membership = cluster_->membership();
 }
 
-bool StandingKeeper::is_alone() const {
+bool RoleKeeper::is_alone() const {
   if (!context_.may(handlers::Right::compact)) return false;
   const auto now = context_.clock.steady();
   return std::none_of(signs_.begin(), signs_.end(),
                       [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
-void StandingKeeper::observe_consumers(const Batch& batch) {
+void RoleKeeper::observe_consumers(const Batch& batch) {
   using What = ConsumerEvidence::What;
   watched_.waiting = batch.size.unread;
   watched_.oldest_waiting_ms = batch.size.oldest_unread_ms;
@@ -70,12 +70,12 @@ void StandingKeeper::observe_consumers(const Batch& batch) {
   }));
 }
 
-void StandingKeeper::check_lead_inbox() {
+void RoleKeeper::check_lead_inbox() {
   watched_.waiting = 0;
   watched_.oldest_waiting_ms = 0;
 }
 
-void StandingKeeper::competing_consumer(std::string code, std::size_t count) {
+void RoleKeeper::competing_consumer(std::string code, std::size_t count) {
   const auto now = context_.clock.steady();
   signs_.push_back(now);
   std::vector<config::Duration> ages;
@@ -94,7 +94,7 @@ void StandingKeeper::competing_consumer(std::string code, std::size_t count) {
   give_way("another program consumes " + inbox_path() + "; stop it, or use role = \"interceptor\", then inbox-poller resume");
 }
 
-void StandingKeeper::check_lead_process() {
+void RoleKeeper::check_lead_process() {
   const auto& claim = context_.roster.lead_process;
   if (!claim || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*claim);
@@ -116,13 +116,13 @@ void StandingKeeper::check_lead_process() {
   give_way_to_lead("lead_process", who);
 }
 
-bool StandingKeeper::is_accepted(const std::string& claim) const {
+bool RoleKeeper::is_accepted(const std::string& claim) const {
   const auto said = context_.ledger.history().of_request(context_.name, claim);
   return said && std::any_of(said->begin(), said->end(),
                              [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); });
 }
 
-void StandingKeeper::check_lead_session() {
+void RoleKeeper::check_lead_session() {
   const bool changed = session_.look(context_.roster.lead_session_id);
   const auto& live = session_.live();
   if (changed) {
@@ -137,7 +137,7 @@ void StandingKeeper::check_lead_session() {
   give_way_to_lead("lead_session", words_of(*live) + " has the lead's session, made this team");
 }
 
-void StandingKeeper::give_way_to_lead(std::string_view code, const std::string& who) {
+void RoleKeeper::give_way_to_lead(std::string_view code, const std::string& who) {
   const std::string reason =
       who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
   context_.telemetry.emit(Event::inbox_competing_consumer, {{"team", context_.name},
@@ -148,45 +148,45 @@ void StandingKeeper::give_way_to_lead(std::string_view code, const std::string& 
   give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
 }
 
-void StandingKeeper::give_way(const std::string& reason) {
-  if (const auto stance = handlers::stance_beside(context_.config.team.on_competing_consumer)) stand({*stance, reason});
+void RoleKeeper::give_way(const std::string& reason) {
+  if (const auto role = handlers::role_beside(context_.config.team.on_competing_consumer)) change_role({*role, reason});
 }
 
-void StandingKeeper::stand(handlers::Membership standing) {
-  const auto old = context_.standing.stance;
-  context_.standing = std::move(standing);
+void RoleKeeper::change_role(handlers::Membership membership) {
+  const auto old = context_.membership.role;
+  context_.membership = std::move(membership);
   context_.changed(all_areas);  // our rights to answer, too
-  const auto now = context_.standing.stance;
+  const auto now = context_.membership.role;
   if (handlers::reads_anew(old, now)) {
     delivery_.serve_anew();
     ++times_changed_;
   }
   signs_.clear();
-  ++times_stood_;
+  ++times_set_;
   if (now == old) return;
   context_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
                                                {"inbox", context_.lead},
                                                {"old", std::string(to_string(old))},
                                                {"new", std::string(to_string(now))},
-                                               {"reason", context_.standing.reason}});
+                                               {"reason", context_.membership.reason}});
 }
 
-void StandingKeeper::follow_lease(bool retired) {
+void RoleKeeper::follow_lease(bool retired) {
   if (cluster_ == nullptr) return;
-  const auto stance = context_.standing.stance;
-  const bool by_node = handlers::follows_nodes(stance);
+  const auto role = context_.membership.role;
+  const bool by_node = handlers::follows_nodes(role);
   cluster_->want_to_lead(by_node && !retired);
   if (!by_node) return;  // another consumer was seen here
-  auto standing = cluster_->standing();
-  if (standing.stance != stance) return stand(std::move(standing));
-  if (std::exchange(context_.standing.reason, standing.reason) != standing.reason) context_.changed(only(Area::teams));
+  auto membership = cluster_->membership();
+  if (membership.role != role) return change_role(std::move(membership));
+  if (std::exchange(context_.membership.reason, membership.reason) != membership.reason) context_.changed(only(Area::teams));
 }
 
-Status StandingKeeper::resume() {
+Status RoleKeeper::resume() {
   const auto role = context_.config.team.role;
   const auto& claim = context_.roster.lead_process;
   const auto& live = session_.live();
-  if (handlers::gave_way(role, context_.standing.stance) && (claim || live)) {
+  if (handlers::gave_way(role, context_.membership.role) && (claim || live)) {
     const auto id = claim ? claim_of(*claim) : claim_of(*live);
     TRY(context_.commit([&](Tx& tx) {
       tx.log(Event::lead_accepted, {{"team", context_.name},
@@ -195,7 +195,7 @@ Status StandingKeeper::resume() {
       tx.then([&] { claim_ = id; });
     }));
   }
-  stand({handlers::stance_of(role), {}});
+  change_role({handlers::effective_role(role), {}});
   return Done{};
 }
 
