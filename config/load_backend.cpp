@@ -24,7 +24,7 @@ void read_folder(Section& team, TeamSettings& to) {
     team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
 }
 
-void read_engine(Section& team, const std::string& written, TeamSettings& to) {
+void read_broker(Section& team, const std::string& written, TeamSettings& to) {
   if (to.is_glob())
     return team.reject("name", "stands for many teams, but team.redis_url names one; give it a name of its own");
   if (written.empty())
@@ -47,9 +47,9 @@ Result<std::string> sender_name(const std::string& text) {
 }
 
 void load_backend(Section& team, std::string_view home, TeamSettings& to) {
-  std::string engine;
+  std::string broker;
   team.path("folder", to.folder, home);
-  team.text("redis_url", engine);
+  team.text("redis_url", broker);
   read_members(team, to);
   const bool has_folder = to.backend == Backend::jsonl || to.backend == Backend::maildir;
   if (!has_folder && team.is_written("folder"))
@@ -59,7 +59,7 @@ void load_backend(Section& team, std::string_view home, TeamSettings& to) {
   if (to.backend == Backend::claude_code && team.is_written("members"))
     team.reject("members", "is for backend = \"jsonl\", \"maildir\" or \"redis\" only");
   if (has_folder) read_folder(team, to);
-  if (to.backend == Backend::redis) read_engine(team, engine, to);
+  if (to.backend == Backend::redis) read_broker(team, broker, to);
   if (to.facts().asks) return;
   const std::string kind = "a " + std::string(to.facts().noun);
   if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")

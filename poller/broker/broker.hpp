@@ -30,7 +30,7 @@ inline constexpr std::string_view lead_address = "lead";
 inline std::string node_address(std::string_view node) { return "@" + std::string(node); }
 
 /// Limit in bytes of an entry; longer entries are not sent to other nodes.
-inline constexpr std::size_t longest_letter = std::size_t{8} << 20;
+inline constexpr std::size_t longest_frame = std::size_t{8} << 20;
 
 /// One message or receipt from this node. The sender's ledger numbers the frames of each address.
 /// A receiver that lacks the frame named by `after` skips this one, and the sender puts both again.
@@ -110,7 +110,7 @@ class Broker {
 
   /// Appends frames in order and stops at the first `fenced` one; the result has one outcome per frame looked at.
   /// With an epoch, appends as leader; the broker fences every other epoch. With 0, appends as any node.
-  virtual boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> letters,
+  virtual boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> frames,
                                                                        std::int64_t epoch) = 0;
 
   /// Returns new frames for this node and, with `as_leader`, for the lead. Unacknowledged frames come first, of an
@@ -123,7 +123,7 @@ class Broker {
   virtual void wake() = 0;
   /// Acknowledges frames that were committed or rejected for good. They are not redelivered unless this fails.
   /// Also trims entries older than 15 minutes.
-  virtual boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> letters) = 0;
+  virtual boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> frames) = 0;
 
   /// Tries to get the 10 s lease. Returns the current lease, ours or another node's. The new epoch is higher than the
   /// broker's and than `epoch_at_least`, the one in our ledger.
@@ -135,9 +135,9 @@ class Broker {
   /// Returns the current lease and changes nothing. Every node may call it.
   virtual boost::asio::awaitable<Result<LeaderLease>> leader() = 0;
 
-  /// Decides approval requests in order. The first answer to (letter.type, letter.request) is final; deciding and
+  /// Decides approval requests in order. The first answer to (frame.type, frame.request) is final; deciding and
   /// appending are one step. Leader only; stops at the first `fenced` one.
-  virtual boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
+  virtual boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> frames,
                                                                             std::int64_t epoch) = 0;
 
   /// Returns the final answer to each request, given by (type, request) of its answer. Leader only.

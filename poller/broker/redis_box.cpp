@@ -129,18 +129,18 @@ Status RedisBox::make() {
   return made ? Status(Done{}) : Status(made.error());
 }
 
-Result<Sent> RedisBox::send(const MessageDraft& letter) {
-  TRY(require_sendable(letter));
+Result<Sent> RedisBox::send(const MessageDraft& draft) {
+  TRY(require_sendable(draft));
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
   const std::string id = fresh_id();
-  const Envelope message = message_of(actor(), letter, id, schema::seconds_token(last_ns_));
+  const Envelope message = message_of(actor(), draft, id, schema::seconds_token(last_ns_));
   const std::string bytes = message.encode();
   TRY(require_size_of(bytes));
   const std::string node(RedisKeys::shared_box);
   TRY(const auto put, redis_.call(
-      scripts::send(), {keys_.mark(node, letter.to, id), keys_.stream(letter.to, node), keys_.of("boxes")},
-      {letter.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", letter.type, "q",
-       letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
+      scripts::send(), {keys_.mark(node, draft.to, id), keys_.stream(draft.to, node), keys_.of("boxes")},
+      {draft.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", draft.type, "q",
+       draft.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
   std::vector<std::string> others;
   for (std::size_t i = 2; i < put.parts.size(); ++i) others.push_back(put.at(i).text);
   return sent(message, put.at(0).as_number() == 2, others);

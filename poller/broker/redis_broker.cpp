@@ -30,34 +30,34 @@ constexpr std::size_t most_nodes = 1000;
 
 std::string text_of(milliseconds time) { return std::to_string(time.count()); }
 
-void add_fields(const Frame& letter, std::vector<std::string>& to) {
-  to.insert(to.end(), {"k", letter.key.value, "o", letter.to, "f", letter.from, "y", letter.type, "q", letter.request, "e",
-                       letter.entry, "n", std::to_string(letter.number), "p", std::to_string(letter.after), "t",
-                       std::to_string(letter.at_ms), "a", std::to_string(letter.attempt)});
+void add_fields(const Frame& frame, std::vector<std::string>& to) {
+  to.insert(to.end(), {"k", frame.key.value, "o", frame.to, "f", frame.from, "y", frame.type, "q", frame.request, "e",
+                       frame.entry, "n", std::to_string(frame.number), "p", std::to_string(frame.after), "t",
+                       std::to_string(frame.at_ms), "a", std::to_string(frame.attempt)});
 }
 constexpr const char* fields_of_one = "20";
 
-ReceivedFrame letter_of(const RedisReply& entry, const std::string& address, const std::string& node) {
-  ReceivedFrame letter;
-  letter.address = address;
-  letter.node = node;
-  letter.id = entry.at(0).text;
+ReceivedFrame frame_of(const RedisReply& entry, const std::string& address, const std::string& node) {
+  ReceivedFrame frame;
+  frame.address = address;
+  frame.node = node;
+  frame.id = entry.at(0).text;
   const auto& fields = entry.at(1).parts;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     const std::string& value = fields[i + 1].text;
     const std::string& name = fields[i].text;
-    if (name == "k") letter.key.value = value;
-    if (name == "o") letter.to = value;
-    if (name == "f") letter.from = value;
-    if (name == "y") letter.type = value;
-    if (name == "q") letter.request = value;
-    if (name == "e") letter.entry = value;
-    if (name == "n") letter.number = fields[i + 1].as_number();
-    if (name == "p") letter.after = fields[i + 1].as_number();
-    if (name == "t") letter.at_ms = fields[i + 1].as_number();
-    if (name == "a") letter.attempt = static_cast<int>(std::clamp(fields[i + 1].as_number(), 0LL, 1'000'000LL));
+    if (name == "k") frame.key.value = value;
+    if (name == "o") frame.to = value;
+    if (name == "f") frame.from = value;
+    if (name == "y") frame.type = value;
+    if (name == "q") frame.request = value;
+    if (name == "e") frame.entry = value;
+    if (name == "n") frame.number = fields[i + 1].as_number();
+    if (name == "p") frame.after = fields[i + 1].as_number();
+    if (name == "t") frame.at_ms = fields[i + 1].as_number();
+    if (name == "a") frame.attempt = static_cast<int>(std::clamp(fields[i + 1].as_number(), 0LL, 1'000'000LL));
   }
-  return letter;
+  return frame;
 }
 
 LeaderLease lease_of(const RedisReply& reply) {
@@ -66,18 +66,18 @@ LeaderLease lease_of(const RedisReply& reply) {
 }
 
 /// Last part of a frame's marker key: one marker per attempt.
-std::string marked(const Frame& letter) { return letter.key.value + ':' + std::to_string(letter.attempt); }
+std::string marked(const Frame& frame) { return frame.key.value + ':' + std::to_string(frame.attempt); }
 
 /// Decodes the frames in the reply of a read. Skips streams that are not in `sources`.
 std::vector<ReceivedFrame> letters_in(const RedisReply& reply, const auto& sources) {
-  std::vector<ReceivedFrame> letters;
+  std::vector<ReceivedFrame> frames;
   for (const RedisReply& stream : reply.parts) {
     const auto source = sources.find(stream.at(0).text);
     if (source == sources.end()) continue;
     for (const RedisReply& entry : stream.at(1).parts)
-      letters.push_back(letter_of(entry, source->second.address, source->second.node));
+      frames.push_back(frame_of(entry, source->second.address, source->second.node));
   }
-  return letters;
+  return frames;
 }
 
 }  // namespace
@@ -90,21 +90,21 @@ RedisBroker::RedisBroker(const asio::any_io_executor& executor, Settings setting
 
 // --- writing
 
-asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Frame> letters,
+asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Frame> frames,
                                                                     std::int64_t epoch) {
   std::vector<PutOutcome> outcomes;
-  for (std::size_t next = 0; next < letters.size();) {
+  for (std::size_t next = 0; next < frames.size();) {
     std::vector<ScriptCall> flight;
-    for (std::size_t bytes = 0; next < letters.size() && bytes < most_bytes_in_flight;) {
+    for (std::size_t bytes = 0; next < frames.size() && bytes < most_bytes_in_flight;) {
       ScriptCall call{{}, {epoch == 0 ? "" : std::to_string(epoch) + " " + settings_.node, text_of(mark_kept), fields_of_one}};
       const std::size_t first = next, before = bytes;
-      while (next < letters.size() && next - first < most_in_script &&
+      while (next < frames.size() && next - first < most_in_script &&
              (next == first || bytes - before < most_bytes_in_script)) {
-        const Frame& letter = letters[next++];
-        call.keys.push_back(keys_.stream(letter.address, settings_.node));
-        call.keys.push_back(keys_.mark(settings_.node, letter.address, marked(letter)));
-        add_fields(letter, call.arguments);
-        bytes += letter.entry.size();
+        const Frame& frame = frames[next++];
+        call.keys.push_back(keys_.stream(frame.address, settings_.node));
+        call.keys.push_back(keys_.mark(settings_.node, frame.address, marked(frame)));
+        add_fields(frame, call.arguments);
+        bytes += frame.entry.size();
       }
       if (epoch != 0) call.keys.push_back(keys_.of("epoch"));
       flight.push_back(std::move(call));
@@ -122,14 +122,14 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Fr
   co_return outcomes;
 }
 
-asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vector<Frame> letters,
+asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vector<Frame> frames,
                                                                           std::int64_t epoch) {
   std::vector<ScriptCall> flight;
-  for (const Frame& letter : letters) {
-    ScriptCall call{{keys_.of("epoch"), keys_.request(letter.type, letter.request), keys_.stream(letter.address, settings_.node),
-                     keys_.mark(settings_.node, letter.address, marked(letter))},
-                    {std::to_string(epoch), settings_.node, letter.entry, text_of(mark_kept), text_of(request_kept)}};
-    add_fields(letter, call.arguments);
+  for (const Frame& frame : frames) {
+    ScriptCall call{{keys_.of("epoch"), keys_.request(frame.type, frame.request), keys_.stream(frame.address, settings_.node),
+                     keys_.mark(settings_.node, frame.address, marked(frame))},
+                    {std::to_string(epoch), settings_.node, frame.entry, text_of(mark_kept), text_of(request_kept)}};
+    add_fields(frame, call.arguments);
     flight.push_back(std::move(call));
   }
   CO_TRY(const auto replies, co_await calls_.call_all(scripts::answer(), std::move(flight), settings_.call_within));
@@ -200,13 +200,13 @@ asio::awaitable<Status> RedisBroker::find_sources(bool as_leader) {
 /// Claims entries that an earlier process of this node, or an earlier leader, received and never acknowledged.
 asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source& source, std::size_t most) {
   const std::string stream = keys_.stream(source.address, source.node);
-  std::vector<ReceivedFrame> letters;
+  std::vector<ReceivedFrame> frames;
   const std::string from = source.taken_up.empty() ? "-" : "(" + source.taken_up;
   RedisCommand request{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
   CO_TRY(const auto pending, co_await calls_.call(std::move(request), settings_.call_within));
   if (pending.parts.empty()) {
     source.is_new = true;
-    co_return letters;
+    co_return frames;
   }
   RedisCommand claim{"XCLAIM", stream, "g", settings_.node, "0"};
   for (const RedisReply& one : pending.parts) claim.push_back(one.at(0).text);
@@ -215,16 +215,16 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::take_up(Source&
     const bool alone = pending.parts.size() == 1 && claimed.error().message == RedisReader::too_much;
     source.at_once = std::max<std::size_t>(pending.parts.size() / 8, 1);
     if (!alone) co_return claimed.error();
-    letters.emplace_back().address = source.address;  // unreadable: report its address, node and id only
-    letters.back().node = source.node;
-    letters.back().id = source.taken_up = pending.parts.front().at(0).text;
-    co_return letters;
+    frames.emplace_back().address = source.address;  // unreadable: report its address, node and id only
+    frames.back().node = source.node;
+    frames.back().id = source.taken_up = pending.parts.front().at(0).text;
+    co_return frames;
   }
   source.at_once = std::min(source.at_once * 2, most_taken_up);
   source.taken_up = pending.parts.back().at(0).text;
   for (const RedisReply& entry : claimed->parts)
-    if (!entry.is_nothing()) letters.push_back(letter_of(entry, source.address, source.node));
-  co_return letters;
+    if (!entry.is_nothing()) frames.push_back(frame_of(entry, source.address, source.node));
+  co_return frames;
 }
 
 asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::wait_for_news(std::size_t most, milliseconds wait) {
@@ -255,9 +255,9 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::receive(bool as
     CO_TRY(co_await find_sources(as_leader));
     for (auto& [stream, source] : sources_) {
       if (source.is_new) continue;
-      auto letters = co_await take_up(source, most);
-      if (!letters && letters.error().message.find("NOGROUP") != std::string::npos) break;  // wait_for_news() resets
-      if (!letters || !letters->empty()) co_return letters;
+      auto frames = co_await take_up(source, most);
+      if (!frames && frames.error().message.find("NOGROUP") != std::string::npos) break;  // wait_for_news() resets
+      if (!frames || !frames->empty()) co_return frames;
     }
     const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
     if (sources_.empty()) {  // no node has sent a heartbeat yet
@@ -267,8 +267,8 @@ asio::awaitable<Result<std::vector<ReceivedFrame>>> RedisBroker::receive(bool as
       continue;
     }
     if (is_woken_) co_return none;
-    auto letters = co_await wait_for_news(most, std::clamp(left, milliseconds(0), new_nodes_within));
-    if (!letters || !letters->empty() || is_woken_ || steady_clock::now() >= until) co_return letters;
+    auto frames = co_await wait_for_news(most, std::clamp(left, milliseconds(0), new_nodes_within));
+    if (!frames || !frames->empty() || is_woken_ || steady_clock::now() >= until) co_return frames;
   }
 }
 
@@ -278,9 +278,9 @@ void RedisBroker::wake() {
   calls_.try_now();
 }
 
-asio::awaitable<Status> RedisBroker::acknowledge(std::vector<ReceivedFrame> letters) {
+asio::awaitable<Status> RedisBroker::acknowledge(std::vector<ReceivedFrame> frames) {
   std::map<std::string, std::vector<std::string>> by_stream;
-  for (const ReceivedFrame& letter : letters) by_stream[keys_.stream(letter.address, letter.node)].push_back(letter.id);
+  for (const ReceivedFrame& frame : frames) by_stream[keys_.stream(frame.address, frame.node)].push_back(frame.id);
   for (const auto& [stream, ids] : by_stream) {
     for (std::size_t next = 0; next < ids.size(); next += 1000) {
       std::vector<std::string> arguments{text_of(read_kept)};
@@ -382,7 +382,7 @@ asio::awaitable<Result<std::string>> RedisBroker::place() {
   CO_TRY(const auto replies, co_await calls_.call_all(std::move(all), settings_.call_within));
   for (const RedisReply& one : replies)
     if (one.kind == RedisReply::Kind::error) co_return error_of(one);
-  const EngineFacts facts = EngineFacts::read(replies[0].text);
+  const BrokerFacts facts = BrokerFacts::read(replies[0].text);
   CO_TRY(facts.usable(settings_.address.not_durable_is_meant));
   co_return facts.run_id + '/' + facts.replication_id + '/' + (replies[1].text.empty() ? "empty" : replies[1].text);
 }

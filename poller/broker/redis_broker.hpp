@@ -29,17 +29,17 @@ class RedisBroker final : public Broker {
   /// Does not connect; the first call does.
   RedisBroker(const boost::asio::any_io_executor&, Settings);
 
-  boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> letters,
+  boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> frames,
                                                               std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> receive(bool as_leader, std::size_t most,
                                                                      milliseconds wait) override;
   void wake() override;
-  boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> letters) override;
+  boost::asio::awaitable<Status> acknowledge(std::vector<ReceivedFrame> frames) override;
   boost::asio::awaitable<Result<LeaderLease>> elect(std::int64_t epoch_at_least) override;
   boost::asio::awaitable<Result<LeaderLease>> renew(std::int64_t epoch) override;
   boost::asio::awaitable<Status> resign(std::int64_t epoch) override;
   boost::asio::awaitable<Result<LeaderLease>> leader() override;
-  boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> letters,
+  boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<Frame> frames,
                                                                     std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<FinalAnswer>>> answered(
       std::vector<std::pair<std::string, std::string>> requests) override;

@@ -84,7 +84,7 @@ struct RedisConnection::State {
   steady_clock::time_point not_before{};   // end of the back-off after a failed connect
   milliseconds pause{0};
   Error last{"redis.down", "Redis was not reached yet"};
-  EngineFacts facts;
+  BrokerFacts facts;
 
   void drop() {
     if (link) link->close();
@@ -193,7 +193,7 @@ asio::awaitable<Status> RedisConnection::State::greet() {
   for (std::size_t i = 0; i <= info; ++i)
     if (const RedisReply& one = replies[i]; one.kind == RedisReply::Kind::error)
       co_return in_context("logging in to Redis at " + address.shown() + (address.user.empty() ? "" : " as " + address.user), error_of(one));
-  facts = EngineFacts::read(replies[info].text);
+  facts = BrokerFacts::read(replies[info].text);
   facts.log_is_synced = replies.back().at(1).text;  // empty if the user may not read it
   const Status usable = facts.usable(address.not_durable_is_meant);
   if (!usable.ok()) co_return in_context("Redis at " + address.shown(), usable.error());
@@ -243,7 +243,7 @@ void RedisConnection::interrupt() {
 
 void RedisConnection::try_now() { state_->resting.cancel(); }
 
-const EngineFacts& RedisConnection::facts() const { return state_->facts; }
+const BrokerFacts& RedisConnection::facts() const { return state_->facts; }
 
 asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::vector<RedisCommand> commands,
                                                                            milliseconds within) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/redis_address.hpp"
-#include "poller/broker/engine_facts.hpp"
+#include "poller/broker/broker_facts.hpp"
 #include "poller/broker/redis_reply.hpp"
 
 namespace inbox_poller::poller {
@@ -60,7 +60,7 @@ class RedisConnection {
   /// Ends the call under way and closes the connection; the next call connects again. Same thread only.
   void interrupt();
   /// Facts of the Redis that was connected last.
-  [[nodiscard]] const EngineFacts& facts() const;
+  [[nodiscard]] const BrokerFacts& facts() const;
 
   struct State;
 

@@ -171,8 +171,8 @@ std::string methods_sentence(const operations::Delivery& delivery) {
 }
 
 std::string message_sentence(const operations::SaidMessage& message) {
-  const auto& letter = message.node_message;
-  if (letter && (message.disposition == "relayed" || letter->direction == "out")) return node_message_sentence(*letter);
+  const auto& mail = message.node_message;
+  if (mail && (message.disposition == "relayed" || mail->direction == "out")) return node_message_sentence(*mail);
   return message_sentence(message, nullptr);
 }
 

@@ -29,8 +29,8 @@ struct HistoryOptions {
 
 /// Returns one word for the state; `trace` has the sentence.
 std::string outcome(const operations::SaidMessage& message) {
-  const auto& letter = message.node_message;
-  if (letter && (message.disposition == "relayed" || letter->direction == "out")) return node_message_state(*letter);
+  const auto& mail = message.node_message;
+  if (mail && (message.disposition == "relayed" || mail->direction == "out")) return node_message_state(*mail);
   const std::string delivery = message.delivery.bytes;
   return delivery.empty() || delivery == "none" ? printable(message.disposition) : printable(delivery);
 }
@@ -46,9 +46,9 @@ std::string first_line(const operations::SaidMessage& message) {
 
 /// Returns the sender, its node if that is another one, and the recipient if that is not the lead.
 std::string who(const operations::SaidMessage& message) {
-  const auto& letter = message.node_message;
+  const auto& mail = message.node_message;
   const bool between = message.code == "role.between" || message.disposition == "relayed";
-  return printable(message.sender) + (letter && letter->direction == "in" ? '@' + printable(letter->node) : "") +
+  return printable(message.sender) + (mail && mail->direction == "in" ? '@' + printable(mail->node) : "") +
          (between ? " to " + printable(message.inbox) : "");
 }
 

@@ -48,28 +48,28 @@ std::string mail_text(const operations::NodeMail& mail) {
   return (mail.direction == "out" ? "for " : "from ") + place_of(printable(mail.stream)) + ": " + waits(mail);
 }
 
-std::string node_message_sentence(const operations::NodeMessage& letter) {
-  const auto state = letter.state.bytes;
-  const auto since = ", for " + span_text(now_ms() - letter.state_ms);
-  const auto inbox = printable(letter.inbox);
-  if (state == "rejected") return "was not taken: " + printable(letter.problem);
-  if (letter.direction == "in") {
-    const auto from = "came from " + place_of(printable(letter.node));
-    if (letter.attempts != 0) return from + ", which sends it to the node that leads now";
+std::string node_message_sentence(const operations::NodeMessage& mail) {
+  const auto state = mail.state.bytes;
+  const auto since = ", for " + span_text(now_ms() - mail.state_ms);
+  const auto inbox = printable(mail.inbox);
+  if (state == "rejected") return "was not taken: " + printable(mail.problem);
+  if (mail.direction == "in") {
+    const auto from = "came from " + place_of(printable(mail.node));
+    if (mail.attempts != 0) return from + ", which sends it to the node that leads now";
     if (state == "waiting") return from + " and is to be put into the inbox of " + inbox + since;
     return from + (state == "there" ? " and is here, not settled yet" + since : " and was read");
   }
-  const auto place = place_of(printable(letter.node));
+  const auto place = place_of(printable(mail.node));
   if (state == "waiting") return "is here, and waits to go to " + place + since;
   if (state == "put") return "is with the Redis, on its way to " + place + since;
   return state == "there" ? "is on " + place + ", for " + inbox + ", not read yet" + since : "was read on " + place;
 }
 
-std::string node_message_state(const operations::NodeMessage& letter) {
-  const auto state = letter.state.bytes;
-  const auto since = ' ' + span_text(now_ms() - letter.state_ms);
-  const bool is_here = letter.direction == "in" || state == "waiting";
-  const auto stream = printable(letter.node);
+std::string node_message_state(const operations::NodeMessage& mail) {
+  const auto state = mail.state.bytes;
+  const auto since = ' ' + span_text(now_ms() - mail.state_ms);
+  const bool is_here = mail.direction == "in" || state == "waiting";
+  const auto stream = printable(mail.node);
   const auto node = is_here ? "here" : stream.starts_with('@') ? stream.substr(1) : "the leader";
   if (state == "waiting") return "waits here" + since;
   if (state == "put") return "sent to " + node + since;

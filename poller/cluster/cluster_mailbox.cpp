@@ -59,7 +59,7 @@ asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, s
   if (!node) co_return co_await local_.receive(std::move(box), reader, most);
   Batch batch;
   auto& shown = shown_[box];
-  const auto& late = state_.late.there;
+  const auto& receipts = state_.receipts.there;
   auto rows = state_.context.ledger.node_mail().for_lead(state_.context.name, *node, shown.behind,
                                                          static_cast<int>(most + shown.left.size() + late.size()) + 1);
   if (!rows) {
@@ -90,11 +90,11 @@ asio::awaitable<Settled> ClusterMailbox::ack(std::string box, std::vector<Ack> d
     again = again || disposals[i] == Ack::requeue;
     if (disposals[i] == Ack::skip) shown.left.insert(shown.rows[i].id);
     if (disposals[i] != Ack::ack) continue;
-    state_.late.there.insert(shown.rows[i].id);
+    state_.receipts.there.insert(shown.rows[i].id);
     ++settled.consumed;
   }
-  if (state_.late.there.size() >= few)
-    if (auto written = state_.write_late_marks(); !written) {
+  if (state_.receipts.there.size() >= few)
+    if (auto written = state_.write_receipts(); !written) {
       settled.put = WriteStatus::fault;
       settled.detail = written.error().message;
       co_return settled;

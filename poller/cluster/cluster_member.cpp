@@ -131,7 +131,7 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
   co_return note_epoch(epoch).ok();
 }
 
-bool ClusterMember::letters_to_lead_wait() const {
+bool ClusterMember::frames_to_lead_wait() const {
   const auto waiting = state_.context.ledger.node_mail().queued(state_.context.name, MailDirection::out, lead_address);
   return !waiting || *waiting > 0;
 }

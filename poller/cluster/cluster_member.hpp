@@ -34,7 +34,7 @@ class ClusterMember {
   /// With `hold_lead`, messages for the lead stay in the lead's inbox.
   boost::asio::awaitable<void> carry(bool hold_lead) { return carrier_.run(mailbox_.here(), hold_lead); }
   /// True while a leader has not confirmed every message that this node sent to the lead, or the ledger cannot be read.
-  [[nodiscard]] bool letters_to_lead_wait() const;
+  [[nodiscard]] bool frames_to_lead_wait() const;
 
   /// Effective role of this node and, unless it leads, the reason as a sentence.
   [[nodiscard]] handlers::Membership membership() const;

@@ -121,9 +121,9 @@ Status LocalDelivery::accept_one(const std::string& owner, const BoxMessage& one
   row.entry = one.bytes;
   row.created_ms = context.clock.wall_ms();
   auto decoded = local_.decode(one.bytes);
-  if (decoded && one.bytes.size() > longest_letter)
+  if (decoded && one.bytes.size() > longest_frame)
     decoded = Error{"limit.letter", "it is larger than what goes between nodes, " +
-                                        std::to_string(longest_letter >> 20) + " MiB"};
+                                        std::to_string(longest_frame >> 20) + " MiB"};
   if (!decoded) {  // rejected; the row keeps its bytes
     row.state = NodeMailState::rejected;
     row.type = "malformed";

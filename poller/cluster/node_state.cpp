@@ -32,16 +32,16 @@ void NodeState::tell_ends(std::vector<NodeEnd> the_orders, std::vector<NodeEnd> 
 }
 
 Status NodeState::commit(const Work& work) {
-  const auto with_marks = [&](Tx& tx) -> Status {
+  const auto with_receipts = [&](Tx& tx) -> Status {
     auto& table = tx.ledger.node_mail();
-    if (!late.there.empty())
-      TRY(table.set(context.name, {late.there.begin(), late.there.end()}, NodeMailState::there, context.clock.wall_ms()));
-    if (!late.told.empty()) TRY(table.tell(late.told, 1));
-    if (!late.ended.empty()) TRY(table.tell(late.ended, 2));
-    tx.then([this] { late = {}; });
+    if (!receipts.there.empty())
+      TRY(table.set(context.name, {receipts.there.begin(), receipts.there.end()}, NodeMailState::there, context.clock.wall_ms()));
+    if (!receipts.told.empty()) TRY(table.tell(receipts.told, 1));
+    if (!receipts.ended.empty()) TRY(table.tell(receipts.ended, 2));
+    tx.then([this] { receipts = {}; });
     return work(tx);
   };
-  return context.commit(with_marks, CommitAs::fact);
+  return context.commit(with_receipts, CommitAs::fact);
 }
 
 void NodeState::fenced(std::int64_t by) {

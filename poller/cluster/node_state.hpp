@@ -47,7 +47,7 @@ struct SeenHost {
 
 /// Row updates that wait for the next transaction on `node_mail`, at the latest the one of a heartbeat.
 /// A crash loses them, so the same step happens again; repeating it changes nothing.
-struct LateMarks {
+struct PendingReceipts {
   std::set<long long> there;     // rows for the lead that are in the journal
   std::vector<long long> told;   // receipt was reported to the sender
   std::vector<long long> ended;  // final state was reported to the sender
@@ -74,17 +74,17 @@ class NodeState {
   std::vector<NodeEnd> ends;         // of this node, progress of received orders
   Removed removed;                   // as the ledger of this node has it
   std::uint64_t telling = 0;         // grows when one of the three above changes
-  LateMarks late;
+  PendingReceipts receipts;
   std::set<long long> under_way;     // rows in a pending put; recall() skips them
   /// Predicate that delays delivery of an incoming row to a local inbox while it returns false.
   std::function<bool(const NodeMailRow&)> may_file = [](const NodeMailRow&) { return true; };
   std::function<void()> wake = [] {};  // requests a poll soon
 
-  /// Runs `work` in one transaction, after writing the late marks. Commits as a fact, so the lease is not needed.
-  /// Errors: "ledger.*", and any error of `work`; the late marks are then kept.
+  /// Runs `work` in one transaction, after writing the pending receipts. Commits as a fact, so the lease is not needed.
+  /// Errors: "ledger.*", and any error of `work`; the pending receipts are then kept.
   Status commit(const Work& work);
-  /// Writes the late marks in a transaction of their own. Errors: "ledger.*".
-  Status write_late_marks() { return commit([](Tx&) {}); }
+  /// Writes the pending receipts in a transaction of their own. Errors: "ledger.*".
+  Status write_receipts() { return commit([](Tx&) {}); }
   /// Time on the lease's clock: Clock::wall_ms(), which never jumps and counts while the machine sleeps.
   [[nodiscard]] handlers::Moment now() const { return handlers::Moment(context.clock.wall_ms()); }
   /// True while this node holds the lease and may still decide under it.
@@ -110,8 +110,8 @@ class NodeState {
   /// Reports a problem with the broker, once for each sentence. An empty text reports that the broker works.
   void tell_trouble(const std::string& now_wrong);
   /// Reports `problem`, prefixed with the broker's name unless the message contains it.
-  void tell_trouble(const Error& problem, const std::string& engine) {
-    tell_trouble(problem.message.find(engine) == std::string::npos ? engine + ": " + problem.message : problem.message);
+  void tell_trouble(const Error& problem, const std::string& broker) {
+    tell_trouble(problem.message.find(broker) == std::string::npos ? broker + ": " + problem.message : problem.message);
   }
   /// Drops the lease, because the broker knows epoch `by` of another leader. Requests a poll.
   void fenced(std::int64_t by);

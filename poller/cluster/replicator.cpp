@@ -118,8 +118,8 @@ asio::awaitable<bool> Replicator::send() {
   }
   const auto streams = table.streams(team, state_.leading());
   if (!streams) co_return ledger_failed(streams.error());
-  if (!state_.late.told.empty() || !state_.late.ended.empty())
-    if (auto written = state_.write_late_marks(); !written) co_return ledger_failed(written.error());
+  if (!state_.receipts.told.empty() || !state_.receipts.ended.empty())
+    if (auto written = state_.write_receipts(); !written) co_return ledger_failed(written.error());
   const auto nodes = table.nodes_to_tell(team);
   if (!nodes) co_return ledger_failed(nodes.error());
   if (streams->empty() && nodes->empty()) co_return true;
@@ -153,39 +153,39 @@ asio::awaitable<bool> Replicator::send_stream(std::string stream) {
 }
 
 Result<std::vector<Frame>> Replicator::letters_of(const std::vector<NodeMailRow>& rows) const {
-  std::vector<Frame> letters;
+  std::vector<Frame> frames;
   long long after = 0;
   for (const auto& row : rows) {
     // The predecessor is not always the row before: a row in flight during put_all_again() was put since.
-    if (letters.empty() || row.number != after + 1) {
+    if (frames.empty() || row.number != after + 1) {
       TRY(const auto put, state_.context.ledger.node_mail().after(state_.context.name, row.node, row.number));
       after = std::max(after, put);
     }
-    auto& letter = letters.emplace_back();
-    letter.address = row.node;
-    letter.to = row.inbox;
-    letter.from = row.sender;
-    letter.type = row.type;
+    auto& frame = frames.emplace_back();
+    frame.address = row.node;
+    frame.to = row.inbox;
+    frame.from = row.sender;
+    frame.type = row.type;
     const bool answers = row.lead && row.final;  // the worker chooses the id, so the id alone is not unique
-    letter.request = answers ? row.inbox + "/" + row.request_id : row.request_id;
-    letter.entry = row.entry;
-    letter.key = row.key;
-    letter.number = row.number;
-    letter.after = after;
-    letter.at_ms = row.created_ms;
-    letter.attempt = row.attempts;
+    frame.request = answers ? row.inbox + "/" + row.request_id : row.request_id;
+    frame.entry = row.entry;
+    frame.key = row.key;
+    frame.number = row.number;
+    frame.after = after;
+    frame.at_ms = row.created_ms;
+    frame.attempt = row.attempts;
     after = row.number;
   }
-  return letters;
+  return frames;
 }
 
 asio::awaitable<bool> Replicator::put(std::vector<NodeMailRow> rows) {
   auto& table = state_.context.ledger.node_mail();
-  auto letters = letters_of(rows);
-  if (!letters) co_return ledger_failed(letters.error());
+  auto frames = letters_of(rows);
+  if (!frames) co_return ledger_failed(frames.error());
   const auto epoch = rows.front().lead ? state_.lease.epoch : 0;
   for (const auto& row : rows) state_.under_way.insert(row.id);
-  const auto outcomes = co_await broker_.put(*std::move(letters), epoch);
+  const auto outcomes = co_await broker_.put(*std::move(frames), epoch);
   state_.under_way.clear();
   state_.went.raise();
   if (!outcomes) co_return failed(outcomes.error());
@@ -204,10 +204,10 @@ asio::awaitable<bool> Replicator::answer(std::vector<NodeMailRow> rows) {
   using What = AnswerOutcome::What;
   auto& table = state_.context.ledger.node_mail();
   const auto& team = state_.context.name;
-  auto letters = letters_of(rows);
-  if (!letters) co_return ledger_failed(letters.error());
+  auto frames = letters_of(rows);
+  if (!frames) co_return ledger_failed(frames.error());
   for (const auto& row : rows) state_.under_way.insert(row.id);
-  const auto outcomes = co_await broker_.answer(*std::move(letters), state_.lease.epoch);
+  const auto outcomes = co_await broker_.answer(*std::move(frames), state_.lease.epoch);
   state_.under_way.clear();
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
@@ -268,45 +268,45 @@ asio::awaitable<bool> Replicator::receive(std::chrono::milliseconds wait) {
   const auto most = static_cast<long long>(state_.settings.queued);
   const auto queued = table.queued(context.name, MailDirection::in);
   if (!queued) co_return ledger_failed(queued.error());
-  auto letters = co_await broker_.receive(state_.leading(), received_at_once, wait);
-  if (!letters) co_return failed(letters.error());
-  if (letters->empty()) co_return true;
+  auto frames = co_await broker_.receive(state_.leading(), received_at_once, wait);
+  if (!frames) co_return failed(frames.error());
+  if (frames->empty()) co_return true;
   last_numbers_.clear();
   refused_now_ = refused_bytes_;
   const auto recorded = state_.commit([&](Tx& tx) -> Status {
     tx.then([this] { refused_bytes_ = refused_now_; });
     std::map<std::string, bool> has_room;  // by node
-    for (const auto& letter : *letters) {
-      if (*queued >= most && !has_room.contains(letter.node)) {
-        TRY(const auto of_node, table.queued(context.name, MailDirection::in, letter.node));
-        has_room[letter.node] = of_node < most;
+    for (const auto& frame : *frames) {
+      if (*queued >= most && !has_room.contains(frame.node)) {
+        TRY(const auto of_node, table.queued(context.name, MailDirection::in, frame.node));
+        has_room[frame.node] = of_node < most;
       }
       // The sender's ledger keeps the frame and puts it again. Other nodes and receipts do not wait for it.
-      if (*queued >= most && !has_room[letter.node] && !letter.to.empty()) continue;
-      TRY(take(letter, tx));
+      if (*queued >= most && !has_room[frame.node] && !frame.to.empty()) continue;
+      TRY(take(frame, tx));
     }
     return Done{};
   });
   if (!recorded) co_return ledger_failed(recorded.error());
   // Frames for the lead that arrived after the lease ended stay unacknowledged, for the next leader.
-  std::erase_if(*letters, [&](const ReceivedFrame& letter) { return !is_for_us(letter); });
+  std::erase_if(*frames, [&](const ReceivedFrame& frame) { return !is_for_us(frame); });
   arrived();
   state_.work.raise();
-  if (auto done = co_await broker_.acknowledge(*std::move(letters)); !done) co_return failed(done.error());
+  if (auto done = co_await broker_.acknowledge(*std::move(frames)); !done) co_return failed(done.error());
   co_return true;
 }
 
-bool Replicator::is_for_us(const ReceivedFrame& letter) const { return letter.address != lead_address || state_.leading(); }
+bool Replicator::is_for_us(const ReceivedFrame& frame) const { return frame.address != lead_address || state_.leading(); }
 
-Status Replicator::take(const ReceivedFrame& letter, Tx& tx) {
-  if (!is_for_us(letter)) return Done{};
-  if (letter.key.value.empty() || !key_range(letter.key.value)) {
+Status Replicator::take(const ReceivedFrame& frame, Tx& tx) {
+  if (!is_for_us(frame)) return Done{};
+  if (frame.key.value.empty() || !key_range(frame.key.value)) {
     tx.log(Event::replication_rejected, {{"team", state_.context.name},
-                                   {"node", letter.node},
-                                   {"reason", "a letter of node " + letter.node + "'s key is missing"}});
+                                   {"node", frame.node},
+                                   {"reason", "a letter of node " + frame.node + "'s key is missing"}});
     return Done{};
   }
-  return letter.to.empty() ? take_receipt(letter, tx) : keep(letter, tx);
+  return frame.to.empty() ? take_receipt(frame, tx) : keep(frame, tx);
 }
 
 /// True if this node answered the request while it led. Errors: "ledger.*".
@@ -320,17 +320,17 @@ Result<bool> Replicator::decided_here(const NodeMailRow& row) const {
          (request->state == RequestState::approved || request->state == RequestState::denied || request->state == RequestState::expired);
 }
 
-Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame& letter, NodeMailRow& row) const {
+Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame& frame, NodeMailRow& row) const {
   using Refusal = std::optional<handlers::Refused>;
   const auto& context = state_.context;
-  row.sender = letter.from.substr(0, 200);
+  row.sender = frame.from.substr(0, 200);
   row.type = "malformed";
-  row.entry = letter.entry;
-  if (letter.entry.size() > context.config.limits.inbox_file.count) {
+  row.entry = frame.entry;
+  if (frame.entry.size() > context.config.limits.inbox_file.count) {
     row.entry.resize(shortened);
     return Refusal(handlers::Refused{"limit.letter", "it is larger than limits.inbox_file"});
   }
-  const auto message = decode_(letter.entry);
+  const auto message = decode_(frame.entry);
   if (!message) return Refusal(handlers::Refused{message.error().code, message.error().message});
   const auto payload = schema::decode_payload(message->text);
   row.sender = schema::bare_name(message->from);
@@ -340,10 +340,10 @@ Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame
   if (row.lead)
     row.unproven = row.key != schema::make_message_key({context.name, schema::inbox_name(context.lead)}, message->from,
                                                        message->timestamp, message->text, schema::occurrence_of(row.key));
-  if (auto why = handlers::refusal_of(state_.settings, {letter.node, letter.to, message->from, payload}, context.lead,
+  if (auto why = handlers::refusal_of(state_.settings, {frame.node, frame.to, message->from, payload}, context.lead,
                                       state_.leading()))
     return Refusal(std::move(why));
-  if (!row.lead && context.roster.find(letter.to) == nullptr)
+  if (!row.lead && context.roster.find(frame.to) == nullptr)
     return Refusal(handlers::Refused{"node.nobody", "\"" + row.inbox + "\" is not a member in this node's roster"});
   if (!row.final || row.lead) return Refusal();
   TRY(auto before, context.ledger.node_mail().answer_to(context.name, row.inbox, row.request_id));
@@ -356,29 +356,29 @@ Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame
   return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});
 }
 
-Status Replicator::take_up(const NodeMailRow& letter) {
+Status Replicator::take_up(const NodeMailRow& frame) {
   auto& ledger = state_.context.ledger;
-  if (!letter.lead || letter.state == NodeMailState::rejected) return Done{};
-  const auto key = journal_key(letter);
-  TRY(ledger.deliveries().take_up(key, letter.sender));
-  if (letter.attempts == 0) return Done{};
+  if (!frame.lead || frame.state == NodeMailState::rejected) return Done{};
+  const auto key = journal_key(frame);
+  TRY(ledger.deliveries().take_up(key, frame.sender));
+  if (frame.attempts == 0) return Done{};
   TRY(const auto met, ledger.messages().known(key));
-  return ledger.node_mail().take_up(letter.id, met ? NodeMailState::there : NodeMailState::waiting,
+  return ledger.node_mail().take_up(frame.id, met ? NodeMailState::there : NodeMailState::waiting,
                                     state_.context.clock.wall_ms());
 }
 
-Status Replicator::keep(const ReceivedFrame& letter, Tx& tx) {
+Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
   auto& table = tx.ledger.node_mail();
   const auto& team = state_.context.name;
   NodeMailRow row;
   row.team = team;
   row.direction = MailDirection::in;
-  row.node = letter.node;
-  row.inbox = letter.to.substr(0, 200);
-  row.key = letter.key;
-  row.number = letter.number;
+  row.node = frame.node;
+  row.inbox = frame.to.substr(0, 200);
+  row.key = frame.key;
+  row.number = frame.number;
   row.created_ms = state_.context.clock.wall_ms();
-  row.lead = letter.address == lead_address;
+  row.lead = frame.address == lead_address;
   const auto [last, is_first] = last_numbers_.try_emplace({row.node, row.lead});
   if (is_first) {
     TRY(const auto found, table.last_number(team, row.node, row.lead));
@@ -391,12 +391,12 @@ Status Replicator::keep(const ReceivedFrame& letter, Tx& tx) {
     const auto told = table.tell_again(team, {known->id});  // our receipt did not arrive
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
-  if (letter.number <= last->second || letter.after > last->second) {  // any other frame is new here
+  if (frame.number <= last->second || frame.after > last->second) {  // any other frame is new here
     TRY(const auto known, put_again());
     if (known) return Done{};
   }
-  if (letter.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
-  TRY(auto refused, examine(letter, row));
+  if (frame.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
+  TRY(auto refused, examine(frame, row));
   if (refused) {
     row.state = NodeMailState::rejected;
     row.problem = refused->code + ": " + refused->reason;

@@ -55,7 +55,7 @@ class Replicator {
   Status take_receipt(const ReceivedFrame&, Tx&);
   Status keep(const ReceivedFrame&, Tx&);
   /// Reclaims a message for the lead that this node had handed to another leader.
-  Status take_up(const NodeMailRow& letter);
+  Status take_up(const NodeMailRow& frame);
   Result<bool> decided_here(const NodeMailRow&) const;
   /// Returns the reason for rejection, empty if accepted. Fills the row from the frame. Errors: "ledger.*".
   Result<std::optional<handlers::Refused>> examine(const ReceivedFrame&, NodeMailRow&) const;

@@ -40,37 +40,37 @@ asio::awaitable<bool> Replicator::tell(std::string node) {
       else
         there.push_back(key);
     }
-    Frame letter;
-    letter.address = node_address(node);
-    letter.type = receipt_type;
-    letter.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
-    letter.at_ms = state_.context.clock.wall_ms();
-    letter.key = schema::make_message_key({team, letter.address}, state_.settings.node, std::to_string(letter.at_ms),
-                                          letter.entry, 0);
-    std::vector<Frame> letters;
-    letters.push_back(std::move(letter));
-    const auto outcomes = co_await broker_.put(std::move(letters), 0);
+    Frame frame;
+    frame.address = node_address(node);
+    frame.type = receipt_type;
+    frame.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
+    frame.at_ms = state_.context.clock.wall_ms();
+    frame.key = schema::make_message_key({team, frame.address}, state_.settings.node, std::to_string(frame.at_ms),
+                                          frame.entry, 0);
+    std::vector<Frame> frames;
+    frames.push_back(std::move(frame));
+    const auto outcomes = co_await broker_.put(std::move(frames), 0);
     if (!outcomes) co_return failed(outcomes.error());
     // Mark the state that was sent; a row may have moved on meanwhile.
     for (const auto& row : *rows)
-      (row.state == NodeMailState::read || row.state == NodeMailState::rejected ? state_.late.ended : state_.late.told)
+      (row.state == NodeMailState::read || row.state == NodeMailState::rejected ? state_.receipts.ended : state_.receipts.told)
           .push_back(row.id);
     if (rows->size() < told_at_once) co_return true;
-    if (auto written = state_.write_late_marks(); !written) co_return ledger_failed(written.error());
+    if (auto written = state_.write_receipts(); !written) co_return ledger_failed(written.error());
   }
 }
 
-Status Replicator::take_receipt(const ReceivedFrame& letter, Tx& tx) {
+Status Replicator::take_receipt(const ReceivedFrame& frame, Tx& tx) {
   auto& table = tx.ledger.node_mail();
   const auto& team = state_.context.name;
-  if (letter.type != receipt_type) return Done{};  // from a later version: unknown types are ignored
+  if (frame.type != receipt_type) return Done{};  // from a later version: unknown types are ignored
   boost::system::error_code problem;
-  const auto parsed = json::parse(letter.entry, problem);
+  const auto parsed = json::parse(frame.entry, problem);
   const auto* object = problem ? nullptr : parsed.if_object();
   if (object == nullptr) return Done{};
   const auto now = state_.context.clock.wall_ms();
   // A node that led before may hold rows for the lead; its receipts for them do not count for the current leader.
-  NodeWord word{node_address(letter.node), letter.node == state_.leader, NodeMailState::there, {}};
+  NodeWord word{node_address(frame.node), frame.node == state_.leader, NodeMailState::there, {}};
   const auto list = [&](std::string_view name) {
     const auto* value = object->if_contains(name);
     const auto* found = value == nullptr ? nullptr : value->if_array();
@@ -89,7 +89,7 @@ Status Replicator::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     if (pair == nullptr || pair->size() != 2) continue;
     const auto key = text_in((*pair)[0]);
     word.state = NodeMailState::rejected;
-    word.problem = "node " + letter.node + " refused it: " + text_in((*pair)[1]);
+    word.problem = "node " + frame.node + " refused it: " + text_in((*pair)[1]);
     TRY(const auto ours, table.like(key, 8));
     const bool is_news = std::ranges::any_of(ours, [&](const NodeMailRow& row) {
       return row.team == team && row.direction == MailDirection::out && row.key.value == key && row.state != NodeMailState::rejected &&
@@ -98,7 +98,7 @@ Status Replicator::take_receipt(const ReceivedFrame& letter, Tx& tx) {
     TRY(table.heard(team, word, {key}, now));
     if (is_news)
       tx.log(Event::replication_rejected,
-             {{"team", team}, {"node", letter.node}, {"message_key", key}, {"reason", word.problem}});
+             {{"team", team}, {"node", frame.node}, {"message_key", key}, {"reason", word.problem}});
   }
   return Done{};
 }

@@ -104,8 +104,8 @@ Result<std::vector<Found>> RequestFinder::whole(const std::string& id) {
 }
 
 bool RequestFinder::went_elsewhere(const std::string& id) {
-  for (const auto& letters : {ledger_.node_mail().of_request(id, most_alike), ledger_.node_mail().like(id, most_alike)})
-    if (letters && std::ranges::any_of(*letters, [](const NodeMailRow& one) { return one.direction == MailDirection::out && one.node == lead_address; }))
+  for (const auto& mails : {ledger_.node_mail().of_request(id, most_alike), ledger_.node_mail().like(id, most_alike)})
+    if (mails && std::ranges::any_of(*mails, [](const NodeMailRow& one) { return one.direction == MailDirection::out && one.node == lead_address; }))
       return true;
   return false;
 }

@@ -29,20 +29,20 @@ operations::SaidMessage history_view(const MessageRow& row, bool full) {
 }
 
 /// Converts an inter-node message; shows its bytes if `team` is not served.
-operations::SaidMessage history_view(const NodeMailRow& letter, Team* team, bool full) {
+operations::SaidMessage history_view(const NodeMailRow& mail, Team* team, bool full) {
   MessageRow row;
-  row.team = letter.team;
-  row.inbox = letter.inbox;
-  row.sender = letter.sender;
-  row.type = letter.type;
-  row.key = letter.key;
-  row.request_id = letter.request_id;
-  row.received_ms = letter.created_ms;
-  row.reason = letter.problem;
-  row.raw = letter.entry;
+  row.team = mail.team;
+  row.inbox = mail.inbox;
+  row.sender = mail.sender;
+  row.type = mail.type;
+  row.key = mail.key;
+  row.request_id = mail.request_id;
+  row.received_ms = mail.created_ms;
+  row.reason = mail.problem;
+  row.raw = mail.entry;
   row.disposition = Disposition::malformed;
   if (team != nullptr && team->cluster() != nullptr)
-    if (auto decoded = team->cluster()->mailbox().decode(letter.entry)) {
+    if (auto decoded = team->cluster()->mailbox().decode(mail.entry)) {
       row.message = std::move(decoded->message);
       row.disposition = Disposition::chat;
     }
@@ -53,7 +53,7 @@ operations::SaidMessage history_view(const NodeMailRow& letter, Team* team, bool
   };
   std::visit(say, schema::decode_payload(row.message.text));
   view.disposition = "relayed";
-  view.node_message = node_message_view(letter);
+  view.node_message = node_message_view(mail);
   return view;
 }
 
@@ -73,7 +73,7 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
   const auto& key = request.key;
   const MessageTable::Wanted wanted{request.team, request.sender, request.type, request.since_ms};
   TRY(const auto rows, key.empty() ? ledger.messages().latest(wanted, limit) : ledger.messages().like(key, limit));
-  TRY(const auto letters, key.empty() ? ledger.node_mail().latest(wanted, limit) : ledger.node_mail().like(key, limit));
+  TRY(const auto mails, key.empty() ? ledger.node_mail().latest(wanted, limit) : ledger.node_mail().like(key, limit));
   const bool full = request.full || !key.empty();
   std::vector<operations::SaidMessage> views;
   for (const auto& row : rows) {
@@ -84,14 +84,14 @@ Result<operations::History> Verbs::history(const arguments::History& request) {
       for (const auto& [team, one] : requests)
         if (one.message == row.key) view.subject = handlers::subject_of(one);
     }
-    TRY(const auto letter, ledger.node_mail().like(row.key.value, 1));
-    if (!letter.empty()) view.node_message = node_message_view(letter.front());
+    TRY(const auto mail, ledger.node_mail().like(row.key.value, 1));
+    if (!mail.empty()) view.node_message = node_message_view(mail.front());
     views.push_back(std::move(view));
   }
-  for (const auto& letter : letters) {
-    if (!wanted.team.empty() && letter.team != wanted.team) continue;
-    TRY(const bool is_message, ledger.messages().known(letter.key));
-    if (!is_message) views.push_back(history_view(letter, served(letter.team).get(), full));
+  for (const auto& mail : mails) {
+    if (!wanted.team.empty() && mail.team != wanted.team) continue;
+    TRY(const bool is_message, ledger.messages().known(mail.key));
+    if (!is_message) views.push_back(history_view(mail, served(mail.team).get(), full));
   }
   return in_order(std::move(views), limit);
 }

@@ -308,8 +308,8 @@ class Trace {
       if (row.request_id.empty()) continue;
       TRY(add_request(row.request_id, row.team));
     }
-    TRY(auto letters, ledger_.node_mail().like(id, limit_));
-    for (const auto& row : letters) {
+    TRY(auto mails, ledger_.node_mail().like(id, limit_));
+    for (const auto& row : mails) {
       trace_.node_messages.push_back(node_message_view(row));
       TRY(auto kept, ledger_.history().of_message(row.key));
       TRY(add_history(life_of(row, std::move(kept))));
@@ -324,8 +324,8 @@ class Trace {
 
   /// Adds a request or a shutdown by id, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
-    TRY(auto letters, ledger_.node_mail().of_request(id, limit_));
-    for (const auto& row : letters) {
+    TRY(auto mails, ledger_.node_mail().of_request(id, limit_));
+    for (const auto& row : mails) {
       const auto is_row = [&](const operations::NodeMessage& one) {
         return one.message_key == row.key.value && one.team == row.team && one.direction == to_string(row.direction) && one.node == row.node &&
                one.inbox == row.inbox;

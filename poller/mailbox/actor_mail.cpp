@@ -20,11 +20,11 @@ Result<json::object> as_object(const Result<schema::Envelope>& task) {
 
 }  // namespace
 
-Status SharedBox::require_sendable(const MessageDraft& letter) const {
-  TRY(require_actor_name(letter.to));
-  if (letter.to != actor())
-    TRY(require_known(letter.to, known_actors_));
-  return require_type(letter);
+Status SharedBox::require_sendable(const MessageDraft& draft) const {
+  TRY(require_actor_name(draft.to));
+  if (draft.to != actor())
+    TRY(require_known(draft.to, known_actors_));
+  return require_type(draft);
 }
 
 Sent SharedBox::sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const {

@@ -71,16 +71,16 @@ Status require_actor_name(std::string_view name) {
                                    "\"tasks\", which are folders of the queue"};
 }
 
-Envelope message_of(const std::string& actor, const MessageDraft& letter, const std::string& id, const std::string& now) {
+Envelope message_of(const std::string& actor, const MessageDraft& draft, const std::string& id, const std::string& now) {
   Envelope message;
-  message.set("id", id).set("from", actor).set("to", letter.to).set("type", letter.type);
-  message.set("payload", letter.payload).set_raw("ts", now);
-  if (!letter.in_reply_to.empty()) message.set("in_reply_to", letter.in_reply_to);
+  message.set("id", id).set("from", actor).set("to", draft.to).set("type", draft.type);
+  message.set("payload", draft.payload).set_raw("ts", now);
+  if (!draft.in_reply_to.empty()) message.set("in_reply_to", draft.in_reply_to);
   return message;
 }
 
-Status require_type(const MessageDraft& letter) {
-  if (!letter.type.empty()) return Done{};
+Status require_type(const MessageDraft& draft) {
+  if (!draft.type.empty()) return Done{};
   return Error{"payload.invalid", "a message needs a type, such as \"handoff\""};
 }
 

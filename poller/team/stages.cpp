@@ -64,7 +64,7 @@ struct Team::Stages {
   }
 
   static Work read_lead(Team& team, const Round& round) {
-    if (!team.cluster_ || !team.cluster_->letters_to_lead_wait()) return team.lead_boxes_.scan_lead_box(round.boxes);
+    if (!team.cluster_ || !team.cluster_->frames_to_lead_wait()) return team.lead_boxes_.scan_lead_box(round.boxes);
     // Deliver messages handed over by the former leader before reading the inbox, to keep their order.
     team.lead_boxes_.read_again();
     return {};

@@ -37,15 +37,15 @@ class Engine {
 class Memory final : public Engine {
  public:
   Loop& loop() override { return loop_; }
-  std::unique_ptr<Broker> node(const std::string& name) override { return std::make_unique<MemoryBroker>(engine_, name); }
-  void lease_ends() override { engine_.advance(seconds(10)); }
-  void silence(const std::string&) override { engine_.advance(seconds(15)); }
-  void empty() override { engine_.empty(); }
-  void break_next_call() override { engine_.broken_calls = 1; }
+  std::unique_ptr<Broker> node(const std::string& name) override { return std::make_unique<MemoryBroker>(broker_, name); }
+  void lease_ends() override { broker_.advance(seconds(10)); }
+  void silence(const std::string&) override { broker_.advance(seconds(15)); }
+  void empty() override { broker_.empty(); }
+  void break_next_call() override { broker_.broken_calls = 1; }
 
  private:
   Loop loop_;
-  MemoryEngine engine_;
+  MemoryBrokerData broker_;
 };
 
 class Redis final : public Engine {
@@ -70,15 +70,15 @@ bool is(const Result<std::vector<PutOutcome>>& put, const std::vector<PutOutcome
 using What = PutOutcome::What;
 const std::string lead(lead_address);
 
-void arrive_as_written(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2"), h3 = engine.node("h3");
-  CHECK(is(loop.run(h1->put(letters(node_address("h2"), 1, 251), 0)), std::vector(250, What::appended)));
+void arrive_as_written(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2"), h3 = broker.node("h3");
+  CHECK(is(loop.run(h1->put(frames(node_address("h2"), 1, 251), 0)), std::vector(250, What::appended)));
   std::vector<ReceivedFrame> arrived;
   CHECK(loop.entries(*h3, false).empty());
   REQUIRE(loop.entries(*h2, false, &arrived).size() == 250);
   for (int i = 0; i < 250; ++i) {
-    const Frame sent = letter(node_address("h2"), i + 1);
+    const Frame sent = frame(node_address("h2"), i + 1);
     const ReceivedFrame& one = arrived[static_cast<std::size_t>(i)];
     REQUIRE(one.node == "h1");
     REQUIRE(std::tie(one.address, one.to, one.from, one.type, one.request, one.entry, one.key.value, one.number, one.after, one.at_ms) ==
@@ -86,65 +86,65 @@ void arrive_as_written(Engine& engine) {
                      sent.at_ms));
   }
   REQUIRE(loop.run(h2->acknowledge(arrived)).ok());
-  CHECK(loop.entries(*engine.node("h2"), false).empty());
+  CHECK(loop.entries(*broker.node("h2"), false).empty());
 }
 
-void once_an_attempt(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
-  REQUIRE(loop.run(h1->put(letters(node_address("h2"), 1, 3), 0)).ok());
-  CHECK(is(loop.run(h1->put(letters(node_address("h2"), 1, 4), 0)), {What::was_there, What::was_there, What::appended}));
-  CHECK(is(loop.run(h1->put(letters(node_address("h2"), 1, 2, 1), 0)), {What::appended}));
-  auto other = letters(node_address("h2"), 1, 2);
+void once_an_attempt(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
+  REQUIRE(loop.run(h1->put(frames(node_address("h2"), 1, 3), 0)).ok());
+  CHECK(is(loop.run(h1->put(frames(node_address("h2"), 1, 4), 0)), {What::was_there, What::was_there, What::appended}));
+  CHECK(is(loop.run(h1->put(frames(node_address("h2"), 1, 2, 1), 0)), {What::appended}));
+  auto other = frames(node_address("h2"), 1, 2);
   other.front().to = "w4";  // to somebody else, under a key that was: what it says is not looked at
   CHECK(is(loop.run(h1->put(other, 0)), {What::was_there}));
-  CHECK(is(loop.run(h2->put(letters(node_address("h2"), 1, 2), 0)), {What::appended}));
+  CHECK(is(loop.run(h2->put(frames(node_address("h2"), 1, 2), 0)), {What::appended}));
   CHECK(loop.entries(*h2, false).size() == 5);
 }
 
-void not_acknowledged_comes_first(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
-  REQUIRE(loop.run(h1->put(letters(node_address("h2"), 0, 40), 0)).ok());
+void not_acknowledged_comes_first(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
+  REQUIRE(loop.run(h1->put(frames(node_address("h2"), 0, 40), 0)).ok());
   std::vector<ReceivedFrame> seen;
   CHECK(loop.entries(*h2, false, &seen).size() == 40);
   REQUIRE(loop.run(h2->acknowledge({seen.begin(), seen.begin() + 10})).ok());
-  REQUIRE(loop.run(h1->put(letters(node_address("h2"), 40, 80), 0)).ok());
-  const auto got = loop.entries(*engine.node("h2"), false);
+  REQUIRE(loop.run(h1->put(frames(node_address("h2"), 40, 80), 0)).ok());
+  const auto got = loop.entries(*broker.node("h2"), false);
   REQUIRE(got.size() == 70);
-  for (int i = 0; i < 70; ++i) CHECK(got[static_cast<std::size_t>(i)] == letter("", i + 10).entry);
+  for (int i = 0; i < 70; ++i) CHECK(got[static_cast<std::size_t>(i)] == frame("", i + 10).entry);
 }
 
-void given_again_when_not_acknowledged(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
-  REQUIRE(loop.run(h1->put(letters(node_address("h2"), 0, 3), 0)).ok());
+void given_again_when_not_acknowledged(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
+  REQUIRE(loop.run(h1->put(frames(node_address("h2"), 0, 3), 0)).ok());
   std::vector<ReceivedFrame> seen;
   CHECK(loop.entries(*h2, false, &seen).size() == 3);
-  engine.break_next_call();
+  broker.break_next_call();
   CHECK(loop.run(h2->acknowledge(seen)).error().code == "redis.down");
   std::vector<ReceivedFrame> again;
   CHECK(loop.entries(*h2, false, &again).size() == 3);
   REQUIRE(loop.run(h2->acknowledge(again)).ok());
-  CHECK(loop.entries(*engine.node("h2"), false).empty());
+  CHECK(loop.entries(*broker.node("h2"), false).empty());
 }
 
-void taken_over(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2"), standby = engine.node("h9");
-  REQUIRE(loop.run(h2->put(letters(lead, 0, 40), 0)).ok());
+void taken_over(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2"), standby = broker.node("h9");
+  REQUIRE(loop.run(h2->put(frames(lead, 0, 40), 0)).ok());
   CHECK(loop.entries(*h1, false).empty());
   CHECK(loop.entries(*h1, true).size() == 40);
-  REQUIRE(loop.run(h2->put(letters(lead, 40, 80), 0)).ok());
+  REQUIRE(loop.run(h2->put(frames(lead, 40, 80), 0)).ok());
   CHECK(loop.entries(*standby, false).empty());
   const auto got = loop.entries(*standby, true);
   REQUIRE(got.size() == 80);
-  for (int i = 0; i < 80; ++i) CHECK(got[static_cast<std::size_t>(i)] == letter("", i).entry);
+  for (int i = 0; i < 80; ++i) CHECK(got[static_cast<std::size_t>(i)] == frame("", i).entry);
 }
 
-void one_leads(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h9 = engine.node("h9");
+void one_leads(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h9 = broker.node("h9");
   CHECK(loop.run(h1->leader())->holder.empty());
   const auto first = loop.run(h1->elect(7));
   CHECK(first->ours);
@@ -160,43 +160,43 @@ void one_leads(Engine& engine) {
   CHECK(loop.run(h9->leader())->holder == "h1");
   REQUIRE(loop.run(h9->resign(8)).ok());
   CHECK(loop.run(h9->leader())->holder == "h1");
-  CHECK(loop.run(engine.node("h1")->elect(0))->epoch == 9);  // its own lease, which an earlier process had
+  CHECK(loop.run(broker.node("h1")->elect(0))->epoch == 9);  // its own lease, which an earlier process had
   CHECK_FALSE(loop.run(h1->renew(8))->ours);
   REQUIRE(loop.run(h1->resign(9)).ok());
   CHECK(loop.run(h9->leader())->epoch == 9);
   CHECK(loop.run(h9->elect(0))->epoch == 10);
-  engine.lease_ends();
+  broker.lease_ends();
   CHECK_FALSE(loop.run(h9->renew(10))->ours);
   CHECK(loop.run(h1->leader())->holder.empty());
-  engine.empty();
+  broker.empty();
   CHECK(loop.run(h1->elect(10))->epoch == 11);
 }
 
-void fenced(Engine& engine) {
-  auto& loop = engine.loop();
-  auto paused = engine.node("h1"), now = engine.node("h9"), h2 = engine.node("h2");
+void fenced(Engine& broker) {
+  auto& loop = broker.loop();
+  auto paused = broker.node("h1"), now = broker.node("h9"), h2 = broker.node("h2");
   REQUIRE(loop.run(paused->elect(0))->epoch == 1);
-  engine.lease_ends();
-  CHECK(is(loop.run(paused->put(letters(node_address("h2"), 0, 1), 1)), {What::appended}));  // nobody else led
+  broker.lease_ends();
+  CHECK(is(loop.run(paused->put(frames(node_address("h2"), 0, 1), 1)), {What::appended}));  // nobody else led
   REQUIRE(loop.run(now->elect(0))->epoch == 2);
-  const auto put = loop.run(paused->put(letters(node_address("h2"), 1, 4), 1));
+  const auto put = loop.run(paused->put(frames(node_address("h2"), 1, 4), 1));
   CHECK(is(put, {What::fenced}));
   CHECK(put->front().epoch == 2);
-  const auto answers = loop.run(paused->answer(letters(node_address("h2"), 5, 7), 1));
+  const auto answers = loop.run(paused->answer(frames(node_address("h2"), 5, 7), 1));
   REQUIRE(answers.ok());
   REQUIRE(answers->size() == 1);  // and nothing behind it
   CHECK(answers->front().what == AnswerOutcome::What::fenced);
   CHECK(answers->front().epoch == 2);
   CHECK_FALSE(loop.run(paused->renew(1))->ours);
   CHECK(loop.entries(*h2, false).size() == 1);
-  CHECK(loop.run(now->answer({letter(node_address("h2"), 5)}, 2))->front().what == AnswerOutcome::What::decided);
+  CHECK(loop.run(now->answer({frame(node_address("h2"), 5)}, 2))->front().what == AnswerOutcome::What::decided);
   CHECK(loop.entries(*h2, false).size() == 1);
-  engine.empty();
-  CHECK(is(loop.run(now->put(letters(node_address("h2"), 6, 7), 2)), {What::fenced}));  // it knows of no leader
+  broker.empty();
+  CHECK(is(loop.run(now->put(frames(node_address("h2"), 6, 7), 2)), {What::fenced}));  // it knows of no leader
   // Emptied, it gives the same number once more. The one that had it before is fenced all the same.
   REQUIRE(loop.run(paused->elect(1))->epoch == 2);
-  CHECK(is(loop.run(now->put(letters(node_address("h2"), 6, 7), 2)), {What::fenced}));
-  CHECK(loop.run(now->answer({letter(node_address("h2"), 7)}, 2))->front().what == AnswerOutcome::What::fenced);
+  CHECK(is(loop.run(now->put(frames(node_address("h2"), 6, 7), 2)), {What::fenced}));
+  CHECK(loop.run(now->answer({frame(node_address("h2"), 7)}, 2))->front().what == AnswerOutcome::What::fenced);
   CHECK_FALSE(loop.run(now->renew(2))->ours);
   REQUIRE(loop.run(now->resign(2)).ok());
   CHECK(loop.run(now->leader())->holder == "h1");
@@ -204,17 +204,17 @@ void fenced(Engine& engine) {
   CHECK(loop.run(paused->renew(2))->ours);
 }
 
-void one_answer(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h2 = engine.node("h2");
+void one_answer(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h2 = broker.node("h2");
   std::vector<std::unique_ptr<Broker>> racers;
-  for (int i = 0; i < 64; ++i) racers.push_back(engine.node("h1"));
+  for (int i = 0; i < 64; ++i) racers.push_back(broker.node("h1"));
   const auto epoch = loop.run(racers.front()->elect(0))->epoch;
   const auto known = loop.run(racers.front()->answered({{"permission", "r1"}}));
   REQUIRE(known->size() == 1);
   CHECK(known->front().node.empty());
   const auto answer = [&](std::size_t i) {
-    Frame one = letter(node_address("h2"), 1);
+    Frame one = frame(node_address("h2"), 1);
     one.entry = "answer " + std::to_string(i);
     one.key.value = "answer-key-" + std::to_string(i);
     one.type = "permission";
@@ -253,14 +253,14 @@ void one_answer(Engine& engine) {
   CHECK(answered->back().node.empty());
 }
 
-void answers_together(Engine& engine) {
+void answers_together(Engine& broker) {
   using Answer = AnswerOutcome::What;
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
   const auto epoch = loop.run(h1->elect(0))->epoch;
   std::vector<Frame> answers;
   for (int i = 1; i <= 3; ++i) {
-    auto& one = answers.emplace_back(letter(node_address("h2"), i));
+    auto& one = answers.emplace_back(frame(node_address("h2"), i));
     one.type = "permission";
     one.request = "r" + std::to_string(i);
   }
@@ -278,24 +278,24 @@ void answers_together(Engine& engine) {
   CHECK(loop.entries(*h2, false) == std::vector<std::string>{"what was said first", answers[0].entry, answers[2].entry});
 }
 
-void place_tells(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
+void place_tells(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
   REQUIRE(loop.run(h1->elect(0)).ok());
   const auto first = loop.run(h2->place());
   REQUIRE(first.ok());
-  REQUIRE(loop.run(h1->put(letters(node_address("h2"), 0, 3), 0)).ok());
+  REQUIRE(loop.run(h1->put(frames(node_address("h2"), 0, 3), 0)).ok());
   CHECK(*loop.run(h2->place()) == *first);
-  engine.empty();
+  broker.empty();
   CHECK(*loop.run(h2->place()) != *first);
   REQUIRE(loop.run(h1->elect(1))->epoch == 2);
   CHECK(*loop.run(h2->place()) != *first);
-  CHECK(is(loop.run(h1->put(letters(node_address("h2"), 0, 3), 0)), std::vector(3, What::appended)));
+  CHECK(is(loop.run(h1->put(frames(node_address("h2"), 0, 3), 0)), std::vector(3, What::appended)));
 }
 
-void nodes_tell(Engine& engine) {
-  auto& loop = engine.loop();
-  auto h1 = engine.node("h1"), h2 = engine.node("h2");
+void nodes_tell(Engine& broker) {
+  auto& loop = broker.loop();
+  auto h1 = broker.node("h1"), h2 = broker.node("h2");
   const auto tell = [&](Broker& node, const std::string& name, const std::string& text) {
     Heartbeat told{name, text};
     REQUIRE(loop.run(node.beat(told)).ok());
@@ -315,7 +315,7 @@ void nodes_tell(Engine& engine) {
   tell(*h2, "h2", std::string(longest_beat + 1, 'x'));
   CHECK_FALSE(told().contains("h2"));
   tell(*h2, "h2", "{}");
-  engine.silence("h2");
+  broker.silence("h2");
   tell(*h1, "h1", "{}");
   CHECK(told() == std::map<std::string, std::string>{{"h1", "{}"}});
 }

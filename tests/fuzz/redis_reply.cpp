@@ -1,7 +1,7 @@
 // Any bytes from what should be a Redis, in any pieces: what is read is bounded, and the same whatever the pieces; what
 // is no reply stays none. And what INFO may say.
 
-#include "poller/broker/engine_facts.hpp"
+#include "poller/broker/broker_facts.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller;
@@ -53,7 +53,7 @@ std::string read(std::string_view bytes, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = as_text(data, size);
   EXPECT(read(bytes, bytes.size() + 1) == read(bytes, 1));
-  const EngineFacts facts = EngineFacts::read(bytes);
+  const BrokerFacts facts = BrokerFacts::read(bytes);
   for (const bool meant : {false, true})
     if (const Status usable = facts.usable(meant); !usable.ok()) EXPECT(!usable.error().message.empty());
   (void)facts.worries();

@@ -17,10 +17,10 @@
 namespace inbox_poller::test {
 
 /// What all nodes of one team share.
-struct MemoryEngine {
+struct MemoryBrokerData {
   struct Entry {
     std::string id;
-    poller::Frame letter;
+    poller::Frame frame;
     std::string node;
   };
   struct Stream {
@@ -52,8 +52,8 @@ struct MemoryEngine {
   double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
   std::mt19937 random{7};
 
-  static std::string mark_of(const std::string& node, const poller::Frame& letter) {
-    return node + "\n" + letter.address + "\n" + letter.key.value + "\n" + std::to_string(letter.attempt);
+  static std::string mark_of(const std::string& node, const poller::Frame& frame) {
+    return node + "\n" + frame.address + "\n" + frame.key.value + "\n" + std::to_string(frame.attempt);
   }
 
   /// As a restart without its data: what it knew is gone.
@@ -73,7 +73,7 @@ struct MemoryEngine {
       const auto lost = std::min(most, stream.entries.size());
       for (std::size_t i = stream.entries.size() - lost; i < stream.entries.size(); ++i) {
         const auto& one = stream.entries[i];
-        marks.erase(mark_of(one.node, one.letter));
+        marks.erase(mark_of(one.node, one.frame));
         stream.pending.erase(one.id);
       }
       stream.entries.resize(stream.entries.size() - lost);
@@ -86,22 +86,22 @@ struct MemoryEngine {
 
 class MemoryBroker final : public poller::Broker {
  public:
-  MemoryBroker(MemoryEngine& engine, std::string node) : engine_(engine), node_(std::move(node)) {}
+  MemoryBroker(MemoryBrokerData& broker, std::string node) : broker_(broker), node_(std::move(node)) {}
 
-  boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::Frame> letters,
+  boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::Frame> frames,
                                                                       std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
-    engine_.on_put();
+    broker_.on_put();
     std::vector<poller::PutOutcome> outcomes;
-    for (auto& letter : letters) {
+    for (auto& frame : frames) {
       poller::PutOutcome outcome;
       if (epoch != 0 && is_fenced(epoch)) {
         outcome.what = poller::PutOutcome::What::fenced;
-        outcome.epoch = engine_.epoch;
+        outcome.epoch = broker_.epoch;
         outcomes.push_back(outcome);
         break;
       }
-      outcome.what = append(letter) ? poller::PutOutcome::What::appended : poller::PutOutcome::What::was_there;
+      outcome.what = append(frame) ? poller::PutOutcome::What::appended : poller::PutOutcome::What::was_there;
       outcomes.push_back(outcome);
     }
     if (auto wrong = after()) co_return *wrong;
@@ -111,40 +111,40 @@ class MemoryBroker final : public poller::Broker {
   boost::asio::awaitable<Result<std::vector<poller::ReceivedFrame>>> receive(bool as_leader, std::size_t most,
                                                                              std::chrono::milliseconds) override {
     if (auto wrong = before()) co_return *wrong;
-    std::vector<poller::ReceivedFrame> letters;
-    for (auto& [key, stream] : engine_.streams) {
+    std::vector<poller::ReceivedFrame> frames;
+    for (auto& [key, stream] : broker_.streams) {
       const auto& [address, writer] = key;
       const bool ours = address == poller::node_address(node_) || (as_leader && address == poller::lead_address);
       if (!ours) continue;
       for (const auto& one : stream.entries) {  // ours that were never acknowledged, or of another who led
         const auto given = stream.pending.find(one.id);
-        if (given == stream.pending.end() || letters.size() >= most) continue;
+        if (given == stream.pending.end() || frames.size() >= most) continue;
         if (given->second == node_ && seen_.contains(one.id)) continue;  // within this process: given once
-        give(stream, one, letters);
+        give(stream, one, frames);
       }
-      while (stream.given < stream.entries.size() && letters.size() < most) give(stream, stream.entries[stream.given++], letters);
+      while (stream.given < stream.entries.size() && frames.size() < most) give(stream, stream.entries[stream.given++], frames);
     }
-    if (!letters.empty()) engine_.on_receive();
-    if (engine_.given_twice > 0 && !letters.empty()) {
-      --engine_.given_twice;
-      const auto once = letters;
-      letters.insert(letters.end(), once.begin(), once.end());
+    if (!frames.empty()) broker_.on_receive();
+    if (broker_.given_twice > 0 && !frames.empty()) {
+      --broker_.given_twice;
+      const auto once = frames;
+      frames.insert(frames.end(), once.begin(), once.end());
     }
     if (auto wrong = after()) {
       seen_.clear();  // it is given again
       co_return *wrong;
     }
-    co_return letters;
+    co_return frames;
   }
-  void wake() override { ++engine_.woken[node_]; }
-  boost::asio::awaitable<Status> acknowledge(std::vector<poller::ReceivedFrame> letters) override {
+  void wake() override { ++broker_.woken[node_]; }
+  boost::asio::awaitable<Status> acknowledge(std::vector<poller::ReceivedFrame> frames) override {
     if (auto wrong = before()) {
       seen_.clear();  // what stays pending is given again
       co_return *wrong;
     }
-    for (const auto& letter : letters)
-      for (auto& [key, stream] : engine_.streams)
-        if (key.first == letter.address && key.second == letter.node) stream.pending.erase(letter.id);
+    for (const auto& frame : frames)
+      for (auto& [key, stream] : broker_.streams)
+        if (key.first == frame.address && key.second == frame.node) stream.pending.erase(frame.id);
     if (auto wrong = after()) {
       seen_.clear();
       co_return *wrong;
@@ -154,25 +154,25 @@ class MemoryBroker final : public poller::Broker {
 
   boost::asio::awaitable<Result<poller::LeaderLease>> elect(std::int64_t at_least) override {
     if (auto wrong = before()) co_return *wrong;
-    if (is_free() || engine_.holder == node_) {  // one's own is taken anew
-      engine_.epoch = std::max(engine_.epoch, at_least) + 1;
-      engine_.holder = engine_.led_by = node_;
-      engine_.until = engine_.now + lasts;
+    if (is_free() || broker_.holder == node_) {  // one's own is taken anew
+      broker_.epoch = std::max(broker_.epoch, at_least) + 1;
+      broker_.holder = broker_.led_by = node_;
+      broker_.until = broker_.now + lasts;
     }
     if (auto wrong = after()) co_return *wrong;
     co_return lease();
   }
   boost::asio::awaitable<Result<poller::LeaderLease>> renew(std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
-    if (!is_free() && engine_.holder == node_ && engine_.epoch == epoch) engine_.until = engine_.now + lasts;
+    if (!is_free() && broker_.holder == node_ && broker_.epoch == epoch) broker_.until = broker_.now + lasts;
     if (auto wrong = after()) co_return *wrong;
     auto now = lease();
-    now.ours = now.ours && engine_.epoch == epoch;
+    now.ours = now.ours && broker_.epoch == epoch;
     co_return now;
   }
   boost::asio::awaitable<Status> resign(std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
-    if (engine_.holder == node_ && engine_.epoch == epoch) engine_.holder.clear();
+    if (broker_.holder == node_ && broker_.epoch == epoch) broker_.holder.clear();
     co_return Done{};
   }
   boost::asio::awaitable<Result<poller::LeaderLease>> leader() override {
@@ -180,23 +180,23 @@ class MemoryBroker final : public poller::Broker {
     co_return lease();
   }
 
-  boost::asio::awaitable<Result<std::vector<poller::AnswerOutcome>>> answer(std::vector<poller::Frame> letters,
+  boost::asio::awaitable<Result<std::vector<poller::AnswerOutcome>>> answer(std::vector<poller::Frame> frames,
                                                                             std::int64_t epoch) override {
     using What = poller::AnswerOutcome::What;
     if (auto wrong = before()) co_return *wrong;
     std::vector<poller::AnswerOutcome> outcomes;
-    for (const auto& letter : letters) {
+    for (const auto& frame : frames) {
       auto& outcome = outcomes.emplace_back();
       if (is_fenced(epoch)) {
         outcome.what = What::fenced;
-        outcome.epoch = engine_.epoch;
+        outcome.epoch = broker_.epoch;
         break;
       }
       const auto [decision, is_first] =
-          engine_.decisions.try_emplace({letter.type, letter.request}, poller::FinalAnswer{letter.entry, node_, epoch});
-      const bool ours = decision->second.entry == letter.entry;
+          broker_.decisions.try_emplace({frame.type, frame.request}, poller::FinalAnswer{frame.entry, node_, epoch});
+      const bool ours = decision->second.entry == frame.entry;
       outcome = {is_first ? What::decided : ours ? What::was_ours : What::other, decision->second, 0};
-      if (ours) append(letter);
+      if (ours) append(frame);
     }
     if (auto wrong = after()) co_return *wrong;
     co_return outcomes;
@@ -207,28 +207,28 @@ class MemoryBroker final : public poller::Broker {
     if (auto wrong = before()) co_return *wrong;
     std::vector<poller::FinalAnswer> answers;
     for (const auto& request : requests) {
-      const auto found = engine_.decisions.find(request);
-      answers.push_back(found == engine_.decisions.end() ? poller::FinalAnswer() : found->second);
+      const auto found = broker_.decisions.find(request);
+      answers.push_back(found == broker_.decisions.end() ? poller::FinalAnswer() : found->second);
     }
     co_return answers;
   }
 
   boost::asio::awaitable<Status> beat(poller::Heartbeat beat) override {
     if (auto wrong = before()) co_return *wrong;
-    engine_.beats[beat.node] = {beat.told, engine_.now + std::chrono::seconds(15)};
+    broker_.beats[beat.node] = {beat.told, broker_.now + std::chrono::seconds(15)};
     co_return Done{};
   }
   boost::asio::awaitable<Result<std::vector<poller::Heartbeat>>> nodes() override {
     if (auto wrong = before()) co_return *wrong;
     std::vector<poller::Heartbeat> nodes;
-    for (const auto& [node, told] : engine_.beats)
-      if (told.second > engine_.now && told.first.size() <= poller::longest_beat)
+    for (const auto& [node, told] : broker_.beats)
+      if (told.second > broker_.now && told.first.size() <= poller::longest_beat)
         nodes.push_back({node, told.first});
     co_return nodes;
   }
   boost::asio::awaitable<Result<std::string>> place() override {
     if (auto wrong = before()) co_return *wrong;
-    co_return "run " + std::to_string(engine_.place);
+    co_return "run " + std::to_string(broker_.place);
   }
   [[nodiscard]] std::vector<std::string> worries() const override { return {}; }
   [[nodiscard]] std::string name() const override { return "memory"; }
@@ -236,43 +236,43 @@ class MemoryBroker final : public poller::Broker {
  private:
   static constexpr std::chrono::milliseconds lasts{10'000};
 
-  [[nodiscard]] bool is_free() const { return engine_.holder.empty() || engine_.until <= engine_.now; }
-  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch != engine_.epoch || node_ != engine_.led_by; }
+  [[nodiscard]] bool is_free() const { return broker_.holder.empty() || broker_.until <= broker_.now; }
+  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch != broker_.epoch || node_ != broker_.led_by; }
   [[nodiscard]] poller::LeaderLease lease() const {
-    if (is_free()) return {false, "", engine_.epoch, std::chrono::milliseconds(0)};
-    return {engine_.holder == node_, engine_.holder, engine_.epoch, engine_.until - engine_.now};
+    if (is_free()) return {false, "", broker_.epoch, std::chrono::milliseconds(0)};
+    return {broker_.holder == node_, broker_.holder, broker_.epoch, broker_.until - broker_.now};
   }
   std::optional<Error> chance(double share) {
-    if (share <= 0 || std::uniform_real_distribution<>()(engine_.random) >= share) return std::nullopt;
+    if (share <= 0 || std::uniform_real_distribution<>()(broker_.random) >= share) return std::nullopt;
     return Error{"redis.down", "it broke off"};
   }
   std::optional<Error> before() {
-    if (engine_.down || engine_.cut_off.contains(node_)) return Error{"redis.down", "it is not reached"};
-    if (engine_.broken_calls > 0) return --engine_.broken_calls, Error{"redis.down", "it broke off"};
-    return chance(engine_.fails_before);
+    if (broker_.down || broker_.cut_off.contains(node_)) return Error{"redis.down", "it is not reached"};
+    if (broker_.broken_calls > 0) return --broker_.broken_calls, Error{"redis.down", "it broke off"};
+    return chance(broker_.fails_before);
   }
-  std::optional<Error> after() { return chance(engine_.fails_after); }
+  std::optional<Error> after() { return chance(broker_.fails_after); }
 
-  bool append(const poller::Frame& letter) {
-    if (!engine_.marks.insert(MemoryEngine::mark_of(node_, letter)).second) return false;
-    if (engine_.lost_puts > 0) {
-      --engine_.lost_puts;
+  bool append(const poller::Frame& frame) {
+    if (!broker_.marks.insert(MemoryBrokerData::mark_of(node_, frame)).second) return false;
+    if (broker_.lost_puts > 0) {
+      --broker_.lost_puts;
       return true;
     }
-    engine_.streams[{letter.address, node_}].entries.push_back({std::to_string(engine_.next_id++), letter, node_});
+    broker_.streams[{frame.address, node_}].entries.push_back({std::to_string(broker_.next_id++), frame, node_});
     return true;
   }
-  void give(MemoryEngine::Stream& stream, const MemoryEngine::Entry& one, std::vector<poller::ReceivedFrame>& letters) {
+  void give(MemoryBrokerData::Stream& stream, const MemoryBrokerData::Entry& one, std::vector<poller::ReceivedFrame>& frames) {
     stream.pending[one.id] = node_;
     seen_.insert(one.id);
-    poller::ReceivedFrame letter;
-    static_cast<poller::Frame&>(letter) = one.letter;
-    letter.node = one.node;
-    letter.id = one.id;
-    letters.push_back(std::move(letter));
+    poller::ReceivedFrame frame;
+    static_cast<poller::Frame&>(frame) = one.frame;
+    frame.node = one.node;
+    frame.id = one.id;
+    frames.push_back(std::move(frame));
   }
 
-  MemoryEngine& engine_;
+  MemoryBrokerData& broker_;
   std::string node_;
   std::set<std::string> seen_;  // given to this process
 };

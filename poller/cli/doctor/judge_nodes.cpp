@@ -15,38 +15,38 @@ Findings judge_nodes(const TeamPlace& team, const operations::Status& status, Ep
   Findings findings;
   if (const auto* one = served_in(status, team.name); one != nullptr && one->cluster) {
     const auto& cluster = *one->cluster;
-    const std::string engine = printable(cluster.redis_url);
+    const std::string broker = printable(cluster.redis_url);
     const std::string look = "inbox-poller nodes";
     if (const std::string trouble = printable(cluster.trouble); !trouble.empty())
       findings.push_back({Severity::error, "cluster.redis_url",
                           trouble + ", for " + span_text(now - cluster.trouble_since_ms) +
                               ": mail for other nodes waits in this node's ledger",
-                          engine, "see to it; docs/how-to/several-machines.md, \"If the Redis is gone\""});
+                          broker, "see to it; docs/how-to/several-machines.md, \"If the Redis is gone\""});
     if (cluster.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "cluster.slow",
-                          round_trip_text(cluster) + ": letters and answers to other nodes wait for it", engine,
+                          round_trip_text(cluster) + ": letters and answers to other nodes wait for it", broker,
                           "look at its disk and at the way to it: `redis-cli --latency`"});
     if (const std::string full = printable(cluster.full); !full.empty())
-      findings.push_back({Severity::error, "cluster.full", full, engine, look});
+      findings.push_back({Severity::error, "cluster.full", full, broker, look});
     for (const auto& worry : cluster.worries)
-      findings.push_back({Severity::warning, "cluster.settings", printable(worry), engine, "its settings: docs/how-to/redis.md"});
+      findings.push_back({Severity::warning, "cluster.settings", printable(worry), broker, "its settings: docs/how-to/redis.md"});
     const bool led = is_led(cluster), was_led = !cluster.leader.empty();
-    findings.push_back({led ? Severity::ok : Severity::error, "cluster.leader", (led ? "led by " : "") + leader_text(cluster), engine,
+    findings.push_back({led ? Severity::ok : Severity::error, "cluster.leader", (led ? "led by " : "") + leader_text(cluster), broker,
                         !was_led ? "start the daemon on a node that `leads` under [cluster] names" : ""});
     for (const auto& node : cluster.nodes) {
       const EpochMs heard = node.heard_ms;
       if (now - heard > silent_ms)
         findings.push_back({Severity::warning, "cluster.silent",
-                            "node " + printable(node.node) + " was heard " + span_text(now - heard) + " ago", engine,
+                            "node " + printable(node.node) + " was heard " + span_text(now - heard) + " ago", broker,
                             "look at its daemon there: inbox-poller doctor"});
       if (const std::string version = printable(node.version); !version.empty() && version != status.version.bytes)
         findings.push_back({Severity::note, "cluster.version",
-                            "node " + printable(node.node) + " runs version " + version, engine,
+                            "node " + printable(node.node) + " runs version " + version, broker,
                             "install the same there"});
     }
     for (const auto& mail : cluster.mail)
       if (const EpochMs oldest = mail.oldest_ms; oldest != 0 && now - oldest > mail_too_long_ms)
-        findings.push_back({Severity::warning, "cluster.mail_waits", mail_text(mail), engine, look});
+        findings.push_back({Severity::warning, "cluster.mail_waits", mail_text(mail), broker, look});
   }
   return findings;
 }

@@ -60,20 +60,20 @@ Status MaildirOperations::make() {
 
 // --- mail
 
-Result<Sent> MaildirOperations::send(const MessageDraft& letter) {
-  TRY(require_sendable(letter));
+Result<Sent> MaildirOperations::send(const MessageDraft& draft) {
+  TRY(require_sendable(draft));
   if (Status made = make(); !made.ok()) return made.error();  // the receiver needs it for an answer
-  const Result<Directory> box = root_.folder(letter.to);
+  const Result<Directory> box = root_.folder(draft.to);
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
-  const Envelope message = message_of(actor(), letter, fresh.id, schema::seconds_token(fresh.ns));
+  const Envelope message = message_of(actor(), draft, fresh.id, schema::seconds_token(fresh.ns));
   std::vector<std::string> others;
   if (!box) {
     if (auto actors = root_.actors()) others = *std::move(actors);
     if (Status fits = require_size_of(message.encode()); !fits.ok()) return fits.error();  // before the mailbox is made
-    TRY(NewMail(root_, letter.to).make());
+    TRY(NewMail(root_, draft.to).make());
   }
-  TRY(const auto to, root_.made_folder(letter.to + "/new"));
+  TRY(const auto to, root_.made_folder(draft.to + "/new"));
   TRY(root_.put(to, fresh.name(), message));
   return sent(message, !box, others);
 }

@@ -22,9 +22,9 @@ std::vector<std::string> told(NodeWorld& world) {
 }
 
 /// What a node with this password could write, whatever its program does.
-void forge(ClusterWorld& world, const std::string& node, const Frame& letter) {
-  test::MemoryBroker broker(world.engine, node);
-  const auto put = test::run_awaitable(broker.put({letter}, 0));
+void forge(ClusterWorld& world, const std::string& node, const Frame& frame) {
+  test::MemoryBroker broker(world.broker, node);
+  const auto put = test::run_awaitable(broker.put({frame}, 0));
   REQUIRE(put);
   REQUIRE(put->front().what == PutOutcome::What::appended);
 }
@@ -114,7 +114,7 @@ TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fai
   const int seed = GENERATE(1, 2, 3);
   CAPTURE(seed);
   ClusterWorld world;
-  world.engine.random.seed(static_cast<unsigned>(seed));
+  world.broker.random.seed(static_cast<unsigned>(seed));
   world.go_on(2);
   std::vector<std::string> to_lead, to_w3, to_w1;
   std::mt19937 random(static_cast<unsigned>(seed));
@@ -128,18 +128,18 @@ TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fai
     to_w3.push_back("w3 " + number);
     world.h1.add("w3", World::entry("w2", to_w3.back(), round));
     world.h2.add("team-lead", World::entry("w4", World::request("perm-" + number, "git status", "w4"), round));
-    world.engine.fails_before = seed % 2 == 0 ? 0.1 : 0;
-    world.engine.fails_after = seed % 3 == 0 ? 0.2 : 0;
-    if (chance(4)) world.engine.lost_puts = 2;
-    if (chance(4)) world.engine.given_twice = 1;
-    if (chance(8)) world.engine.empty();
-    if (chance(6)) world.engine.lose_tail(3);
+    world.broker.fails_before = seed % 2 == 0 ? 0.1 : 0;
+    world.broker.fails_after = seed % 3 == 0 ? 0.2 : 0;
+    if (chance(4)) world.broker.lost_puts = 2;
+    if (chance(4)) world.broker.given_twice = 1;
+    if (chance(8)) world.broker.empty();
+    if (chance(6)) world.broker.lose_tail(3);
     if (chance(6)) world.h2.again();
     if (chance(8)) world.h1.again();
     world.go_on(1);
   }
-  world.engine.fails_before = world.engine.fails_after = 0;
-  world.engine.lost_puts = world.engine.given_twice = 0;
+  world.broker.fails_before = world.broker.fails_after = 0;
+  world.broker.lost_puts = world.broker.given_twice = 0;
   for (int i = 0; i < 40; ++i) {
     world.advance(5s);
     world.go_on(2);
@@ -156,21 +156,21 @@ TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fai
 
 TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.go_on(2);
-  const auto first = world.engine.epoch;
+  const auto first = world.broker.epoch;
   REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
   // It took the request in, and is stopped before it answers.
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on(2);
   const auto open = world.h1.team->requests().open();
   REQUIRE(open.size() == 1);
-  world.engine.advance(11s);
+  world.broker.advance(11s);
   h4.clock.advance(11s);
   world.all = {&h4, &world.h2};
   world.go_on();
   CHECK(h4.team->context().membership.role == handlers::EffectiveRole::leader);
-  CHECK(world.engine.epoch > first);
+  CHECK(world.broker.epoch > first);
   // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
   handlers::Answer no;
   no.event = handlers::RequestEvent::person_denies;
@@ -195,17 +195,17 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
 
 TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for what was its to read before") {
   ClusterWorld world;
-  CHECK(world.engine.woken["h1"] == 0);
+  CHECK(world.broker.woken["h1"] == 0);
   world.go_on();
   REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
-  const auto begun = world.engine.woken["h1"];
+  const auto begun = world.broker.woken["h1"];
   CHECK(begun > 0);
   world.go_on();
-  CHECK(world.engine.woken["h1"] == begun);
-  world.engine.down = true;
+  CHECK(world.broker.woken["h1"] == begun);
+  world.broker.down = true;
   world.go_on(20);
   REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
-  CHECK(world.engine.woken["h1"] > begun);
+  CHECK(world.broker.woken["h1"] > begun);
 }
 
 TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
@@ -248,7 +248,7 @@ TEST_CASE("what arrives for the lead just when the lease is over is neither refu
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.h2.step();
   bool once = false;
-  world.engine.on_receive = [&] {
+  world.broker.on_receive = [&] {
     if (!std::exchange(once, true)) world.h1.clock.advance(9s);
   };
   world.h1.step();
@@ -265,7 +265,7 @@ TEST_CASE("who answered first in the broker's view has answered: its answer is p
   ClusterWorld world;
   world.go_on(2);
   const auto denial = World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"error","error":"no"})");
-  world.engine.decisions[{"permission_response", "w3/perm-1"}] = {denial, "h4", 1};
+  world.broker.decisions[{"permission_response", "w3/perm-1"}] = {denial, "h4", 1};
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
   world.go_on();
   REQUIRE(world.h2.inbox("w3").size() == 1);
@@ -276,12 +276,12 @@ TEST_CASE("who answered first in the broker's view has answered: its answer is p
 TEST_CASE("an answer of a leader that is gone arrives by the next one, once, also where it had arrived") {
   const bool arrived = GENERATE(false, true);
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.go_on(2);
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
   world.go_on(2);
   REQUIRE(world.h1.team->requests().open().size() == 1);
-  world.engine.advance(11s);
+  world.broker.advance(11s);
   h4.clock.advance(11s);
   world.all = {&h4, &world.h2};
   world.go_on();
@@ -293,15 +293,15 @@ TEST_CASE("an answer of a leader that is gone arrives by the next one, once, als
   REQUIRE(std::holds_alternative<Requests::Applied>(h4.team->requests().answer(open.front(), no, false)));
   h4.poll();
   h4.send();
-  REQUIRE(world.engine.decisions.size() == 1);
+  REQUIRE(world.broker.decisions.size() == 1);
   if (arrived) {
     world.h2.step();
     world.h2.read_all("w3");
   } else {
-    world.engine.streams.erase({"@h2", "h4"});
+    world.broker.streams.erase({"@h2", "h4"});
   }
   // It is stopped before it can put it again, and the first one leads again.
-  world.engine.advance(11s);
+  world.broker.advance(11s);
   world.h1.clock.advance(40s);
   world.all = {&world.h1, &world.h2};
   world.go_on();
@@ -328,7 +328,7 @@ TEST_CASE("a node that speaks for others, or decides, is refused, told, and hear
 TEST_CASE("while the engine is away mail waits here, told in words, and goes in order when it is back") {
   ClusterWorld world;
   world.go_on(2);
-  world.engine.down = true;
+  world.broker.down = true;
   for (int i = 1; i <= 3; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
   world.go_on(3);
   CHECK(world.h2.team->context().membership.reason.find("it is not reached") != std::string::npos);
@@ -336,7 +336,7 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
   world.advance(10s);
   world.go_on(2);
   CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
-  world.engine.down = false;
+  world.broker.down = false;
   world.advance(5s);
   world.go_on(6);
   CHECK(told(world.h1) == std::vector<std::string>{"m1", "m2", "m3"});
@@ -346,7 +346,7 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
 TEST_CASE("what is too large to go between nodes is set aside with its bytes, and what follows it goes") {
   ClusterWorld world;
   world.go_on(2);
-  const std::string large(longest_letter, 'x');
+  const std::string large(longest_frame, 'x');
   world.h2.add("team-lead", World::entry("w3", large, 1));
   world.h2.add("team-lead", World::entry("w3", "small", 2));
   world.go_on();
@@ -363,14 +363,14 @@ TEST_CASE("at its bound mail for others stays in its inbox, and goes when there 
   world.h2.config.cluster.queued = 100;
   world.h2.again();
   world.go_on(2);
-  world.engine.down = true;
+  world.broker.down = true;
   for (int i = 0; i < 120; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
   world.go_on(2);
   std::size_t unread = 0;
   for (const auto& entry : world.h2.inbox("team-lead")) unread += entry.at("read").as_bool() ? 0U : 1U;
   CHECK(unread == 20);
   CHECK(world.h2.logged("inbox.full"));
-  world.engine.down = false;
+  world.broker.down = false;
   world.advance(12s);
   world.go_on(8);
   CHECK(told(world.h1).size() == 100);
@@ -379,7 +379,7 @@ TEST_CASE("at its bound mail for others stays in its inbox, and goes when there 
 
 TEST_CASE("a node that fills the lead's room keeps no other node's requests waiting") {
   ClusterWorld world;
-  NodeWorld h3{world.engine, "h3", {"w5"}};
+  NodeWorld h3{world.broker, "h3", {"w5"}};
   world.all = {&world.h1, &world.h2, &h3};
   world.h1.config.cluster.queued = 100;
   world.h1.config.limits.queued_chat = 120;
@@ -439,12 +439,12 @@ TEST_CASE("what the receiver said of a letter before the engine confirmed it is 
 TEST_CASE("a node that tells it refused what it was never sent is not believed, and nothing is told of it") {
   ClusterWorld world;
   world.go_on(2);
-  world.engine.down = true;
+  world.broker.down = true;
   REQUIRE(world.h1.team->send("w5", "for h3 alone", ""));
   world.go_on(1);
   const auto waiting = world.h1.ledger->node_mail().waiting("t", "@h3", true, 1);
   REQUIRE(waiting->size() == 1);
-  world.engine.down = false;
+  world.broker.down = false;
   world.go_on(2);
   Frame receipt;
   receipt.address = "@h1";
@@ -480,9 +480,9 @@ TEST_CASE("whoever guesses what somebody elsewhere is about to write does not us
   forge(world, "h3", guess);  // its own is one message still
   world.go_on(3);
   CHECK(told(world.h1).empty());
-  const auto letters = world.h1.ledger->node_mail().like(guess.key.value, 10);
-  REQUIRE(letters->size() == 2);
-  CHECK(letters->front().unproven != letters->back().unproven);
+  const auto frames = world.h1.ledger->node_mail().like(guess.key.value, 10);
+  REQUIRE(frames->size() == 2);
+  CHECK(frames->front().unproven != frames->back().unproven);
 }
 
 TEST_CASE("that a letter is in the journal is written with what follows, and after a crash it is met again and not told twice") {
@@ -507,21 +507,21 @@ TEST_CASE("of what one node sends to be refused, 16 MiB are kept whole, and of t
   world.go_on(2);
   const std::string much(std::size_t{4} << 20, 'x');
   for (int n = 1; n <= 6; ++n) {
-    Frame letter;
-    letter.address = std::string(lead_address);
-    letter.to = "team-lead";
-    letter.entry = World::entry("w1", much + std::to_string(n), n);  // no member of that node
-    letter.key = schema::make_message_key({"t", "team-lead"}, "w1", std::to_string(n), "x", 0);
-    letter.number = n;
-    letter.after = n - 1;
-    forge(world, "h3", letter);
+    Frame frame;
+    frame.address = std::string(lead_address);
+    frame.to = "team-lead";
+    frame.entry = World::entry("w1", much + std::to_string(n), n);  // no member of that node
+    frame.key = schema::make_message_key({"t", "team-lead"}, "w1", std::to_string(n), "x", 0);
+    frame.number = n;
+    frame.after = n - 1;
+    forge(world, "h3", frame);
   }
   world.go_on(3);
-  const auto letters = world.h1.ledger->node_mail().latest({}, 10);
-  REQUIRE(letters->size() == 6);
+  const auto frames = world.h1.ledger->node_mail().latest({}, 10);
+  REQUIRE(frames->size() == 6);
   for (std::size_t i = 0; i < 6; ++i) {
-    CHECK((*letters)[i].state == NodeMailState::rejected);
-    CHECK((*letters)[i].entry.size() == (i < 4 ? World::entry("w1", much + "1", 1).size() : 1024));
+    CHECK((*frames)[i].state == NodeMailState::rejected);
+    CHECK((*frames)[i].entry.size() == (i < 4 ? World::entry("w1", much + "1", 1).size() : 1024));
   }
 }
 
@@ -540,16 +540,16 @@ TEST_CASE("a letter comes after all that was put before it, also when some of th
   third.from = "w3";
   third.text = "3";
   third.timestamp = "2026-02-07T15:20:13.000Z";
-  world.engine.on_put = [&, is_first = true]() mutable {  // the engine's data were others meanwhile
+  world.broker.on_put = [&, is_first = true]() mutable {  // the engine's data were others meanwhile
     if (!std::exchange(is_first, false)) return;
     REQUIRE(table.put_all_again("t", false, 1));
     REQUIRE(world.h2.team->cluster()->mailbox().post("w1", third).put == WriteStatus::done);
   };
-  world.engine.lost_puts = 1;
+  world.broker.lost_puts = 1;
   world.h2.send();
-  const auto& stream = world.engine.streams[{"@h1", "h2"}].entries;
-  CHECK(stream.back().letter.number == 3);
-  CHECK(stream.back().letter.after == 2);
+  const auto& stream = world.broker.streams[{"@h1", "h2"}].entries;
+  CHECK(stream.back().frame.number == 3);
+  CHECK(stream.back().frame.after == 2);
   world.h1.receive();
   world.advance(20s);
   world.go_on(20);
@@ -576,7 +576,7 @@ TEST_CASE("what is being put is not taken back any more") {
 
   message.text = "stop now";
   const auto second = post();
-  world.engine.on_put = [&] { REQUIRE(mailbox.recall("w3", std::vector{second}).put == WriteStatus::done); };
+  world.broker.on_put = [&] { REQUIRE(mailbox.recall("w3", std::vector{second}).put == WriteStatus::done); };
   world.h1.send();
   CHECK(state_of(second) == NodeMailState::put);
 }
@@ -621,9 +621,9 @@ TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node f
 TEST_CASE("a node that does not lead orders nobody's end, and one tells of no other node's workers") {
   ClusterWorld world;
   world.go_on(4);
-  const auto epoch = world.engine.epoch;
+  const auto epoch = world.broker.epoch;
   const auto forged = [&](const std::string& node, const std::string& told) {
-    world.engine.beats[node] = {told, world.engine.now + 15s};
+    world.broker.beats[node] = {told, world.broker.now + 15s};
   };
   forged("h3", beat_with("orders", epoch, "forced"));      // may not lead
   forged("h4", beat_with("orders", epoch + 1, "forced"));  // may, and does not
@@ -644,7 +644,7 @@ namespace {
 
 /// h1 led, with a request and chat that nobody had settled, and was cut off until h4 led.
 struct Followed : ClusterWorld {
-  NodeWorld h4{engine, "h4", {"w9"}};
+  NodeWorld h4{broker, "h4", {"w9"}};
 
   Followed() {
     all = {&h1, &h2, &h4};
@@ -655,11 +655,11 @@ struct Followed : ClusterWorld {
     h2.add("team-lead", World::entry("w4", World::request("perm-4", "make install", "w4"), 4));
     go_on(3);
     REQUIRE(h1.team->requests().shown().size() == 2);
-    engine.cut_off = {"h1"};
+    broker.cut_off = {"h1"};
     advance(11s);
     go_on(4);
     REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
-    engine.cut_off.clear();
+    broker.cut_off.clear();
   }
   void later(int seconds) {
     for (int i = 0; i < seconds / 5; ++i) {
@@ -668,11 +668,11 @@ struct Followed : ClusterWorld {
     }
   }
   void cut_off_h4_until_h1_leads() {
-    engine.cut_off = {"h4"};
+    broker.cut_off = {"h4"};
     advance(11s);
     go_on(4);
     REQUIRE(h1.team->context().membership.role == handlers::EffectiveRole::leader);
-    engine.cut_off.clear();
+    broker.cut_off.clear();
   }
   static void say(NodeWorld& world, const std::string& id, handlers::RequestEvent event) {
     handlers::Answer answer;
@@ -717,18 +717,18 @@ TEST_CASE("what a followed leader had from its own workers and from others is se
 
 TEST_CASE("mail for the next leader does not overtake what the one before has and did not settle") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &world.h2, &h4};
   world.go_on(3);
   world.h2.add("team-lead", World::entry("w3", "first", 1));
   world.go_on(3);
-  world.engine.cut_off = {"h1"};
+  world.broker.cut_off = {"h1"};
   world.advance(11s);
   world.all = {&h4};
   world.go_on(4);
   REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   world.h2.add("team-lead", World::entry("w3", "second", 2));
-  world.engine.broken_calls = 1;  // so it does not hear who leads before it puts the second one
+  world.broker.broken_calls = 1;  // so it does not hear who leads before it puts the second one
   world.h2.step();
   h4.step();
   world.all = {&world.h2, &h4};
@@ -762,7 +762,7 @@ TEST_CASE("an answer that was under way when the first leader led again is the o
   Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
   world.h4.poll();
   world.h4.send();  // in the engine, and not read yet
-  world.h1.engine.cut_off = {"h4"};
+  world.h1.broker.cut_off = {"h4"};
   world.all = {&world.h2};
   world.advance(11s);
   world.h1.clock.advance(11s);
@@ -777,7 +777,7 @@ TEST_CASE("an answer that was under way when the first leader led again is the o
 
 TEST_CASE("what a leader had decided for its own worker is written also after another node leads, and is the only answer") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
   world.h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1"), 1));
@@ -785,11 +785,11 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
   world.h1.hold("w1");  // its box is locked by a peer
   Followed::say(world.h1, "perm-1", handlers::RequestEvent::person_approves);
   world.h1.poll();
-  world.engine.cut_off = {"h1"};
+  world.broker.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(4);
   REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
-  world.engine.cut_off.clear();
+  world.broker.cut_off.clear();
   world.go_on(4);
   REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
   world.h1.hold("w1", false);
@@ -804,7 +804,7 @@ TEST_CASE("what a leader had decided for its own worker is written also after an
 
 TEST_CASE("a request that has its answer is not asked of the next leader, though the first one never told that it was settled") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
   h4.add("team-lead", World::entry("w9", World::request("perm-9", "make install", "w9"), 1));
@@ -812,7 +812,7 @@ TEST_CASE("a request that has its answer is not asked of the next leader, though
   Followed::say(world.h1, "perm-9", handlers::RequestEvent::person_approves);
   world.h1.poll();
   world.h1.send();
-  world.engine.cut_off = {"h1"};
+  world.broker.cut_off = {"h1"};
   world.advance(11s);
   world.go_on(6);
   REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
@@ -823,16 +823,16 @@ TEST_CASE("a request that has its answer is not asked of the next leader, though
 
 TEST_CASE("what a node's workers wrote before it led comes before what they write to it then") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
-  world.engine.cut_off = {"h1", "h4"};
+  world.broker.cut_off = {"h1", "h4"};
   world.advance(11s);
   world.go_on(2);
   h4.add("team-lead", World::entry("w9", "first", 1));
   world.go_on(1);
   REQUIRE(h4.all_read());  // in its ledger, for whoever leads
-  world.engine.cut_off = {"h1"};
+  world.broker.cut_off = {"h1"};
   world.advance(5s);
   h4.turn();
   REQUIRE(h4.team->cluster()->state().leading());
@@ -844,19 +844,19 @@ TEST_CASE("what a node's workers wrote before it led comes before what they writ
 
 TEST_CASE("chat that a followed leader has queued goes before what the same workers wrote after its lease") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
   world.go_on(3);
   world.h1.add("team-lead", World::entry("w1", "first", 1));
   world.go_on(1);
-  world.engine.cut_off = {"h1"};
+  world.broker.cut_off = {"h1"};
   world.advance(11s);
   world.h1.step();
   REQUIRE_FALSE(world.h1.team->cluster()->state().leading());
   world.h1.add("team-lead", World::entry("w1", "second", 2));
   world.h1.step();
   world.go_on(4);
-  world.engine.cut_off.clear();
+  world.broker.cut_off.clear();
   world.advance(6s);
   world.go_on(6);
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
@@ -877,7 +877,7 @@ TEST_CASE("two workers of another node use one id, and each gets its own answer"
 
 TEST_CASE("a request whose answer did not leave the node that decided it is asked of the next leader") {
   ClusterWorld world;
-  NodeWorld h4{world.engine, "h4", {"w9"}};
+  NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &world.h2, &h4};
   world.go_on(3);
   world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));

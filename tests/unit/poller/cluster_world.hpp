@@ -23,16 +23,16 @@ inline config::ClusterSettings host_settings(const std::string& node) {
 
 struct NodeWorld : FileWorld {
   std::string node;
-  MemoryEngine& engine;
+  MemoryBrokerData& broker;
 
-  NodeWorld(MemoryEngine& the_engine, const std::string& name, const std::vector<std::string>& members)
+  NodeWorld(MemoryBrokerData& the_engine, const std::string& name, const std::vector<std::string>& members)
       : FileWorld([&](config::TeamConfig& config) {
           config.cluster = host_settings(name);
           const bool leads = name == "h1" || name == "h4";
           config.team.role = leads ? config::Role::leader : config::Role::follower;
         }),
         node(name),
-        engine(the_engine) {
+        broker(the_engine) {
     json::array list{{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"cwd", "/lead"}}};
     for (const auto& member : members)
       list.push_back({{"agentId", member + "@t"}, {"name", member}, {"cwd", "/" + name + "/" + member}, {"tmuxPaneId", "%7"}});
@@ -40,7 +40,7 @@ struct NodeWorld : FileWorld {
           json::serialize(json::object{
               {"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", list}}));
     services->open_broker = [this](const config::TeamConfig&) -> Result<std::unique_ptr<Broker>> {
-      return std::unique_ptr<Broker>(std::make_unique<MemoryBroker>(engine, node));
+      return std::unique_ptr<Broker>(std::make_unique<MemoryBroker>(broker, node));
     };
     again();
   }
@@ -97,13 +97,13 @@ struct NodeWorld : FileWorld {
 };
 
 struct ClusterWorld {
-  MemoryEngine engine;
-  NodeWorld h1{engine, "h1", {"w1", "w2"}};
-  NodeWorld h2{engine, "h2", {"w3", "w4"}};
+  MemoryBrokerData broker;
+  NodeWorld h1{broker, "h1", {"w1", "w2"}};
+  NodeWorld h2{broker, "h2", {"w3", "w4"}};
   std::vector<NodeWorld*> all{&h1, &h2};
 
   void advance(std::chrono::milliseconds by) {
-    engine.advance(by);
+    broker.advance(by);
     for (auto* one : all) one->clock.advance(by);
   }
   /// Everybody a few times, a second apart.

@@ -19,7 +19,7 @@ TEST_CASE("A wait for letters ends when something comes, and when it is told to"
   std::optional<Result<std::vector<PutOutcome>>> put;
   boost::asio::steady_timer later(nodes.io, milliseconds(200));
   later.async_wait([&](const boost::system::error_code&) {
-    boost::asio::co_spawn(nodes.io, keep_result(h1->put(letters(node_address("h2"), 1, 2), 0), put),
+    boost::asio::co_spawn(nodes.io, keep_result(h1->put(frames(node_address("h2"), 1, 2), 0), put),
                           [](std::exception_ptr thrown) { REQUIRE_FALSE(thrown); });
   });
   CHECK(nodes.run(h2->receive(false, 10, seconds(60)))->size() == 1);
@@ -48,14 +48,14 @@ TEST_CASE("A letter too large to be read stands in nobody's way, nor many that a
   RedisNodes nodes;
   auto h1 = nodes.node("h1"), h2 = nodes.node("h2"), h3 = nodes.node("h3");
   const std::string lead(lead_address);
-  REQUIRE(nodes.run(h2->put(letters(lead, 1, 2), 0)).ok());
+  REQUIRE(nodes.run(h2->put(frames(lead, 1, 2), 0)).ok());
   // Made by the engine, and once: a call that takes long on a slow machine is made again.
   nodes.call({"EVAL",
               "if redis.call('XLEN', KEYS[1]) == 1 then redis.call('XADD', KEYS[1], '*', 'k', 'a key', 'e', "
               "string.rep('x', tonumber(ARGV[1]))) end return 1",
               "1", nodes.keys.stream(lead, "h2"), std::to_string(RedisReader::most_bytes)});
-  REQUIRE(nodes.run(h2->put(letters(lead, 2, 3), 0)).ok());
-  auto large = letters(lead, 1, 30);
+  REQUIRE(nodes.run(h2->put(frames(lead, 2, 3), 0)).ok());
+  auto large = frames(lead, 1, 30);
   for (Frame& one : large) one.entry = std::string(std::size_t{4} << 20, 'x');  // 116 MiB
   REQUIRE(nodes.run(h3->put(large, 0)).ok());
   std::vector<ReceivedFrame> got;

@@ -65,13 +65,13 @@ TEST_CASE("A command's words keep their bytes") {
 
 TEST_CASE("An engine that would lose what it confirms is not used, unless that is meant") {
   const std::string good = "redis_version:7.0.15\r\nrole:master\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n";
-  CHECK(EngineFacts::read(good).usable(false).ok());
-  CHECK(EngineFacts::read(good).worries().empty());
+  CHECK(BrokerFacts::read(good).usable(false).ok());
+  CHECK(BrokerFacts::read(good).worries().empty());
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string info = good;
-    return EngineFacts::read(info.replace(info.find(from), from.size(), to));
+    return BrokerFacts::read(info.replace(info.find(from), from.size(), to));
   };
-  const EngineFacts forgets = with("aof_enabled:1", "aof_enabled:0");
+  const BrokerFacts forgets = with("aof_enabled:1", "aof_enabled:0");
   CHECK(forgets.usable(false).error().code == "redis.unfit");
   CHECK(forgets.usable(false).error().message.find("appendonly yes") != std::string::npos);
   CHECK(forgets.usable(true).ok());
@@ -80,10 +80,10 @@ TEST_CASE("An engine that would lose what it confirms is not used, unless that i
   CHECK(with("noeviction", "allkeys-lru").usable(true).ok());
   CHECK(with("7.0.15", "6.2.7").usable(true).error().code == "redis.unfit");
   CHECK(with("master", "slave").usable(true).error().code == "redis.down");
-  EngineFacts starts = forgets;
+  BrokerFacts starts = forgets;
   starts.is_loading = true;
   CHECK(starts.usable(false).error().code == "redis.down");
-  EngineFacts late = EngineFacts::read(good);
+  BrokerFacts late = BrokerFacts::read(good);
   late.log_is_synced = "everysec";
   CHECK(late.usable(false).ok());
   CHECK(late.worries().front().find("everysec") != std::string::npos);

@@ -1,4 +1,4 @@
-#include "poller/broker/engine_facts.hpp"
+#include "poller/broker/broker_facts.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -23,8 +23,8 @@ std::string_view value_in(std::string_view info, std::string_view name) {
 
 }  // namespace
 
-EngineFacts EngineFacts::read(std::string_view info) {
-  EngineFacts facts;
+BrokerFacts BrokerFacts::read(std::string_view info) {
+  BrokerFacts facts;
   facts.run_id = value_in(info, "run_id");
   facts.replication_id = value_in(info, "master_replid");
   facts.is_replica = value_in(info, "role") == "slave";
@@ -38,7 +38,7 @@ EngineFacts EngineFacts::read(std::string_view info) {
   return facts;
 }
 
-Status EngineFacts::usable(bool not_durable_is_meant) const {
+Status BrokerFacts::usable(bool not_durable_is_meant) const {
   if (major < oldest_major)
     return Error{"redis.unfit", "Redis 7.0 is the oldest that will do, this is " + std::to_string(major)};
   // Checked before appendonly, because aof_enabled is 0 while Redis loads.
@@ -57,7 +57,7 @@ Status EngineFacts::usable(bool not_durable_is_meant) const {
   return Done{};
 }
 
-std::vector<std::string> EngineFacts::worries() const {
+std::vector<std::string> BrokerFacts::worries() const {
   std::vector<std::string> told;
   if (!writes_log) told.emplace_back("Redis keeps no log (appendonly no): what only it has is gone with its process");
   if (evicts != "noeviction") told.push_back("Redis drops keys when its memory is full (maxmemory-policy " + evicts + ")");

@@ -10,7 +10,7 @@
 namespace inbox_poller::poller {
 
 /// The parts of the INFO reply that decide whether this Redis may be used.
-struct EngineFacts {
+struct BrokerFacts {
   std::string run_id, replication_id;
   bool is_replica = false;
   bool is_loading = false;      // loads its data after a start
@@ -21,7 +21,7 @@ struct EngineFacts {
   int major = 0;                // of redis_version
 
   /// Parses an INFO reply; missing fields stay empty. `log_is_synced` is not part of INFO.
-  static EngineFacts read(std::string_view info);
+  static BrokerFacts read(std::string_view info);
   /// Checks that this Redis may be used. Errors: "redis.unfit" before 7.0, without appendonly, or with eviction; the
   /// message names the setting. "redis.down" for a replica or while loading. `not_durable_is_meant` accepts missing
   /// appendonly and eviction.
