@@ -144,7 +144,7 @@ Status open_place(web::HttpServer& server, const ListenAt& place) {
 
 ExitCode serve(Context& context, const WebOptions& options, const ListenAt& place, const std::string& socket) {
   boost::asio::io_context loop(1);
-  web::Feed feed(loop, [&context] { return context.socket_path(); });
+  web::ChangeFeed feed(loop, [&context] { return context.socket_path(); });
   std::optional<web::Site> site;
   web::HttpServer server(
       loop, [&site](web::Request request) { return site->answer(std::move(request)); },

@@ -102,13 +102,13 @@ json::value shown(const json::value& value) {
   return object;
 }
 
-Feed::Feed(asio::io_context& loop, std::function<Result<std::string>()> where)
+ChangeFeed::ChangeFeed(asio::io_context& loop, std::function<Result<std::string>()> where)
     : loop_(loop),
       model_(loop, {.where = std::move(where), .look_every = longest_wait}, [this](const auto& fresh) { return changed(fresh); }) {
   model_.watch({Part::requests, Part::status});
 }
 
-std::shared_ptr<Stream> Feed::join() {
+std::shared_ptr<Stream> ChangeFeed::join() {
   auto page = std::make_shared<Stream>(loop_);
   std::string all = event("daemon", daemon_);
   for (const auto& [kind, rows] : {std::pair{"requests", &requests_}, std::pair{"teams", &teams_}}) {
@@ -128,7 +128,7 @@ std::shared_ptr<Stream> Feed::join() {
   return page;
 }
 
-asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
+asio::awaitable<void> ChangeFeed::changed(const std::vector<Part>& fresh) {
   const auto& [requests, status, chat, decisions] = model_.known();
   const auto& away = model_.away();
   const Object now = away ? Object{{"up", false}, {"why", printable(away->message)}}
@@ -147,7 +147,7 @@ asio::awaitable<void> Feed::changed(const std::vector<Part>& fresh) {
   take_sample(status, model_.status_took().count());
 }
 
-asio::awaitable<void> Feed::tell_requests(const operations::Pending& pending) {
+asio::awaitable<void> ChangeFeed::tell_requests(const operations::Pending& pending) {
   Rows now;
   std::map<std::string, double> age;
   for (const auto& request : pending.requests) {
@@ -174,13 +174,13 @@ asio::awaitable<void> Feed::tell_requests(const operations::Pending& pending) {
   tell("requests", requests_, std::move(now), outcomes);
 }
 
-void Feed::tell_teams(const operations::Status& status) {
+void ChangeFeed::tell_teams(const operations::Status& status) {
   Rows now;
   for (const auto& team : status.teams) now[printable(team.team)] = schema::strict_json(team_row(team));
   tell("teams", teams_, std::move(now), {});
 }
 
-void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& outcomes) {
+void ChangeFeed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& outcomes) {
   std::string put;
   json::array gone;
   for (const auto& [key, text] : now)
@@ -198,7 +198,7 @@ void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std
   broadcast(kind, R"({"all":false,"put":[)" + put + R"(],"gone":)" + schema::strict_json(gone) + '}');
 }
 
-void Feed::take_sample(const operations::Status& status, double answer_ms) {
+void ChangeFeed::take_sample(const operations::Status& status, double answer_ms) {
   const long long now = now_ms();
   if (!samples_.empty() && now - samples_.back().at_ms < sample_every_ms) return;
   Sample sample{.at_ms = now, .waited_s = longest_wait_s_, .answer_ms = answer_ms};
@@ -218,7 +218,7 @@ void Feed::take_sample(const operations::Status& status, double answer_ms) {
                                                                           sample.chat, sample.chat_oldest_s, answer_ms})));
 }
 
-void Feed::broadcast(std::string_view name, const std::string& data) {
+void ChangeFeed::broadcast(std::string_view name, const std::string& data) {
   const auto text = std::make_shared<const std::string>(event(name, data));
   for (const auto& page : pages_)
     if (const auto open = page.lock()) open->push(text);

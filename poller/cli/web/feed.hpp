@@ -22,12 +22,12 @@
 
 namespace inbox_poller::poller::cli::web {
 
-class Feed {
+class ChangeFeed {
  public:
   using Object = boost::json::object;
 
   /// Creates a feed. `where`: finds the daemon's socket at each call.
-  Feed(boost::asio::io_context& loop, std::function<Result<std::string>()> where);
+  ChangeFeed(boost::asio::io_context& loop, std::function<Result<std::string>()> where);
 
   void start() { model_.start(); }
   /// Adds a page, which gets all rows, then every change.

@@ -14,7 +14,7 @@ namespace inbox_poller::poller::cli::web {
 class Site {
  public:
   /// Builds the site. `by`: who decides here, for the record. `let_in`: called after a token opened a session.
-  Site(Feed& feed, Gate gate, Sessions& sessions, std::string by, std::function<void()> let_in)
+  Site(ChangeFeed& feed, Gate gate, Sessions& sessions, std::string by, std::function<void()> let_in)
       : feed_(feed), gate_(std::move(gate)), sessions_(sessions), by_(std::move(by)), let_in_(std::move(let_in)) {}
 
   boost::asio::awaitable<Reply> answer(Request);
@@ -46,7 +46,7 @@ class Site {
   template <class Text>
   Answer of_status(Text text) const;
 
-  Feed& feed_;
+  ChangeFeed& feed_;
   Gate gate_;
   Sessions& sessions_;
   std::string by_;
