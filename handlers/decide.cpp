@@ -54,8 +54,9 @@ std::optional<NotTaken> no_business(const Request& request, const Answer& answer
 /// Returns why the worker would refuse the answer, which would make its request fail.
 std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerAuthority& authority) {
   if (authority.counts() || !is_verified(request.kind, event)) return std::nullopt;
-  return NotTaken{"worker.verifies_lead", named(request) + " is not answered from here: " + verifies(request.asker, authority) +
-                                         ". " + answered_instead(request.asker)};
+  return NotTaken{"worker.verifies_lead", named(request) +
+                                              " is not answered from here: " + verifies(request.asker, authority) +
+                                              ". " + answered_instead(request.asker)};
 }
 
 /// Returns why the answer cannot be carried out; called before anything changes.
@@ -131,8 +132,10 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
 }  // namespace
 
 std::string why_left_to_lead(RequestKind kind, const TeamView& view) {
-  if (!view.membership.may(Right::answer)) return "here the role is observer; change team.role and run `inbox-poller reload`";
-  if (kind == RequestKind::stop && !view.membership.may(Right::decide_wish)) return "only the lead ends its workers (team.role)";
+  if (!view.membership.may(Right::answer))
+    return "here the role is observer; change team.role and run `inbox-poller reload`";
+  if (kind == RequestKind::stop && !view.membership.may(Right::decide_wish))
+    return "only the lead ends its workers (team.role)";
   return {};
 }
 

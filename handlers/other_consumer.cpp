@@ -31,6 +31,8 @@ bool reads_anew(EffectiveRole before, EffectiveRole now) {
   return before != now && !(rights_of(before, speaks) && rights_of(now, speaks));
 }
 
-bool gave_way(config::Role role, EffectiveRole now) { return effective_role(role) == EffectiveRole::leader && now != EffectiveRole::leader; }
+bool gave_way(config::Role role, EffectiveRole now) {
+  return effective_role(role) == EffectiveRole::leader && now != EffectiveRole::leader;
+}
 
 }  // namespace inbox_poller::handlers

@@ -20,7 +20,9 @@ std::string no_room(const Arrival& arrival, const TeamView& view) {
          ") in the queue";
 }
 
-Reception passed_by(const Membership& membership) { return {Reception::What::left, Lane::none, left_reason(membership)}; }
+Reception passed_by(const Membership& membership) {
+  return {Reception::What::left, Lane::none, left_reason(membership)};
+}
 
 }  // namespace
 

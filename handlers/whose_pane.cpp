@@ -43,8 +43,9 @@ std::optional<NotTaken> no_beginning(std::string_view member, bool force, const 
                                    "; its process " + std::to_string(living) + " lives";
   if (!force)
     return NotTaken{"worker.verifies_lead",
-                    name + " would not obey: it takes requests to shut down from its own lead only (" + authority.reason +
-                        "). Let the lead end it, or: inbox-poller shutdown " + name + " --force, which " +
+                    name + " would not obey: it takes requests to shut down from its own lead only (" +
+                        authority.reason + "). Let the lead end it, or: inbox-poller shutdown " + name +
+                        " --force, which " +
                         (can_end           ? "ends " + named(place) + " without asking it"
                          : lives_elsewhere ? "comes after its end, since " + not_recorded
                                            : "takes it out of the team")};

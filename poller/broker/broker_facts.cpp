@@ -47,9 +47,10 @@ Status BrokerFacts::usable(bool not_durable_is_meant) const {
     return Error{"redis.down", "it is a replica at this moment and takes nothing: name the primary, or promote it"};
   if (not_durable_is_meant) return Done{};
   if (!writes_log)
-    return Error{"redis.unfit",
-                 "appendonly is off: what Redis confirms is lost with its process.  Set `appendonly yes` and `appendfsync "
-                 "always` in redis.conf, or say that you mean it: accept_risks redis-not-durable"};
+    return Error{
+        "redis.unfit",
+        "appendonly is off: what Redis confirms is lost with its process.  Set `appendonly yes` and `appendfsync "
+        "always` in redis.conf, or say that you mean it: accept_risks redis-not-durable"};
   if (evicts != "noeviction")
     return Error{"redis.unfit", "maxmemory-policy is " + evicts +
                                        ": it drops mail when its memory is full. Set `maxmemory-policy noeviction`, or "
@@ -60,7 +61,8 @@ Status BrokerFacts::usable(bool not_durable_is_meant) const {
 std::vector<std::string> BrokerFacts::worries() const {
   std::vector<std::string> told;
   if (!writes_log) told.emplace_back("Redis keeps no log (appendonly no): what only it has is gone with its process");
-  if (evicts != "noeviction") told.push_back("Redis drops keys when its memory is full (maxmemory-policy " + evicts + ")");
+  if (evicts != "noeviction")
+    told.push_back("Redis drops keys when its memory is full (maxmemory-policy " + evicts + ")");
   if (log_is_synced == "everysec")
     told.emplace_back("Redis syncs its log once a second (appendfsync everysec): a crash loses about the last one");
   if (log_is_synced == "no")
@@ -75,12 +77,14 @@ Error error_of(const RedisReply& reply) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.starts_with(word); });
   };
   const auto said = [&](const char* code) { return Error{code, "Redis says: " + text.substr(0, 300)}; };
-  if (begins({"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH "}) || text.find("can't run this command") != std::string::npos ||
+  if (begins({"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH "}) ||
+      text.find("can't run this command") != std::string::npos ||
       text.find("can't access at least one of the keys") != std::string::npos ||
       text.find("ACL failure in script") != std::string::npos)
     return said("redis.denied");
   if (begins({"OOM", "MISCONF"})) return said("redis.full");
-  if (begins({"LOADING", "MASTERDOWN", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS", "ERR max number of clients"}))
+  if (begins({"LOADING", "MASTERDOWN", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "BUSY ", "NOREPLICAS",
+              "ERR max number of clients"}))
     return said("redis.down");
   return said("redis.fault");
 }

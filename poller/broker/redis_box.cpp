@@ -137,10 +137,10 @@ Result<Sent> RedisBox::send(const MessageDraft& draft) {
   const std::string bytes = message.encode();
   TRY(require_size_of(bytes));
   const std::string node(RedisKeys::shared_box);
-  TRY(const auto put, redis_.call(
-      scripts::send(), {keys_.mark(node, draft.to, id), keys_.stream(draft.to, node), keys_.of("boxes")},
-      {draft.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", draft.type, "q",
-       draft.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
+  TRY(const auto put,
+      redis_.call(scripts::send(), {keys_.mark(node, draft.to, id), keys_.stream(draft.to, node), keys_.of("boxes")},
+                  {draft.to, actor(), sent_mark_ms, "k", id, "f", actor(), "y", draft.type, "q", draft.in_reply_to, "e",
+                   bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)}));
   std::vector<std::string> others;
   for (std::size_t i = 2; i < put.parts.size(); ++i) others.push_back(put.at(i).text);
   return sent(message, put.at(0).as_number() == 2, others);

@@ -126,9 +126,10 @@ asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisBroker::answer(std::vec
                                                                           std::int64_t epoch) {
   std::vector<ScriptCall> flight;
   for (const Frame& frame : frames) {
-    ScriptCall call{{keys_.of("epoch"), keys_.request(frame.type, frame.request), keys_.stream(frame.address, settings_.node),
-                     keys_.mark(settings_.node, frame.address, marked(frame))},
-                    {std::to_string(epoch), settings_.node, frame.entry, text_of(mark_kept), text_of(request_kept)}};
+    ScriptCall call{
+        {keys_.of("epoch"), keys_.request(frame.type, frame.request), keys_.stream(frame.address, settings_.node),
+         keys_.mark(settings_.node, frame.address, marked(frame))},
+        {std::to_string(epoch), settings_.node, frame.entry, text_of(mark_kept), text_of(request_kept)}};
     add_fields(frame, call.arguments);
     flight.push_back(std::move(call));
   }

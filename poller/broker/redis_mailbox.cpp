@@ -159,9 +159,9 @@ bool RedisMailbox::is_changed(const std::string& name) const {
   const auto now = states_.find(name);
   const State state = now == states_.end() ? State() : now->second;
   const auto ours = tracked_.find(name);
-  const bool follows = ours != tracked_.end() && std::any_of(ours->second.begin(), ours->second.end(), [](const auto& one) {
-                         return one.second == ReadStatus::waiting;
-                       });
+  const bool follows =
+      ours != tracked_.end() && std::any_of(ours->second.begin(), ours->second.end(),
+                                            [](const auto& one) { return one.second == ReadStatus::waiting; });
   // Messages of an earlier process may be lost together with the inbox.
   if (found == boxes_.end() || !found->second.seen) return follows || state != State();
   const Box& one = found->second;
@@ -216,7 +216,9 @@ RedisMailbox::Piece RedisMailbox::read(const PieceWanted& wanted) {
     const auto read_statuses = redis_.call(scripts::read_statuses(), keys, {mark_kept_ms});
     if (!read_statuses) return fail(read_statuses.error());
     for (const RedisReply& one : read_statuses->parts)
-      piece.read_statuses.push_back(one.text == "lost" ? ReadStatus::lost : one.text == "taken" ? ReadStatus::consumed : ReadStatus::waiting);
+      piece.read_statuses.push_back(one.text == "lost"    ? ReadStatus::lost
+                                    : one.text == "taken" ? ReadStatus::consumed
+                                                          : ReadStatus::waiting);
   }
   const auto some = redis_.call(scripts::show(), {stream},
                                 {wanted.owns ? settings_.reader : std::string(), an_offer_ms, wanted.from,

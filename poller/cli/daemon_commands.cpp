@@ -64,8 +64,10 @@ std::string workers_text(const std::vector<NamedWorker>& workers) {
   std::string text;
   for (const auto& [team, worker] : workers) {
     const std::string name = printable(worker.name);
-    text += "  team " + printable(team) + ": " +
-            (worker.authority.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.authority)) + '\n';
+    text +=
+        "  team " + printable(team) + ": " +
+        (worker.authority.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.authority)) +
+        '\n';
   }
   return text;
 }
@@ -76,7 +78,8 @@ operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses&
   for (const config::LoadedTeam& team : loaded.teams) {
     all.teams.push_back({team.config.source, told_of(team.settings), {}});
     for (const auto& [name, worker] : workers_now(team.config, processes))
-      all.teams.back().members.push_back({name, worker.name, handlers::to_string(worker.authority.answers), worker.authority.reason});
+      all.teams.back().members.push_back(
+          {name, worker.name, handlers::to_string(worker.authority.answers), worker.authority.reason});
   }
   return all;
 }

@@ -35,7 +35,8 @@ Status NodeState::commit(const Work& work) {
   const auto with_receipts = [&](Tx& tx) -> Status {
     auto& table = tx.ledger.node_mail();
     if (!receipts.there.empty())
-      TRY(table.set(context.name, {receipts.there.begin(), receipts.there.end()}, NodeMailState::there, context.clock.wall_ms()));
+      TRY(table.set(context.name, {receipts.there.begin(), receipts.there.end()}, NodeMailState::there,
+                    context.clock.wall_ms()));
     if (!receipts.told.empty()) TRY(table.tell(receipts.told, 1));
     if (!receipts.ended.empty()) TRY(table.tell(receipts.ended, 2));
     tx.then([this] { receipts = {}; });

@@ -296,7 +296,9 @@ asio::awaitable<bool> Replicator::receive(std::chrono::milliseconds wait) {
   co_return true;
 }
 
-bool Replicator::is_for_us(const ReceivedFrame& frame) const { return frame.address != lead_address || state_.leading(); }
+bool Replicator::is_for_us(const ReceivedFrame& frame) const {
+  return frame.address != lead_address || state_.leading();
+}
 
 Status Replicator::take(const ReceivedFrame& frame, Tx& tx) {
   if (!is_for_us(frame)) return Done{};

@@ -53,7 +53,8 @@ asio::awaitable<bool> Replicator::tell(std::string node) {
     if (!outcomes) co_return failed(outcomes.error());
     // Mark the state that was sent; a row may have moved on meanwhile.
     for (const auto& row : *rows)
-      (row.state == NodeMailState::read || row.state == NodeMailState::rejected ? state_.receipts.ended : state_.receipts.told)
+      (row.state == NodeMailState::read || row.state == NodeMailState::rejected ? state_.receipts.ended
+                                                                                : state_.receipts.told)
           .push_back(row.id);
     if (rows->size() < told_at_once) co_return true;
     if (auto written = state_.write_receipts(); !written) co_return ledger_failed(written.error());

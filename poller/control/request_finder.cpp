@@ -105,7 +105,9 @@ Result<std::vector<Found>> RequestFinder::whole(const std::string& id) {
 
 bool RequestFinder::went_elsewhere(const std::string& id) {
   for (const auto& mails : {ledger_.node_mail().of_request(id, most_alike), ledger_.node_mail().like(id, most_alike)})
-    if (mails && std::ranges::any_of(*mails, [](const NodeMailRow& one) { return one.direction == MailDirection::out && one.node == lead_address; }))
+    if (mails && std::ranges::any_of(*mails, [](const NodeMailRow& one) {
+          return one.direction == MailDirection::out && one.node == lead_address;
+        }))
       return true;
   return false;
 }

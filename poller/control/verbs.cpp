@@ -230,7 +230,8 @@ Error Verbs::not_leader(Team& team, const std::string& what) {
   const auto& membership = team.context().membership;
   if (membership.role == handlers::EffectiveRole::paused)
     return Error{"role.not_leader", "InboxPoller is paused in team " + name + ": " + membership.reason};
-  const bool is_elsewhere = membership.role == handlers::EffectiveRole::follower || membership.role == handlers::EffectiveRole::standby;
+  const bool is_elsewhere =
+      membership.role == handlers::EffectiveRole::follower || membership.role == handlers::EffectiveRole::standby;
   const std::string why =
       is_elsewhere ? "team " + name + " is not led from this node: " + what + " is for the node that leads"
       : membership.role == handlers::EffectiveRole::interceptor

@@ -37,7 +37,8 @@ FetchOptions fetch_options(const arguments::Recv& request, const ControlSession&
   fetch.by_hand = !method;
   fetch.method = method.value_or(config::DeliveryMethod::socket);
   fetch.receiver = method ? session.method : "recv";
-  if (method == config::DeliveryMethod::hook) fetch.most_text = schema::longest_hook_text - schema::handed_over("").size();
+  if (method == config::DeliveryMethod::hook)
+    fetch.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return fetch;
 }
 

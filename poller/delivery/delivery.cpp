@@ -71,9 +71,10 @@ Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fet
   const auto overdue = overdue_only(fetch.ignore_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return ReadyMessages();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  TRY(auto rows, context_.ledger.deliveries().ready_messages(context_.name, context_.clock.wall_ms() - effect_grace.count(),
-                                        static_cast<int>(std::min<std::size_t>(fetch.max, 1000)), overdue,
-                                        waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
+  TRY(auto rows, context_.ledger.deliveries().ready_messages(
+                     context_.name, context_.clock.wall_ms() - effect_grace.count(),
+                     static_cast<int>(std::min<std::size_t>(fetch.max, 1000)), overdue,
+                     waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
   const bool digest_due = !overdue && rows.size() < fetch.max && is_digest_due(!rows.empty());
   return ReadyMessages{std::move(rows), digest_due};
 }
@@ -129,7 +130,8 @@ void Delivery::lease_on_arrival(Tx& tx) {
   });
 }
 
-Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch, Tx& tx, std::vector<LeasedMessage>& messages) {
+Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch, Tx& tx,
+                                 std::vector<LeasedMessage>& messages) {
   if (found.digest_due) {
     TRY(auto summed, digest(tx));
     if (summed) found.rows.push_back(std::move(*summed));

@@ -114,7 +114,9 @@ class Delivery {
     bool digest_due = false;
   };
   [[nodiscard]] Result<ReadyMessages> ready_messages(const FetchOptions&) const;
-  [[nodiscard]] bool is_turn_of(const FetchOptions& fetch) const { return fetch.by_hand || routes_.chosen() == fetch.method; }
+  [[nodiscard]] bool is_turn_of(const FetchOptions& fetch) const {
+    return fetch.by_hand || routes_.chosen() == fetch.method;
+  }
   // Leases in a savepoint: a failure undoes only this, and `messages` is empty.
   Status lease_separately(const FetchOptions&, Tx&, std::vector<LeasedMessage>& messages);
   Status lease_available(ReadyMessages, const FetchOptions&, Tx&, std::vector<LeasedMessage>&);

@@ -12,7 +12,9 @@ namespace inbox_poller::poller {
 class PendingFetch {
  public:
   /// Registers the receiver with `delivery`; the destructor unregisters it. `delivery` must outlive this object.
-  PendingFetch(Delivery& delivery, FetchOptions fetch) : delivery_(delivery), waits_{std::move(fetch)} { delivery_.wait_for(waits_); }
+  PendingFetch(Delivery& delivery, FetchOptions fetch) : delivery_(delivery), waits_{std::move(fetch)} {
+    delivery_.wait_for(waits_);
+  }
   ~PendingFetch() { delivery_.stop_waiting(waits_); }
   PendingFetch(const PendingFetch&) = delete;
   PendingFetch& operator=(const PendingFetch&) = delete;

@@ -71,7 +71,8 @@ Status require_actor_name(std::string_view name) {
                                    "\"tasks\", which are folders of the queue"};
 }
 
-Envelope message_of(const std::string& actor, const MessageDraft& draft, const std::string& id, const std::string& now) {
+Envelope message_of(const std::string& actor, const MessageDraft& draft, const std::string& id,
+                    const std::string& now) {
   Envelope message;
   message.set("id", id).set("from", actor).set("to", draft.to).set("type", draft.type);
   message.set("payload", draft.payload).set_raw("ts", now);

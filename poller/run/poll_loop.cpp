@@ -164,8 +164,9 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     if (!started_) throw std::runtime_error(restored.error().message);
     return warn_once("team \"" + name + "\" cannot be served: " + restored.error().message);
   }
-  services_.telemetry.emit(Event::roster_appeared,
-                           {{"team", name}, {"path", system_of(config).location(config, name)}, {"source", config.source}});
+  services_.telemetry.emit(
+      Event::roster_appeared,
+      {{"team", name}, {"path", system_of(config).location(config, name)}, {"source", config.source}});
   if (config.team.facts().folds_names && !schema::is_found_by_old_clients(name))
     services_.telemetry.emit(
         Event::daemon_warning,

@@ -67,7 +67,9 @@ class Jsonl final : public MailboxSystem {
       return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
     return true;
   }
-  std::string location(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
+  std::string location(const config::TeamConfig& config, const std::string&) const override {
+    return config.team.folder;
+  }
   std::string hints_of(const config::TeamConfig& config, const std::string&) const override {
     return config.team.inbox_folder({});
   }
@@ -101,7 +103,9 @@ class Maildir final : public MailboxSystem {
     if (!way) return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
     return true;
   }
-  std::string location(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
+  std::string location(const config::TeamConfig& config, const std::string&) const override {
+    return config.team.folder;
+  }
   std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
     return config.team.inbox_folder(name);
   }

@@ -186,12 +186,13 @@ void LeadBoxes::report(BoxState now, const std::string& detail) {
   const bool fine = now == BoxState::open || now == BoxState::missing || now == BoxState::empty;
   const bool first_and_fine = report_.state == InboxReport().state && now == BoxState::open;
   if (!first_and_fine)
-    services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},
-                                                                                   {"inbox", context_.lead},
-                                                                                   {"path", mailbox_.location(context_.lead)},
-                                                                                   {"old", report_.state},
-                                                                                   {"new", state},
-                                                                                   {"reason", detail}});
+    services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable,
+                             {{"team", context_.name},
+                              {"inbox", context_.lead},
+                              {"path", mailbox_.location(context_.lead)},
+                              {"old", report_.state},
+                              {"new", state},
+                              {"reason", detail}});
   if (now == BoxState::open) tell_worry(detail);
   report_ = {state, detail};
   context_.changed(only(Area::teams));

@@ -145,7 +145,8 @@ void Requests::tell(Open& open) {
 Status Requests::put_before_lead(const handlers::Request& pending, Tx& tx) {
   const auto view = context_.view();
   // Without a deadline neither we nor the session that we speak for may answer.
-  if (!context_.may(Right::notify_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
+  if (!context_.may(Right::notify_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view))
+    return Done{};
   const auto type = handlers::request_type(pending.kind);
   TRY(const auto there, tx.ledger.messages().about(context_.name, pending.asker, pending.request_id, type));
   if (there) return Done{};

@@ -91,7 +91,8 @@ void RoleKeeper::competing_consumer(std::string code, std::size_t count) {
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
   std::erase_if(signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
   if (!handlers::are_believed(ages)) return;
-  give_way("another program consumes " + inbox_path() + "; stop it, or use role = \"interceptor\", then inbox-poller resume");
+  give_way("another program consumes " + inbox_path() +
+           "; stop it, or use role = \"interceptor\", then inbox-poller resume");
 }
 
 void RoleKeeper::check_lead_process() {
@@ -138,8 +139,8 @@ void RoleKeeper::check_lead_session() {
 }
 
 void RoleKeeper::give_way_to_lead(std::string_view code, const std::string& who) {
-  const std::string reason =
-      who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
+  const std::string reason = who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) +
+                             ", so it reads " + inbox_path() + " itself";
   context_.telemetry.emit(Event::inbox_competing_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
                                                            {"code", std::string(code)},
@@ -179,7 +180,8 @@ void RoleKeeper::follow_lease(bool retired) {
   if (!by_node) return;  // another consumer was seen here
   auto membership = cluster_->membership();
   if (membership.role != role) return change_role(std::move(membership));
-  if (std::exchange(context_.membership.reason, membership.reason) != membership.reason) context_.changed(only(Area::teams));
+  if (std::exchange(context_.membership.reason, membership.reason) != membership.reason)
+    context_.changed(only(Area::teams));
 }
 
 Status RoleKeeper::resume() {

@@ -71,7 +71,8 @@ struct Team::Stages {
   }
 
   static Work read_workers(Team& team, const Round& round) {
-    return round.boxes ? team.lead_boxes_.scan_worker_boxes(*round.boxes) : Work();  // the lead's inbox reports the error
+    return round.boxes ? team.lead_boxes_.scan_worker_boxes(*round.boxes)
+                       : Work();  // the lead's inbox reports the error
   }
 
   static Work run_requests(Team& team, const Round&) {
@@ -139,7 +140,8 @@ struct Team::Stages {
 
   /// Only a scan of the whole inbox shows which entries may go.
   static Work compact(Team& team, const Round&) {
-    const bool is_due = team.lead_boxes_.has_all() && team.role_keeper_.is_alone() && team.parts_.housekeeping.is_compaction_due();
+    const bool is_due =
+        team.lead_boxes_.has_all() && team.role_keeper_.is_alone() && team.parts_.housekeeping.is_compaction_due();
     return is_due && !team.retired_ ? compact_now(team) : Work();
   }
 

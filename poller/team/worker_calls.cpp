@@ -80,7 +80,8 @@ std::string WorkerCalls::why_silent() const {
   if (context_.may(handlers::Right::answer_by_rule)) return {};
   if (context_.membership.role == handlers::EffectiveRole::paused)
     return "InboxPoller is paused in team " + context_.name + ", until `inbox-poller resume`";
-  if (context_.membership.role == handlers::EffectiveRole::follower || context_.membership.role == handlers::EffectiveRole::standby)
+  if (context_.membership.role == handlers::EffectiveRole::follower ||
+      context_.membership.role == handlers::EffectiveRole::standby)
     return "team " + context_.name + " is not led from this node, so no hook is answered here";
   return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
 }

@@ -37,7 +37,9 @@ class Engine {
 class Memory final : public Engine {
  public:
   Loop& loop() override { return loop_; }
-  std::unique_ptr<Broker> node(const std::string& name) override { return std::make_unique<MemoryBroker>(broker_, name); }
+  std::unique_ptr<Broker> node(const std::string& name) override {
+    return std::make_unique<MemoryBroker>(broker_, name);
+  }
   void lease_ends() override { broker_.advance(seconds(10)); }
   void silence(const std::string&) override { broker_.advance(seconds(15)); }
   void empty() override { broker_.empty(); }

@@ -374,7 +374,9 @@ class Looked final : public poller::Mailbox {
   }
   void rewind(const std::string& name) override { to_.rewind(name); }
   [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override { return to_.decode(bytes); }
-  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& name) const override { return to_.referenced(name); }
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> referenced(const std::string& name) const override {
+    return to_.referenced(name);
+  }
   boost::asio::awaitable<poller::Expunged> expunge(std::string name, poller::RetentionPolicy choose) override {
     return to_.expunge(std::move(name), std::move(choose));
   }

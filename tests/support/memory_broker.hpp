@@ -122,7 +122,8 @@ class MemoryBroker final : public poller::Broker {
         if (given->second == node_ && seen_.contains(one.id)) continue;  // within this process: given once
         give(stream, one, frames);
       }
-      while (stream.given < stream.entries.size() && frames.size() < most) give(stream, stream.entries[stream.given++], frames);
+      while (stream.given < stream.entries.size() && frames.size() < most)
+        give(stream, stream.entries[stream.given++], frames);
     }
     if (!frames.empty()) broker_.on_receive();
     if (broker_.given_twice > 0 && !frames.empty()) {
@@ -262,7 +263,8 @@ class MemoryBroker final : public poller::Broker {
     broker_.streams[{frame.address, node_}].entries.push_back({std::to_string(broker_.next_id++), frame, node_});
     return true;
   }
-  void give(MemoryBrokerData::Stream& stream, const MemoryBrokerData::Entry& one, std::vector<poller::ReceivedFrame>& frames) {
+  void give(MemoryBrokerData::Stream& stream, const MemoryBrokerData::Entry& one,
+            std::vector<poller::ReceivedFrame>& frames) {
     stream.pending[one.id] = node_;
     seen_.insert(one.id);
     poller::ReceivedFrame frame;

@@ -34,7 +34,10 @@ class MemoryOperations : public ActorMail {
   Result<Sent> send(const MessageDraft& draft) override {
     if (draft.to == "nobody") return Error{"actor.unknown", "there is no actor called \"nobody\" here"};
     if (draft.to == "new") return Sent{{{"id", "sent-1"}}, true, "\"new\" had no mailbox yet"};
-    return Sent{{{"id", "sent-1"}, {"from", actor()}, {"to", draft.to}, {"type", draft.type}, {"payload", draft.payload}}, false, {}};
+    return Sent{
+        {{"id", "sent-1"}, {"from", actor()}, {"to", draft.to}, {"type", draft.type}, {"payload", draft.payload}},
+        false,
+        {}};
   }
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter filter, std::chrono::milliseconds within) override {
     const auto deadline = std::chrono::steady_clock::now() + within;  // clock: the wait of this fake box is its subject

@@ -72,7 +72,8 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   if (found == posted_.end()) return;
   std::optional<EntryIndex> entries;
   if (reading != nullptr) entries.emplace(*reading, inboxes_.known(inbox));
-  for (auto& [key, one] : found->second) one.read_status = entries ? read_status_in(*entries, one.receipt) : ReadStatus::consumed;
+  for (auto& [key, one] : found->second)
+    one.read_status = entries ? read_status_in(*entries, one.receipt) : ReadStatus::consumed;
 }
 
 WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {

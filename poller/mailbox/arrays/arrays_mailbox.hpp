@@ -42,7 +42,9 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
 
   Result<std::span<const ReadyBox>> ready_boxes() override;
   [[nodiscard]] bool is_idle() const override { return is_idle_; }
-  void use_notifications(bool rely) override { inboxes_.rotate_scans(rely ? settings_.poll_interval : SteadyTime::duration()); }
+  void use_notifications(bool rely) override {
+    inboxes_.rotate_scans(rely ? settings_.poll_interval : SteadyTime::duration());
+  }
   boost::asio::awaitable<Batch> receive(std::string inbox, Access reader, std::size_t most) override;
   boost::asio::awaitable<Settled> ack(std::string inbox, std::vector<Ack> disposals) override;
   void rewind(const std::string& inbox) override;

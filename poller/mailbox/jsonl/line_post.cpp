@@ -237,8 +237,9 @@ std::vector<std::string> LinePost::files() const {
 
 bool LinePost::decided(const std::string& file) const {
   const auto box = posted_.find(file);
-  return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(),
-                                             [](const auto& one) { return one.second.read_status != ReadStatus::waiting; });
+  return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(), [](const auto& one) {
+           return one.second.read_status != ReadStatus::waiting;
+         });
 }
 
 void LinePost::look(
@@ -247,8 +248,9 @@ void LinePost::look(
   drain();
   for (auto& [file, box] : posted_) {
     const KeyOf key_of = [&, &name = file](std::string_view line) { return key_in(name, line); };
-    const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
-                                     [](const auto& one) { return one.second.line.empty() && one.second.read_status == ReadStatus::waiting; });
+    const bool strange = std::any_of(box.lines.begin(), box.lines.end(), [](const auto& one) {
+      return one.second.line.empty() && one.second.read_status == ReadStatus::waiting;
+    });
     if (strange && clock_.steady() >= box.not_before) {
       box.not_before = clock_.steady() + ask_lease_again;
       static_cast<void>(watched(folder.path + "/" + file, file));

@@ -116,7 +116,8 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
     const SteadyTime now = std::chrono::steady_clock::now();
     if (!offered || offered->has_value() || now >= until) co_return offered;
     if (for_all) wake();
-    waits.timer.expires_at(waits.is_last() ? std::min(until, now + (is_watched ? watched_pause : unwatched_pause)) : until);
+    waits.timer.expires_at(waits.is_last() ? std::min(until, now + (is_watched ? watched_pause : unwatched_pause))
+                                           : until);
     boost::system::error_code woken;
     co_await waits.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     for_all = !woken && waits.is_last();

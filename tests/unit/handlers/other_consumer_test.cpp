@@ -23,8 +23,10 @@ TEST_CASE("beside another consumer we are what the operator said, and never its 
 }
 
 TEST_CASE("hosts say how we stand, unless a consumer was met here") {
-  for (const auto role : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::follower}) CHECK(follows_nodes(role));
-  for (const auto role : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer}) CHECK_FALSE(follows_nodes(role));
+  for (const auto role : {EffectiveRole::leader, EffectiveRole::standby, EffectiveRole::follower})
+    CHECK(follows_nodes(role));
+  for (const auto role : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer})
+    CHECK_FALSE(follows_nodes(role));
 }
 
 TEST_CASE("what is unread is shown again when we begin or cease to take mail for the lead, not when we only stop") {

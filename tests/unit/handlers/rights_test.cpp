@@ -11,8 +11,8 @@
 namespace inbox_poller::handlers::rights_test {
 namespace {
 
-constexpr EffectiveRole roles[] = {EffectiveRole::leader, EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer,
-                               EffectiveRole::standby, EffectiveRole::follower};
+constexpr EffectiveRole roles[] = {EffectiveRole::leader,   EffectiveRole::paused,  EffectiveRole::interceptor,
+                                   EffectiveRole::observer, EffectiveRole::standby, EffectiveRole::follower};
 
 constexpr const char* drawn = R"(
 right            leader  stopped  front  observer  standby  follower

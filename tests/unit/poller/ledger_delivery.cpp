@@ -170,21 +170,26 @@ TEST_CASE("what seems to come from the future was recorded before the clock was 
   put(*ledger, "ann", "a1", Priority::chat, 1'000'000'000, 2);
   constexpr EpochMs never = -1;
   CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10, DeliveryTable::Overdue{never, never})).empty());
-  CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10, DeliveryTable::Overdue{4000, never}))) == Keys{"a1"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10, DeliveryTable::Overdue{4000, never}))) ==
+        Keys{"a1"});
   OutboxRow owed = outbox_row("bob", "reply");
   owed.batch = 1;
   owed.created_ms = 1'000'000'000;
   must(ledger->outbox().enqueue(owed));
   CHECK(keys(must(ledger->deliveries().ready_messages("red", 5000, 10))) == Keys{"a1"});
-  CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10, std::nullopt, DeliveryTable::Owed::of_any_age)).empty());
+  CHECK(must(ledger->deliveries().ready_messages("red", 5000, 10, std::nullopt, DeliveryTable::Owed::of_any_age))
+            .empty());
 }
 
 TEST_CASE("that what is owed counts at any age makes no message overdue") {
   auto ledger = in_memory();
   put(*ledger, "ann", "a1", Priority::chat, 10'000'000);
   const auto waits = DeliveryTable::Owed::of_any_age;
-  CHECK(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{9'997'000, 9'997'000}, waits)).empty());
-  CHECK(keys(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{9'997'000, 9'997'000},
+                                                 waits))
+            .empty());
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 9'970'000, 10, DeliveryTable::Overdue{10'000'000, 0},
+                                                      waits))) == Keys{"a1"});
 }
 
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {
@@ -193,7 +198,8 @@ TEST_CASE("status messages for a digest are no chat: not offered, not counted as
   put(*ledger, "ann", "chat");
   put(*ledger, "bob", "idle 2", Priority::digest);
   CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10))) == Keys{"chat"});
-  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{9999, 9999}))) == Keys{"chat"});
+  CHECK(keys(must(ledger->deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{9999, 9999}))) ==
+        Keys{"chat"});
   CHECK(keys(must(ledger->deliveries().digest_material("red", 10))) == Keys{"idle 1", "idle 2"});
   CHECK(keys(must(ledger->deliveries().digest_material("red", 1))) == Keys{"idle 1"});
   CHECK(must(ledger->deliveries().digest_material("blue", 10)).empty());

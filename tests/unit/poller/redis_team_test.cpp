@@ -46,7 +46,8 @@ struct RedisTeamSetting : RedisSetting {
     look(*mailbox);
     const auto news = mailbox->ready_boxes();
     REQUIRE(news.ok());
-    return std::any_of(news->begin(), news->end(), [](const ReadyBox& one) { return one.box == "boss" && one.changed; });
+    return std::any_of(news->begin(), news->end(),
+                       [](const ReadyBox& one) { return one.box == "boss" && one.changed; });
   }
   void write(const std::string& bytes) {
     REQUIRE(direct.call(RedisCommand{"XADD", keys.stream("boss", "box"), "*", "e", bytes}).ok());

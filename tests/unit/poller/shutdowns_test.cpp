@@ -226,7 +226,9 @@ struct Story : MailboxSetting {
 
   [[nodiscard]] bool is_member() const { return slurp(team() / "config.json").find("\"w1\"") != std::string::npos; }
   [[nodiscard]] bool owns_task() const { return slurp(tasks() / "1.json").find("w1") != std::string::npos; }
-  [[nodiscard]] std::vector<MessageRow> told() const { return *ledger->deliveries().ready_messages("team", clock.wall_ms() + 1, 100); }
+  [[nodiscard]] std::vector<MessageRow> told() const {
+    return *ledger->deliveries().ready_messages("team", clock.wall_ms() + 1, 100);
+  }
   [[nodiscard]] std::size_t sent() const { return ledger->outbox().of_request("team", id)->size(); }
   [[nodiscard]] std::size_t logged(const std::string& event) const {
     const std::string log = slurp(scratch.path("log"));
