@@ -20,9 +20,9 @@ struct Sum {
 };
 
 void add(Sum& sum, const WorkerStatus& status) {
-  if (status.state == "assigned") {
+  if (status.state == WorkerReport::assigned) {
     ++sum.assigned;
-  } else if (status.state == "completed") {
+  } else if (status.state == WorkerReport::completed) {
     ++sum.completed;
   } else {
     ++sum.idle;

@@ -14,6 +14,7 @@
 #include "handlers/answers_count.hpp"
 #include "handlers/request_state.hpp"
 #include "handlers/rights.hpp"
+#include "handlers/worker_report.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
 #include "schema/payload.hpp"
@@ -83,7 +84,7 @@ struct RequestView {
   std::uint32_t pending_of_asker = 0;  // open requests of this worker
   std::uint32_t same_plan_count = 0;   // earlier submissions of the same plan text by this worker
   const Shutdown* shutdown = nullptr;  // the shutdown that an answer names
-  std::string_view last_state;         // the sender's last WorkerStatus
+  WorkerReport last_state = WorkerReport::none;  // the sender's last WorkerStatus
   std::string_view last_detail;
   AnswerAuthority authority;  // of a request: whether its worker accepts answers
 };
@@ -95,7 +96,7 @@ struct ToLead {};
 
 /// Updates a worker's status; goes to the lead only if configured.
 struct WorkerStatus {
-  std::string state;   // "idle", "failed", "interrupted", "assigned", "completed"
+  WorkerReport state = WorkerReport::idle;
   std::string detail;  // task, summary or failure, one line
   bool to_lead = false;
   std::string task;         // the task of the message, one line; empty if it names none

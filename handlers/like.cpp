@@ -18,8 +18,8 @@ std::variant<NewRule, NotTaken> rule_like(const Request& request, const TeamView
 }
 
 bool covers(const NewRule& rule, const Request& request, std::string_view cwd, const TeamView& view) {
-  if (request.kind == RequestKind::sandbox) return rule.kind == "host" && request.subject == rule.text;
-  if (request.kind != RequestKind::permission || rule.kind != "permission") return false;
+  if (request.kind == RequestKind::sandbox) return rule.kind == RuleKind::host && request.subject == rule.text;
+  if (request.kind != RequestKind::permission || rule.kind != RuleKind::permission) return false;
   auto parsed = config::parse_permission_rule(rule.text);
   if (!parsed) return false;
   const config::PermissionRules alone{{}, {}, {*std::move(parsed)}};

@@ -148,7 +148,7 @@ RuleOfAnswer permission_rule(const Request& request, const Answer& answer, bool 
   const schema::Member* member = view.roster.find(request.asker);
   auto safe = config::rule_for_call(request.subject, request.body,
                                     {member ? member->cwd : std::string(), std::string(view.home)});
-  if (safe) return NewRule{"permission", *std::move(safe)};
+  if (safe) return NewRule{RuleKind::permission, *std::move(safe)};
   return NotTaken{"rule.none_safe",
                   "no rule covers exactly this call, so --always is not possible for it: approve it without "
                   "--always, or write a rule under [permissions] allow in " +

@@ -63,7 +63,7 @@ bool shows_going_on(const Request& decided, std::string_view type, EpochMs recei
 }
 
 bool is_silent_since(const Request& decided, const SincePlan& since) {
-  const bool works = since.state != "idle" && since.last_seen_ms > decided.decided_ms;
+  const bool works = since.state != WorkerReport::idle && since.last_seen_ms > decided.decided_ms;
   return since.has_answer && !since.was_reminded && !since.shows_going_on && !works;
 }
 

@@ -31,7 +31,7 @@ struct SincePlan {
   bool has_answer = false;      // the worker has read all messages under the plan's id
   bool was_reminded = false;
   bool shows_going_on = false;  // a message shows that the worker continues
-  std::string_view state;       // of the last report, or of a hook of its client
+  WorkerReport state = WorkerReport::none;  // of the last report, or of a hook of its client
   EpochMs last_seen_ms = 0;
 };
 /// Returns true if the worker has the approval and was silent since, so that a reminder may help.

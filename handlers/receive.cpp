@@ -69,7 +69,7 @@ Repeat repeated(const Membership& membership, bool by_rule, const AnswerAuthorit
 }
 
 bool is_moot(const Request& open, const WorkerStatus& status, std::string_view sender, const Membership& membership) {
-  return open.asker == sender && open.kind != RequestKind::plan && status.state != "assigned" &&
+  return open.asker == sender && open.kind != RequestKind::plan && status.state != WorkerReport::assigned &&
          (open.deadline_ms == 0 || !membership.may(Right::take));
 }
 

@@ -8,13 +8,14 @@
 #include <variant>
 
 #include "handlers/request.hpp"
+#include "handlers/rule_kind.hpp"
 #include "schema/payload.hpp"
 
 namespace inbox_poller::handlers {
 
 /// A rule that an answer adds to the session's rules. The answer says whether the rule allows or denies.
 struct NewRule {
-  std::string_view kind;  // "permission", "host"
+  RuleKind kind = RuleKind::permission;  // `permission` or `host`
   std::string text;
 };
 using RuleOfAnswer = std::variant<std::optional<NewRule>, NotTaken>;

@@ -40,7 +40,7 @@ std::optional<std::pair<std::string, std::string>> rule_of(const Request& reques
   const RuleOfAnswer made = make(request, approval, true, view);
   const auto* rule = std::get_if<std::optional<NewRule>>(&made);
   if (rule == nullptr || !*rule) return std::nullopt;
-  return std::pair{std::string((*rule)->kind), (*rule)->text};
+  return std::pair{std::string(to_string((*rule)->kind)), (*rule)->text};
 }
 
 config::RuleContext context_of(const Request& request, const TeamView& view) {

@@ -45,7 +45,7 @@ std::string sandbox_card(const Request& request, std::string_view before) {
 RuleOfAnswer sandbox_rule(const Request& request, const Answer& answer, bool, const TeamView&) {
   const bool by_person = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
   if (!by_person || !config::canonical_host(request.subject)) return std::nullopt;
-  return NewRule{"host", request.subject};
+  return NewRule{RuleKind::host, request.subject};
 }
 
 }  // namespace inbox_poller::handlers

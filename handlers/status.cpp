@@ -6,9 +6,9 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-WorkerStatus report(std::string state, std::string detail, const config::DeliverySettings& delivery, std::string task,
+WorkerStatus report(WorkerReport state, std::string detail, const config::DeliverySettings& delivery, std::string task,
                     bool went_wrong = false) {
-  WorkerStatus status{std::move(state), std::move(detail), false, std::move(task), went_wrong, false};
+  WorkerStatus status{state, std::move(detail), false, std::move(task), went_wrong, false};
   status.to_lead = went_wrong || delivery.idle == config::IdlePolicy::all;
   status.in_digest = !status.to_lead && delivery.idle == config::IdlePolicy::digest;
   return status;
@@ -29,19 +29,21 @@ std::string idle_detail(const schema::IdleNotification& idle, const std::string&
 }  // namespace
 
 WorkerStatus status_of(const schema::IdleNotification& idle, const config::DeliverySettings& delivery) {
-  const bool went_wrong = idle.idle_reason == "failed" || idle.idle_reason == "interrupted";
+  const auto state = idle.idle_reason == "failed"        ? WorkerReport::failed
+                     : idle.idle_reason == "interrupted" ? WorkerReport::interrupted
+                                                         : WorkerReport::idle;
   const std::string task = task_line(idle.completed_task_id, idle.completed_status);
-  return report(went_wrong ? idle.idle_reason : "idle", idle_detail(idle, task), delivery, task, went_wrong);
+  return report(state, idle_detail(idle, task), delivery, task, state != WorkerReport::idle);
 }
 
 WorkerStatus status_of(const schema::TaskAssignment& assigned, const config::DeliverySettings& delivery) {
   const std::string task = task_line(assigned.task_id, assigned.subject);
-  return report("assigned", "task " + task, delivery, task);
+  return report(WorkerReport::assigned, "task " + task, delivery, task);
 }
 
 WorkerStatus status_of(const schema::TaskCompleted& completed, const config::DeliverySettings& delivery) {
   const std::string task = task_line(completed.task_id, completed.task_subject);
-  return report("completed", "task " + task, delivery, task);
+  return report(WorkerReport::completed, "task " + task, delivery, task);
 }
 
 }  // namespace inbox_poller::handlers

@@ -6,6 +6,7 @@
 
 #include "config/config.hpp"
 #include "handlers/handler.hpp"
+#include "handlers/worker_report.hpp"
 #include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
@@ -24,7 +25,7 @@ inline std::string_view to_string(WorkerState state) { return schema::name_of(st
 struct WorkerSigns {
   bool present = true;           // in the roster
   bool active = true;            // the roster's isActive
-  std::string_view last_report;  // WorkerStatus::state of the last report; empty: none yet
+  WorkerReport last_report = WorkerReport::none;
   std::uint32_t open_requests = 0;
   EpochMs last_seen_ms = 0;  // last message of any kind, or the join
   EpochMs told_ms = 0;       // last text sent to the worker by InboxPoller; 0: none

@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 5520, "config": 6740, "handlers": 3730, "poller": 30850, "poller/cli": 14880}  # raising one needs a record in docs/adr
+MAX_ROOM_LINES = {"schema": 5520, "config": 6740, "handlers": 3770, "poller": 30850, "poller/cli": 14880}  # raising one needs a record in docs/adr
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "broker", "systems", "ledger", "context", "cluster", "effects", "delivery", "team", "run", "control", "daemon", "cli")
@@ -49,7 +49,8 @@ RULES = [
     ("a name that is not used any more", r".*", r"\b(HostBeat|HostService|Handover|HostEnds|SpreadMailbox|SpreadMembers|Carrier|RedisExchange|MemoryExchange|HostLetter|"
      r"ArrivedLetter|MaildirCoordination|Disposal|PutResult|Sighting|KnownEntries|Housekeeping|LeadHost|AnswerWorth|Stance|TeamContext|WaitingTaker|"
      r"OpenAsk|Ask(Row|Kind|State|Event|Table)|LeadAsks|one_breath|heed_\w+|"
-     r"Letter|Offered|Borrower|HookWay|Errand|Intake|HostMail|Exchange|lend(_\w+)?|lent|give_back\w*|note_lent)\b", None, "class HostService {"),
+     r"Standing\w*|stance\w*|LateMarks|EngineFacts|MemoryEngine|Trimmed|News|Offerable|offerable|unoffer|take_back|rely_on_hints|look_in_turn|on_news|hears_changes|"
+     r"tell_lead|let_go|Letter|Offered|Borrower|HookWay|Errand|Intake|HostMail|Exchange|lend(_\w+)?|lent|give_back\w*|note_lent)\b", None, "class HostService {"),
     ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),
     ("waits are timers, never sleeps", r".*", r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|[^_\w.]sleep\s*\(", None,
      "std::this_thread::sleep_for(1s);"),

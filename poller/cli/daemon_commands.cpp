@@ -64,10 +64,8 @@ std::string workers_text(const std::vector<NamedWorker>& workers) {
   std::string text;
   for (const auto& [team, worker] : workers) {
     const std::string name = printable(worker.name);
-    text +=
-        "  team " + printable(team) + ": " +
-        (worker.authority.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.authority)) +
-        '\n';
+    const std::string reason = worker.authority.counts() ? name + " takes answers from here" : verifies(name, worker.authority);
+    text += "  team " + printable(team) + ": " + reason + '\n';
   }
   return text;
 }
@@ -78,8 +76,7 @@ operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses&
   for (const config::LoadedTeam& team : loaded.teams) {
     all.teams.push_back({team.config.source, told_of(team.settings), {}});
     for (const auto& [name, worker] : workers_now(team.config, processes))
-      all.teams.back().members.push_back(
-          {name, worker.name, handlers::to_string(worker.authority.answers), worker.authority.reason});
+      all.teams.back().members.push_back({name, worker.name, to_string(worker.authority.answers), worker.authority.reason});
   }
   return all;
 }

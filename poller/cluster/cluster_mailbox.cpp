@@ -175,7 +175,7 @@ void ClusterMailbox::untrack(const std::string& inbox, const schema::MessageKey&
 WriteReceipt ClusterMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   if (!is_elsewhere(inbox)) return local_.recall(inbox, keys);
   auto& context = state_.context;
-  const auto take_back = [&](Tx& tx) -> Status {
+  const auto reject_unsent = [&](Tx& tx) -> Status {
     for (const auto& key : keys) {
       TRY(const auto row, tx.ledger.node_mail().sent(context.name, context.owner_of(inbox), key));
       if (!row || row->state != NodeMailState::waiting || row->attempts > 0 || state_.under_way.contains(row->id)) continue;
@@ -184,7 +184,7 @@ WriteReceipt ClusterMailbox::recall(const std::string& inbox, std::span<const sc
     }
     return Done{};
   };
-  if (const auto committed = context.commit(take_back, CommitAs::fact); !committed) return {WriteStatus::fault, committed.error().message};
+  if (const auto committed = context.commit(reject_unsent, CommitAs::fact); !committed) return {WriteStatus::fault, committed.error().message};
   return {};
 }
 

@@ -41,7 +41,7 @@ void TeamRules::rebuild() {
   hosts_ = config_.sandbox.hosts;
   for (const auto& session : of_session()) {
     const bool allow = session.action == "allow";
-    if (session.kind == "permission" || session.kind == "team") {
+    if (session.kind != handlers::RuleKind::host) {
       if (auto rule = config::parse_permission_rule(session.rule))
         (allow ? permissions_.allow : permissions_.deny).push_back(std::move(*rule));
     } else if (auto pattern = config::parse_host_pattern(session.rule)) {

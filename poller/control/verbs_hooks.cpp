@@ -212,7 +212,8 @@ Result<operations::HookAnswer> Verbs::hook(const arguments::Hook& request, Contr
   if (handlers::tells_of_worker(event)) {
     const bool idle = event.name == "TeammateIdle";
     const auto task = event.task_subject.empty() ? event.task_id : event.task_id + ": " + event.task_subject;
-    TRY(team->heard_of(std::string(schema::bare_name(event.teammate_name)), idle ? "idle" : "completed",
+    TRY(team->heard_of(std::string(schema::bare_name(event.teammate_name)),
+                       idle ? handlers::WorkerReport::idle : handlers::WorkerReport::completed,
                        idle ? "" : handlers::one_line(task)));
     return answer;
   }

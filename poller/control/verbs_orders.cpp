@@ -140,7 +140,7 @@ Result<operations::Rules> Verbs::rules(Team& team, const arguments::Rules&) {
   add_rules(view.configured, "host", context.config.sandbox.hosts);
   for (const auto& rule : context.rules.of_session()) {
     view.session.push_back({rule_view(rule), operations::texts_of(team.orders().told(rule.id)), {}});
-    if (rule.kind == "team") view.session.back().not_told = team.orders().why_not_told(rule.rule);
+    if (rule.kind == handlers::RuleKind::team) view.session.back().not_told = team.orders().why_not_told(rule.rule);
   }
   return view;
 }

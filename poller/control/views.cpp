@@ -93,7 +93,7 @@ operations::Member member_view(Team& team, const std::string& name, const Member
   operations::Member view{.member = name,
                           .present = member.present,
                           .doing = handlers::to_string(worker_state(team, member, now_ms)),
-                          .state = member.state,
+                          .state = member.state == handlers::WorkerReport::none ? "" : to_string(member.state),
                           .detail = member.detail,
                           .task = member.task,
                           .mode = listed == nullptr ? "" : listed->mode,
@@ -181,7 +181,7 @@ operations::RuledRequest ruled_view(std::string_view team, const handlers::Reque
 }
 
 operations::GivenRule rule_view(const SessionRule& rule) {
-  return {{rule.kind, rule.action, rule.rule}, rule.by, rule.at_ms};
+  return {{to_string(rule.kind), rule.action, rule.rule}, rule.by, rule.at_ms};
 }
 
 operations::LeadMessage message_view(const LeasedMessage& message) {

@@ -156,10 +156,7 @@ void Delivery::log_leases(const std::vector<LeasedMessage>& messages, const Fetc
   leases_.grant(messages, fetch.receiver, until);
   pointed_.reset();  // a receiver came; later messages need a new line
   if (handlers::is_pushed(fetch.method) && !fetch.by_hand) return;  // the push may still fail
-  if (fetch.by_hand)
-    routes_.leased_by(fetch.receiver);
-  else
-    routes_.went(fetch.method, fetch.receiver);
+  fetch.by_hand ? routes_.leased_by(fetch.receiver) : routes_.went(fetch.method, fetch.receiver);
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

@@ -21,7 +21,7 @@ const Table<SessionRule>& rules_table() {
   static const Table<R> table(
       "rules",
       {number<&R::id>("id"), fixed<&R::team>("team"), fixed<&R::session>("session"),
-       one_of(fixed<&R::kind>("kind"), {"'permission'", "'host'", "'team'"}),
+       fixed<&R::kind>("kind"),
        one_of(fixed<&R::action>("action"), {"'allow'", "'deny'"}), fixed<&R::rule>("rule"), fixed<&R::by>("given_by"),
        fixed<&R::at_ms>("at_ms")},
       "team, session, kind, action, rule", {},

@@ -8,6 +8,8 @@
 
 #include "handlers/gate.hpp"
 #include "handlers/orders.hpp"
+#include "handlers/rule_kind.hpp"
+#include "handlers/worker_report.hpp"
 #include "poller/clock.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
@@ -85,7 +87,7 @@ struct MemberRow {
   std::string team;
   std::string name;
   bool present = true;  // in the roster now
-  std::string state;    // from the last status message: idle, failed, assigned, completed or empty
+  handlers::WorkerReport state = handlers::WorkerReport::none;
   std::string detail;
   std::string task;          // last reported task, one line
   EpochMs last_seen_ms = 0;  // last message of any kind
@@ -96,7 +98,7 @@ struct SessionRule {
   long long id = 0;
   std::string team;
   std::string session;  // session id of the lead then; the rule ends with the session
-  std::string kind;     // "permission", "host" (a domain), or "team" (a permission sent to the workers)
+  handlers::RuleKind kind = handlers::RuleKind::permission;
   std::string action;   // "allow" or "deny"
   std::string rule;
   std::string by;

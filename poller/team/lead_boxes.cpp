@@ -37,14 +37,14 @@ LeadBoxes::LeadBoxes(Runtime& services, TeamState& context, Mailbox& mailbox, Te
       worker_traffic_(context, mailbox, services.commits, parts.requests, parts.shutdowns, parts.outbox, parts.delivery,
                handlers::Place::worker) {}
 
-void LeadBoxes::follow_standing() {
+void LeadBoxes::follow_role() {
   if (std::exchange(changed_, role_keeper_.times_changed()) == role_keeper_.times_changed()) return;
   mailbox_.rewind(context_.lead);
   for (const auto& [box, receiver] : others_) mailbox_.rewind(box);
 }
 
 asio::awaitable<void> LeadBoxes::scan_lead_box(Boxes boxes) {
-  follow_standing();
+  follow_role();
   if (std::exchange(lead_, context_.lead) != context_.lead) read_again();  // the former lead's inbox was read in
                                                                            // passing
   const ReadyBox* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
@@ -106,7 +106,7 @@ asio::awaitable<bool> LeadBoxes::take_in(std::string box, Receiver& receiver) {
   const bool is_lead = box == context_.lead;
   bool all = true, left_out = false;
   for (bool first = is_lead, goes_on = false;; first = false, goes_on = true) {
-    follow_standing();
+    follow_role();
     const auto as = reader();
     const auto looked = services_.clock.steady();
     const auto batch = co_await mailbox_.receive(box, as, goes_on ? taken_of_many : taken_at_once);

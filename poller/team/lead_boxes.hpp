@@ -42,7 +42,7 @@ class LeadBoxes {
   /// and judging, so that a worker that joined before it wrote is known.
   void look_at_roster(std::function<void()> look) { look_at_roster_ = std::move(look); }
   /// Call before the inboxes are read. After a change of the reader, all unread messages are read again.
-  void follow_standing();
+  void follow_role();
   /// Makes the next poll read the lead's inbox even if it is unchanged, because work was left undone.
   void read_again() { read_under_.reset(); }
   [[nodiscard]] bool must_read() const { return read_under_ != role_keeper_.times_set(); }
@@ -74,7 +74,7 @@ class LeadBoxes {
   Receiver worker_traffic_;  // messages between other members, where all of them are watched
   std::map<std::string, Receiver> others_;  // aliases, and messages from other nodes
   std::optional<std::uint64_t> read_under_;  // times_set() at the last full read of the lead's inbox; empty: not read
-  std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_standing()
+  std::uint64_t changed_ = 0;                // times_changed() at the last call of follow_role()
   std::string lead_;  // owner of the inbox that was read last
   std::string settle_detail_;
   InboxReport report_;

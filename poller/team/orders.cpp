@@ -46,8 +46,9 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
                                       Audience audience) {
   TRY(const auto meant, handlers::team_rule(rule, directory));
   Allowed allowed;
-  allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant.text,
-                  by, context_.clock.wall_ms()};
+  allowed.rule = {
+      0,  context_.name,           context_.roster.lead_session_id, handlers::RuleKind::team, "allow", meant.text,
+      by, context_.clock.wall_ms()};
   allowed.not_told = why_not_told(meant.text);
   if (context_.rules.has(allowed.rule)) {
     allowed.is_new = false;
@@ -85,11 +86,15 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
                                      "\"; `inbox-poller rules` shows those it has, and rules that stand in " +
                                      context_.config.source + " are taken back there"};
   // Put the rule first that was sent to workers, because the caller must report about it.
-  std::stable_partition(found.begin(), found.end(), [](const SessionRule& one) { return one.kind == "team"; });
+  std::stable_partition(found.begin(), found.end(),
+                        [](const SessionRule& one) { return one.kind == handlers::RuleKind::team; });
   TRY(context_.commit([&](Tx& tx) {
     for (const auto& one : found) {
-      tx.log(Event::rule_removed,
-             {{"team", context_.name}, {"type", one.kind}, {"action", one.action}, {"rule", one.rule}, {"by", by}});
+      tx.log(Event::rule_removed, {{"team", context_.name},
+                                   {"type", std::string(to_string(one.kind))},
+                                   {"action", one.action},
+                                   {"rule", one.rule},
+                                   {"by", by}});
       tx.keep(tx.ledger.rules().remove(one.id));
       tx.then([&] { context_.rules.drop(one.id); });
     }
@@ -183,7 +188,7 @@ std::vector<Orders::Draft> Orders::lacking() const {
   std::vector<handlers::Given> given;
   for (const auto& row : rows_) given.push_back({row.member, row.joined_ms, row.kind, row.origin});
   auto rules = context_.rules.of_session();
-  std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != "team"; });
+  std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != handlers::RuleKind::team; });
   std::vector<handlers::SharedRule> shared;
   for (const auto& rule : rules) shared.push_back({origin_of(rule), rule.rule});
   std::vector<Draft> drafts;

@@ -27,18 +27,18 @@ asio::awaitable<void> Pace::wait(config::Duration interval) {
       polled_at_ + std::clamp<Timer::duration>(took + took / 2, shortest_hinted_interval, longest_hinted_interval);
   for (;;) {
     const auto until = is_notified_ ? std::min(due, notified) : due;
-    if (is_poked_ || Timer::clock_type::now() >= until) break;
+    if (is_woken_ || Timer::clock_type::now() >= until) break;
     timer_.expires_at(until);
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
-  is_poked_ = false;
+  is_woken_ = false;
   is_notified_ = false;
   polled_at_ = Timer::clock_type::now();
 }
 
 void Pace::wake() {
-  is_poked_ = true;
+  is_woken_ = true;
   is_stirred_ = true;
   timer_.cancel();
 }

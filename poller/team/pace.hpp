@@ -39,7 +39,7 @@ class Pace {
   boost::asio::steady_timer::time_point polled_at_;  // when the present or the last poll started
   SteadyTime began_;
   Every whole_{std::chrono::seconds(5)};  // interval of full polls while nothing but the time changes
-  bool is_poked_ = false;
+  bool is_woken_ = false;
   bool is_notified_ = false;
   bool is_stirred_ = true;  // woken or hinted since the last poll started
   bool has_watch_ = false;

@@ -212,7 +212,8 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   if (auto* member = seen(row, piece); member != nullptr) {
     member->state = status.state;
     member->detail = status.detail;
-    const bool names_it = status.state == "assigned" || status.state == "completed";
+    const bool names_it =
+        status.state == handlers::WorkerReport::assigned || status.state == handlers::WorkerReport::completed;
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
   }
   // The worker's turn has ended, so no tool call of it waits for a permission any more.

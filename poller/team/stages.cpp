@@ -204,7 +204,7 @@ std::optional<Team::Polled> Team::begin(Round& round) {
   if (seen == RosterKeeper::Seen::unreadable) return Polled::served;
   role_keeper_.follow_lease(retired_);
   role_keeper_.check_lead_session();
-  lead_boxes_.follow_standing();
+  lead_boxes_.follow_role();
   round.boxes = mailbox().ready_boxes();
   const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().is_idle() &&
                      !lead_boxes_.must_read() && changes_ == services_.ledger.changes();

@@ -139,7 +139,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   return row.key;
 }
 
-Status Team::heard_of(const std::string& member, const std::string& state, const std::string& task) {
+Status Team::heard_of(const std::string& member, handlers::WorkerReport state, const std::string& task) {
   const auto known = context_.members.find(member);
   if (known == context_.members.end() || !known->second.present || member == context_.lead) return Done{};
   MemberRow row = known->second;

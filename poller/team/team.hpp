@@ -62,7 +62,7 @@ class Team {
 
   /// Records a worker's state as reported by another source (a hook). Empty `task`: keep the known one. Ignored if
   /// `member` is not a worker of the team.
-  Status heard_of(const std::string& member, const std::string& state, const std::string& task);
+  Status heard_of(const std::string& member, handlers::WorkerReport state, const std::string& task);
 
   TeamState& context() { return context_; }
   Requests& requests() { return parts_.requests; }

@@ -106,7 +106,7 @@ Status tick(Ledger& ledger, int i) {
     if (auto done = ledger.shutdowns().put("red", shutdown); !done) return done;
     if (auto done = ledger.rules().add({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
       return done.error();
-    if (auto done = ledger.members().put({"red", "ann", true, id("state", i), "", "", i}); !done) return done;
+    if (auto done = ledger.members().put({"red", "ann", true, {}, id("detail", i), "", i}); !done) return done;
     return ledger.history().add({i, "red", key("message", i).value, id("request", i), "message.accepted", ""});
   });
 }
@@ -127,8 +127,10 @@ std::string show(const handlers::Shutdown& row) {
   for (const auto& process : row.place.processes) text += "|" + std::to_string(process.pid) + process.started;
   return text;
 }
-std::string show(const SessionRule& row) { return row.kind + "|" + row.action + "|" + row.rule; }
-std::string show(const MemberRow& row) { return row.name + "|" + row.state; }
+std::string show(const SessionRule& row) {
+  return std::string(to_string(row.kind)) + "|" + row.action + "|" + row.rule;
+}
+std::string show(const MemberRow& row) { return row.name + "|" + row.detail; }
 std::string show(const HistoryRow& row) { return row.message_key + "|" + row.event; }
 
 template <class T>

@@ -88,8 +88,8 @@ OWN = [
     Mutation("duplicates-pass", "an entry that stands twice is one message", "poller/team/receiver.cpp",
              "if (schema::occurrence_of(taken.key) > 0 && !row.message.timestamp.empty()) {", "if (schema::occurrence_of(taken.key) > 1000) {", None),
     Mutation("known-is-new", "an entry that is unread again is not delivered again", "poller/mailbox/arrays/arrays_reading.cpp",
-             "  return (entry.known && !box.scan->anew) || box.settled.contains(entry.key);",
-             "  return entry.known && !box.scan->anew && box.settled.contains(entry.key);", None),
+             "  return (entry.known && !box.scan->is_rewound) || box.settled.contains(entry.key);",
+             "  return entry.known && !box.scan->is_rewound && box.settled.contains(entry.key);", None),
 ]
 
 

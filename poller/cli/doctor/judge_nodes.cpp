@@ -29,8 +29,7 @@ Findings judge_nodes(const TeamPlace& team, const operations::Status& status, Ep
     if (const std::string full = printable(cluster.full); !full.empty())
       findings.push_back({Severity::error, "cluster.full", full, broker, look});
     for (const auto& worry : cluster.worries)
-      findings.push_back(
-          {Severity::warning, "cluster.settings", printable(worry), broker, "its settings: docs/how-to/redis.md"});
+      findings.push_back({Severity::warning, "cluster.settings", printable(worry), broker, "see docs/how-to/redis.md"});
     const bool led = is_led(cluster), was_led = !cluster.leader.empty();
     findings.push_back({led ? Severity::ok : Severity::error, "cluster.leader",
                         (led ? "led by " : "") + leader_text(cluster), broker,

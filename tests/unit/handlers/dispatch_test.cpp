@@ -251,17 +251,17 @@ TEST_CASE("the lead hears of one failure once, of another one again, and of ever
   Team team;
   const std::string failed = R"({"type":"idle_notification","idleReason":"failed","failureReason":"API error 529"})";
   RequestView known;
-  known.last_state = "failed";
+  known.last_state = WorkerReport::failed;
   known.last_detail = "API error 529";
   const auto again = expect<WorkerStatus>(receive(team, "w1", failed, known));
   CHECK(again.state == "failed");
   CHECK_FALSE(again.to_lead);
   known.last_detail = "API error 500";
   CHECK(expect<WorkerStatus>(receive(team, "w1", failed, known)).to_lead);
-  known.last_state = "interrupted";
+  known.last_state = WorkerReport::interrupted;
   known.last_detail = "API error 529";
   CHECK(expect<WorkerStatus>(receive(team, "w1", failed, known)).to_lead);
-  known.last_state = "failed";
+  known.last_state = WorkerReport::failed;
   team.config.delivery.idle = config::IdlePolicy::all;
   CHECK(expect<WorkerStatus>(receive(team, "w1", failed, known)).to_lead);
 }

@@ -135,7 +135,7 @@ TEST_CASE("any word of a worker shows that it goes on, but the end of the turn i
 TEST_CASE("a worker that has its approval and said nothing since is silent, until it was reminded") {
   Request plan;
   plan.decided_ms = noon;
-  const SincePlan silent{.has_answer = true, .state = "idle", .last_seen_ms = noon + 1};
+  const SincePlan silent{.has_answer = true, .state = WorkerReport::idle, .last_seen_ms = noon + 1};
   CHECK(is_silent_since(plan, silent));
   auto since = silent;
   since.has_answer = false;
@@ -147,7 +147,7 @@ TEST_CASE("a worker that has its approval and said nothing since is silent, unti
   since.shows_going_on = true;
   CHECK_FALSE(is_silent_since(plan, since));
   since = silent;
-  since.state = "busy";
+  since.state = WorkerReport::assigned;
   CHECK_FALSE(is_silent_since(plan, since));
   since.last_seen_ms = noon;  // heard before the approval
   CHECK(is_silent_since(plan, since));

@@ -121,7 +121,7 @@ TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ou
   CHECK(is_moot(open, status, "w1", as(EffectiveRole::leader)));
   CHECK_FALSE(is_moot(open, status, "w2", as(EffectiveRole::leader)));
   auto assigned = status;
-  assigned.state = "assigned";
+  assigned.state = WorkerReport::assigned;
   CHECK_FALSE(is_moot(open, assigned, "w1", as(EffectiveRole::leader)));
   open.deadline_ms = 1;
   CHECK_FALSE(is_moot(open, status, "w1", as(EffectiveRole::leader)));

@@ -33,9 +33,9 @@ std::string sound_ledger(const std::string& path) {
                                                                                   : handlers::ShutdownState::cleaned)));
       must(ledger->orders().add(order_row("ann", key("command", i))));
     }
-    must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
-    must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
-    must(ledger->members().put({"red", "ann", true, "idle", "", "3", 1}));
+    must(ledger->rules().add({0, "red", "s", handlers::RuleKind::permission, "deny", "Bash(rm:*)", "mona", 5}));
+    must(ledger->rules().add({0, "red", "s", handlers::RuleKind::team, "allow", "Edit(//repo/**)", "mona", 5}));
+    must(ledger->members().put({"red", "ann", true, handlers::WorkerReport::idle, "", "3", 1}));
     must(ledger->leads().put("red", {handlers::LeadState::busy, 1, 2}));
     must(ledger->rosters().put("red", {R"({"members":[{"name":"ann"}]})", 7, 1}));
     return Done{};
@@ -110,13 +110,13 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   tell(answers, "open count", ledger.requests().open_count("red", "ann"), number);
   tell(answers, "owed", ledger.outbox().owed("red"), number);
   tell(answers, "rules", ledger.rules().of_team("red"),
-       list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
+       list([](const SessionRule& row) { return std::string(to_string(row.kind)) + row.action + row.rule + row.by; }));
   tell(answers, "lead", ledger.leads().find("red"),
        maybe([](const LeadRow& row) { return std::string(to_string(row.state)) + std::to_string(row.until_ms); }));
   tell(answers, "roster", ledger.rosters().find("red"),
        maybe([](const RosterRow& row) { return row.bytes + std::to_string(row.file); }));
   tell(answers, "members", ledger.members().of_team("red"),
-       list([](const MemberRow& row) { return row.name + row.state + row.task; }));
+       list([](const MemberRow& row) { return row.name + std::string(to_string(row.state)) + row.task; }));
   tell(answers, "history", ledger.history().of_request("red", "request 1"),
        list([](const HistoryRow& row) { return row.event; }));
   return answers;

@@ -80,9 +80,9 @@ void use_everything(Ledger& ledger) {
     must(ledger.outbox().set(1, EffectState::done, 1, 0, ""));
     must(ledger.outbox().resend(must(ledger.outbox().of_request("red", "r-1")), 1));
     must(ledger.outbox().owed("red"));
-    must(ledger.members().put({"red", "ann", true, "", "", "", 1}));
+    must(ledger.members().put({"red", "ann", true, {}, "", "", 1}));
     must(ledger.members().of_team("red"));
-    must(ledger.rules().add({0, "red", "s", "permission", "allow", "Bash", "mona", 1}));
+    must(ledger.rules().add({0, "red", "s", handlers::RuleKind::permission, "allow", "Bash", "mona", 1}));
     must(ledger.rules().of_team("red"));
     must(ledger.rules().remove(1));
     must(ledger.outbox().wrote(named("key of reply")));

@@ -126,31 +126,36 @@ TEST_CASE("submissions of the same plan are counted by asker and content, decide
 
 TEST_CASE("members, session rules and the lead's state are kept, the latest of each") {
   auto ledger = in_memory();
-  must(ledger->members().put({"red", "bob", true, "idle", "", "", 5}));
-  must(ledger->members().put({"red", "ann", true, "", "", "", 1}));
-  must(ledger->members().put({"red", "bob", false, "failed", "no disk", "3 \"Print\"", 9}));
+  must(ledger->members().put({"red", "bob", true, handlers::WorkerReport::idle, "", "", 5}));
+  must(ledger->members().put({"red", "ann", true, {}, "", "", 1}));
+  must(ledger->members().put({"red", "bob", false, handlers::WorkerReport::failed, "no disk", "3 \"Print\"", 9}));
   const auto members = must(ledger->members().of_team("red"));
   REQUIRE(members.size() == 2);
   CHECK(members[0].name == "ann");
-  CHECK((!members[1].present && members[1].state == "failed" && members[1].detail == "no disk" &&
+  CHECK((!members[1].present && members[1].state == handlers::WorkerReport::failed && members[1].detail == "no disk" &&
          members[1].task == "3 \"Print\"" && members[1].last_seen_ms == 9));
 
-  const auto first = must(ledger->rules().add({0, "red", "s", "permission", "allow", "Bash(ls:*)", "mona", 5}));
-  const auto second = must(ledger->rules().add({0, "red", "s", "host", "deny", "*.example.org", "mona", 6}));
-  CHECK(must(ledger->rules().add({0, "red", "s", "permission", "allow", "Bash(ls:*)", "nina", 7})) == first);
+  const auto first =
+      must(ledger->rules().add({0, "red", "s", handlers::RuleKind::permission, "allow", "Bash(ls:*)", "mona", 5}));
+  const auto second =
+      must(ledger->rules().add({0, "red", "s", handlers::RuleKind::host, "deny", "*.example.org", "mona", 6}));
+  CHECK(must(ledger->rules().add({0, "red", "s", handlers::RuleKind::permission, "allow", "Bash(ls:*)", "nina", 7})) ==
+        first);
   const auto rules = must(ledger->rules().of_team("red"));
   REQUIRE(rules.size() == 2);
-  CHECK(
-      (rules[0].rule == "Bash(ls:*)" && rules[0].by == "mona" && rules[1].kind == "host" && rules[1].action == "deny"));
+  CHECK((rules[0].rule == "Bash(ls:*)" && rules[0].by == "mona" && rules[1].kind == handlers::RuleKind::host &&
+         rules[1].action == "deny"));
   CHECK((rules[0].id == first && rules[1].id == second));
   CHECK(must(ledger->rules().of_team("blue")).empty());
-  CHECK(code_of(ledger->rules().add({0, "red", "s", "permission", "perhaps", "Bash", "mona", 8})) == "ledger.sql");
+  CHECK(code_of(ledger->rules().add({0, "red", "s", handlers::RuleKind::permission, "perhaps", "Bash", "mona", 8})) ==
+        "ledger.sql");
   must(ledger->rules().remove(second));
-  const auto team = must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 9}));
+  const auto team =
+      must(ledger->rules().add({0, "red", "s", handlers::RuleKind::team, "allow", "Edit(//repo/**)", "mona", 9}));
   CHECK(team > second);  // orders name the id of the rule that caused them: none is used twice
   const auto left = must(ledger->rules().of_team("red"));
   REQUIRE(left.size() == 2);
-  CHECK((left[0].id == first && left[1].id == team && left[1].kind == "team"));
+  CHECK((left[0].id == first && left[1].id == team && left[1].kind == handlers::RuleKind::team));
 
   CHECK_FALSE(must(ledger->leads().find("red")).has_value());
   must(ledger->leads().put("red", {handlers::LeadState::idle, 1, 0}));

@@ -239,9 +239,9 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   must(accept(*ledger, "1"));
   must(ledger->outbox().enqueue(outbox_row("ann", "denied", "r-1")));
   must(ledger->requests().put("red", request_row("r-1", handlers::RequestState::denied)));
-  must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
+  must(ledger->rules().add({0, "red", "s", handlers::RuleKind::permission, "deny", "Bash", "mona", 5}));
   must(ledger->leads().put("red", {handlers::LeadState::busy, 1, 2}));
-  must(ledger->members().put({"red", "ann", true, "idle", "", "", 1}));
+  must(ledger->members().put({"red", "ann", true, handlers::WorkerReport::idle, "", "", 1}));
   must(ledger->shutdowns().put("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
   must(ledger->orders().add(order_row("ann", "config plan")));
   must(ledger->history().add({1, "red", named("1").value, "", "message.accepted", ""}));

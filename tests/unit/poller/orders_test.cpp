@@ -245,7 +245,7 @@ TEST_CASE("an allowed rule holds for us at once and goes to every worker, and to
   REQUIRE(allowed);
   CHECK(allowed->is_new);
   CHECK(allowed->rule.rule == "Edit(//repo/**)");
-  CHECK(allowed->rule.kind == "team");
+  CHECK(allowed->rule.kind == handlers::RuleKind::team);
   CHECK(allowed->told == std::vector<std::string>{"w1", "w2"});
   REQUIRE(world.context->view().rules.allow.size() == 1);
   CHECK(world.context->view().rules.allow[0].text == "Edit(//repo/**)");
@@ -374,7 +374,7 @@ TEST_CASE("a revoked rule no longer holds for us, goes to no joiner, and its kee
 
 TEST_CASE("revoke takes back every rule of that text, whoever gave it in which way") {
   World world;
-  for (const char* kind : {"permission", "host"}) {
+  for (const auto kind : {handlers::RuleKind::permission, handlers::RuleKind::host}) {
     SessionRule rule{0, "t", "s", kind, "allow", "example.org", "mona", 1};
     rule.id = *world.ledger->rules().add(rule);
     world.context->rules.apply(rule);
