@@ -2,7 +2,7 @@
 // or BOOST_DESCRIBE_ENUM. An enum with other names lists them in a function next to it, in the order of its values:
 //   consteval auto words_of(Rung) { return std::to_array<std::string_view>({"stdin", "hook"}); }
 // Invariant: the values count from 0 without a gap. The names appear on the wire, in the ledger and in the log, so a
-// test lists them all (tests/unit/poller/enum_names.cpp).
+// test lists them all (tests/unit/poller/enum_names_test.cpp).
 #pragma once
 
 #include <array>

@@ -103,6 +103,17 @@ def runs_back_up(name, line):
     return name.startswith("poller/") and included and floor_of(included.group(1)) > floor_of(name)
 
 
+def lost_tests(root):
+    """A unit test lies in the folder of tests/unit that has the product's path, with cli for poller/cli, and is called *_test.cpp."""
+    for path in sorted((root / "tests/unit").rglob("*.cpp")):
+        name = path.relative_to(root).as_posix()
+        folder = re.sub(r"^cli\b", "poller/cli", path.parent.relative_to(root / "tests/unit").as_posix())
+        if not (root / folder).is_dir():
+            yield "%s: there is no folder %s that it tests" % (name, folder)
+        if not name.endswith("_test.cpp"):
+            yield "%s: call it %s_test.cpp, or it is not compiled" % (name, path.stem)
+
+
 def check(root):
     problems, code_lines, largest = [], dict.fromkeys(MAX_ROOM_LINES, 0), (0, "")
     for path in sources(root):
@@ -126,6 +137,7 @@ def check(root):
                 subject = line if "include" in line or "verb" in rule else blank_strings(line)
                 if re.search(forbidden, subject):
                     problems.append("%s:%d: %s: %s" % (name, number, rule, line.strip()))
+    problems += lost_tests(root)
     for room, most in MAX_ROOM_LINES.items():
         if code_lines[room] > most:
             problems.append("%s: %d code lines (at most %d)" % (room, code_lines[room], most))
@@ -155,6 +167,10 @@ def self_test():
             excepted = allowed_in.replace("[^/]*", ".cpp").replace(".*", "x.cpp")
             if planted(excepted, violation + "\n", rule):
                 failed.append("found where it is allowed: " + rule)
+    if not planted("tests/unit/poller/nowhere/x_test.cpp", "", "no folder poller/nowhere"):
+        failed.append("not found: a test of no folder")
+    if not planted("tests/unit/poller/cli/x.cpp", "", "x_test.cpp"):
+        failed.append("not found: a test of another name")
     if not planted("poller/x.cpp", "int x;\n" * (MAX_FILE_LINES + 1), "longer than"):
         failed.append("not found: long file")
     if not planted("poller/x.cpp", "int f() {\n" + "  g();\n" * MAX_FUNCTION_LINES + "}\n", "function of"):

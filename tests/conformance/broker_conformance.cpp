@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "tests/support/memory_broker.hpp"
-#include "tests/unit/poller/broker_setting.hpp"
+#include "tests/unit/poller/broker/broker_setting.hpp"
 
 namespace inbox_poller::broker_conformance {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "tests/unit/poller/redis_setting.hpp"
+#include "tests/unit/poller/broker/redis_setting.hpp"
 
 namespace inbox_poller::operations_conformance {
 

@@ -3,7 +3,7 @@ or works. Never does a request get another answer, never is anything allowed tha
 
 Three moments of one run: its decisions are in the log and no answer is written yet; the same with everything in the database file; and
 all answered and delivered. FLIPS=… bits are tried of each, drawn by the seed (LONG=1: 1,500; `all`: one in every byte, which takes
-hours). 1,200 took 4 minutes beside other work. SHARD and JOBS: see sweep.py. What each single read makes of a flipped bit is tried in tests/unit/poller/ledger_damage.cpp.
+hours). 1,200 took 4 minutes beside other work. SHARD and JOBS: see sweep.py. What each single read makes of a flipped bit is tried in tests/unit/poller/ledger/ledger_damage_test.cpp.
 """
 
 import collections

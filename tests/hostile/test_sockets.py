@@ -1,6 +1,6 @@
 """Attacks on the control socket of a running daemon: what stands at its path, who connects, and what they send.
 
-Parts of it are in tests/unit/poller/control_server.cpp; this is the whole of it, with other clients at work meanwhile. A hook's answer of
+Parts of it are in tests/unit/poller/control/control_server_test.cpp; this is the whole of it, with other clients at work meanwhile. A hook's answer of
 at most 10,000 characters, and what it makes of odd inputs, is in tests/integration/test_hooks.py (test_no_answer_is_longer_than_the_client_takes,
 test_never_an_allow_when_anything_is_odd), a hook without a daemon or with a false one in test_hook_command.py (test_without_a_daemon_the_client_goes_on,
 test_a_daemon_that_was_killed_or_does_not_answer_is_not_waited_for, test_an_impostor_s_answer_is_printed_only_when_it_is_one).

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "poller/cli/command.hpp"
-#include "tests/unit/poller/control_fixture.hpp"
+#include "tests/unit/poller/control/control_fixture.hpp"
 
 namespace inbox_poller::poller::testing {
 

@@ -2,7 +2,7 @@
 #include "poller/changes.hpp"
 
 #include "poller/control/verbs.hpp"
-#include "tests/unit/poller/served_world.hpp"
+#include "tests/unit/poller/control/served_world.hpp"
 
 namespace inbox_poller::test::changes_test {
 namespace {

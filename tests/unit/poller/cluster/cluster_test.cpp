@@ -1,0 +1,927 @@
+// A team on several nodes: requests, answers and chat over an engine that loses, repeats and forgets.
+#include "tests/unit/poller/cluster/cluster_world.hpp"
+
+namespace inbox_poller::hosts_test {
+
+using namespace inbox_poller::poller;
+using test::ClusterWorld;
+using test::NodeWorld;
+using test::World;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<std::string> told(NodeWorld& world) {
+  std::vector<std::string> texts, keys;
+  for (const auto& one : world.receive_chat()) {
+    texts.push_back(one.text);
+    keys.push_back(one.key.value);
+  }
+  REQUIRE(world.team->delivery().acknowledge(keys));
+  return texts;
+}
+
+/// What a node with this password could write, whatever its program does.
+void forge(ClusterWorld& world, const std::string& node, const Frame& frame) {
+  test::MemoryBroker broker(world.broker, node);
+  const auto put = test::run_awaitable(broker.put({frame}, 0));
+  REQUIRE(put);
+  REQUIRE(put->front().what == PutOutcome::What::appended);
+}
+
+}  // namespace
+
+TEST_CASE("a request on a follower is judged by the leader, and its answer stands in the follower's file") {
+  ClusterWorld world;
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.go_on();
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(world.h2.team->context().membership.role == handlers::EffectiveRole::follower);
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("request_id").as_string() == "perm-1");
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+  CHECK(world.h2.all_read());
+  CHECK(world.h1.inbox("w3").empty());
+}
+
+TEST_CASE(
+    "a request that no rule decides waits for a person on the leader's node, with the folder of the worker's node") {
+  ClusterWorld world;
+  world.go_on();
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on();
+  const auto open = world.h1.team->requests().open();
+  REQUIRE(open.size() == 1);
+  CHECK(open.front().asker == "w3");
+  CHECK(world.h2.team->requests().open().empty());
+  REQUIRE(world.h1.team->context().roster.find("w3") != nullptr);
+  CHECK(world.h1.team->context().roster.find("w3")->cwd == "/h2/w3");
+  CHECK(world.h1.team->context().roster.find("w3")->tmux_pane_id.empty());
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.h1.team->requests().answer(open.front(), yes, false)));
+  world.go_on();
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("chat of workers goes to the lead and to workers elsewhere, in each sender's order") {
+  ClusterWorld world;
+  world.go_on();
+  for (int i = 1; i <= 5; ++i) {
+    world.h2.add("team-lead", World::entry("w3", "to the lead " + std::to_string(i), i));
+    world.h2.add("w1", World::entry("w4", "to w1 " + std::to_string(i), i));
+    world.h1.add("w3", World::entry("w2", "to w3 " + std::to_string(i), i));
+  }
+  world.go_on();
+  CHECK(told(world.h1) == std::vector<std::string>{"to the lead 1", "to the lead 2", "to the lead 3", "to the lead 4",
+                                                   "to the lead 5"});
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"to w1 1", "to w1 2", "to w1 3", "to w1 4", "to w1 5"});
+  CHECK(world.h2.texts("w3") == std::vector<std::string>{"to w3 1", "to w3 2", "to w3 3", "to w3 4", "to w3 5"});
+}
+
+TEST_CASE("each roster gets the names of the other nodes' members, and no pane of theirs") {
+  ClusterWorld world;
+  world.go_on(8);
+  const auto names = [](const NodeWorld& one) {
+    std::vector<std::string> found;
+    const auto roster = test::json::parse(test::slurp(one.scratch.path("teams/t/config.json")));
+    for (const auto& member : roster.at("members").as_array())
+      found.push_back(test::json::value_to<std::string>(member.at("name")));
+    return found;
+  };
+  CHECK(names(world.h1) == std::vector<std::string>{"team-lead", "w1", "w2", "w3", "w4"});
+  CHECK(names(world.h2) == std::vector<std::string>{"team-lead", "w3", "w4", "w1", "w2"});
+  const auto roster = test::json::parse(test::slurp(world.h1.scratch.path("teams/t/config.json")));
+  CHECK(roster.at("members").as_array().at(3).at("tmuxPaneId").as_string().empty());
+  CHECK(roster.at("members").as_array().at(3).at("cwd").as_string() == "/h2/w3");
+}
+
+TEST_CASE("what was read elsewhere is known to whom it was sent from") {
+  ClusterWorld world;
+  world.go_on(2);
+  REQUIRE(world.h1.team->send("w3", "please look", ""));
+  world.go_on();
+  REQUIRE(world.h2.texts("w3") == std::vector<std::string>{"please look"});
+  CHECK_FALSE(world.h1.logged("reply.read"));
+  world.h2.read_all("w3");
+  world.go_on();
+  CHECK(world.h1.logged("reply.read"));
+}
+
+TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fails at") {
+  const int seed = GENERATE(1, 2, 3);
+  CAPTURE(seed);
+  ClusterWorld world;
+  world.broker.random.seed(static_cast<unsigned>(seed));
+  world.go_on(2);
+  std::vector<std::string> to_lead, to_w3, to_w1;
+  std::mt19937 random(static_cast<unsigned>(seed));
+  const auto chance = [&](int of) { return random() % static_cast<unsigned>(of) == 0; };
+  for (int round = 0; round < 25; ++round) {
+    const auto number = std::to_string(round);
+    to_lead.push_back("lead " + number);
+    world.h2.add("team-lead", World::entry("w3", to_lead.back(), round));
+    to_w1.push_back("w1 " + number);
+    world.h2.add("w1", World::entry("w4", to_w1.back(), round));
+    to_w3.push_back("w3 " + number);
+    world.h1.add("w3", World::entry("w2", to_w3.back(), round));
+    world.h2.add("team-lead", World::entry("w4", World::request("perm-" + number, "git status", "w4"), round));
+    world.broker.fails_before = seed % 2 == 0 ? 0.1 : 0;
+    world.broker.fails_after = seed % 3 == 0 ? 0.2 : 0;
+    if (chance(4)) world.broker.lost_puts = 2;
+    if (chance(4)) world.broker.given_twice = 1;
+    if (chance(8)) world.broker.empty();
+    if (chance(6)) world.broker.lose_tail(3);
+    if (chance(6)) world.h2.again();
+    if (chance(8)) world.h1.again();
+    world.go_on(1);
+  }
+  world.broker.fails_before = world.broker.fails_after = 0;
+  world.broker.lost_puts = world.broker.given_twice = 0;
+  for (int i = 0; i < 40; ++i) {
+    world.advance(5s);
+    world.go_on(2);
+  }
+  CHECK(told(world.h1) == to_lead);
+  CHECK(world.h1.texts("w1") == to_w1);
+  CHECK(world.h2.texts("w3") == to_w3);
+  std::set<std::string> answered;
+  for (const auto& text : world.h2.texts("w4"))
+    answered.insert(test::json::value_to<std::string>(test::json::parse(text).at("request_id")));
+  CHECK(world.h2.texts("w4").size() == 25);
+  CHECK(answered.size() == 25);
+}
+
+TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.go_on(2);
+  const auto first = world.broker.epoch;
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  // It took the request in, and is stopped before it answers.
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on(2);
+  const auto open = world.h1.team->requests().open();
+  REQUIRE(open.size() == 1);
+  world.broker.advance(11s);
+  h4.clock.advance(11s);
+  world.all = {&h4, &world.h2};
+  world.go_on();
+  CHECK(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(world.broker.epoch > first);
+  // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
+  handlers::Answer no;
+  no.event = handlers::RequestEvent::person_denies;
+  no.by = "bob";
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.h1.team->requests().answer(open.front(), no, false)));
+  world.h1.poll();
+  world.h1.send();
+  world.go_on();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK_FALSE(world.h1.team->cluster()->state().leading());
+  // And the other one has the request, and its answer is the one.
+  const auto there = h4.team->requests().open();
+  REQUIRE(there.size() == 1);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Requests::Applied>(h4.team->requests().answer(there.front(), yes, false)));
+  world.go_on();
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for what was its to read before") {
+  ClusterWorld world;
+  CHECK(world.broker.woken["h1"] == 0);
+  world.go_on();
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  const auto begun = world.broker.woken["h1"];
+  CHECK(begun > 0);
+  world.go_on();
+  CHECK(world.broker.woken["h1"] == begun);
+  world.broker.down = true;
+  world.go_on(20);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
+  CHECK(world.broker.woken["h1"] > begun);
+}
+
+TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on(2);
+  const auto open = world.h1.team->requests().open();
+  REQUIRE(open.size() == 1);
+  world.h1.clock.advance(9s);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  const auto answered = world.h1.team->requests().answer(open.front(), yes, false);
+  REQUIRE(std::holds_alternative<Requests::Refusal>(answered));
+  CHECK(std::get<Requests::Refusal>(answered).code == "cluster.no_lease");
+  CHECK(world.h1.team->requests().open().size() == 1);
+  CHECK_FALSE(world.h1.logged("ledger.fault"));
+}
+
+TEST_CASE("what the lead has taken is noted also when the lease is over by then, and nothing more is offered") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.h1.add("team-lead", World::entry("w1", "one", 1));
+  world.h1.poll();
+  const auto offered = world.h1.receive_chat();
+  REQUIRE(offered.size() == 1);
+  world.h1.add("team-lead", World::entry("w1", "two", 2));
+  world.h1.poll();
+  world.h1.clock.advance(9s);
+  REQUIRE(world.h1.team->delivery().acknowledge({offered.front().key.value}));
+  CHECK(world.h1.ledger->deliveries().counts("t")->delivered == 1);
+  const auto more = world.h1.team->delivery().offer(World::by_hand());
+  CHECK(more.error().code == "cluster.no_lease");
+}
+
+TEST_CASE("what arrives for the lead just when the lease is over is neither refused nor lost") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.h2.step();
+  bool once = false;
+  world.broker.on_receive = [&] {
+    if (!std::exchange(once, true)) world.h1.clock.advance(9s);
+  };
+  world.h1.step();
+  REQUIRE(once);
+  CHECK_FALSE(world.h1.logged("replication.rejected"));
+  for (int i = 0; i < 6; ++i) {
+    world.advance(5s);
+    world.go_on(2);
+  }
+  CHECK(world.h2.inbox("w3").size() == 1);
+}
+
+TEST_CASE("who answered first in the broker's view has answered: its answer is passed on, and another is refused and told") {
+  ClusterWorld world;
+  world.go_on(2);
+  const auto denial = World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"error","error":"no"})");
+  world.broker.decisions[{"permission_response", "w3/perm-1"}] = {denial, "h4", 1};
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.go_on();
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.texts("w3").front().find("\"error\":\"no\"") != std::string::npos);
+  CHECK(world.h1.log().find("node h4 had answered before") != std::string::npos);
+}
+
+TEST_CASE("an answer of a leader that is gone arrives by the next one, once, also where it had arrived") {
+  const bool arrived = GENERATE(false, true);
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on(2);
+  REQUIRE(world.h1.team->requests().open().size() == 1);
+  world.broker.advance(11s);
+  h4.clock.advance(11s);
+  world.all = {&h4, &world.h2};
+  world.go_on();
+  const auto open = h4.team->requests().open();
+  REQUIRE(open.size() == 1);
+  handlers::Answer no;
+  no.event = handlers::RequestEvent::person_denies;
+  no.by = "ann";
+  REQUIRE(std::holds_alternative<Requests::Applied>(h4.team->requests().answer(open.front(), no, false)));
+  h4.poll();
+  h4.send();
+  REQUIRE(world.broker.decisions.size() == 1);
+  if (arrived) {
+    world.h2.step();
+    world.h2.read_all("w3");
+  } else {
+    world.broker.streams.erase({"@h2", "h4"});
+  }
+  // It is stopped before it can put it again, and the first one leads again.
+  world.broker.advance(11s);
+  world.h1.clock.advance(40s);
+  world.all = {&world.h1, &world.h2};
+  world.go_on();
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(world.h1.team->requests().open().empty());
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "error");
+  CHECK(world.h1.log().find("replication.rejected") == std::string::npos);
+}
+
+TEST_CASE("a node that speaks for others, or decides, is refused, told, and heard no further") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.h2.add("w1", World::entry("w2", "I am w2", 1));
+  world.h2.add("w1", World::entry("team-lead", "I am the lead", 2));
+  world.h2.add("team-lead", World::entry("w1", World::request("perm-9", "git status", "w1"), 3));
+  world.h2.add("w1", World::entry("w3", "and I am w3", 4));
+  world.go_on();
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"and I am w3"});
+  CHECK(world.h1.log().find("node.not_its_member") != std::string::npos);
+  CHECK(world.h2.log().find("node h1 refused it") != std::string::npos);  // its sender is told
+}
+
+TEST_CASE("while the engine is away mail waits here, told in words, and goes in order when it is back") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.broker.down = true;
+  for (int i = 1; i <= 3; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
+  world.go_on(3);
+  CHECK(world.h2.team->context().membership.reason.find("it is not reached") != std::string::npos);
+  CHECK(world.h2.all_read());  // ours, in the ledger
+  world.advance(10s);
+  world.go_on(2);
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
+  world.broker.down = false;
+  world.advance(5s);
+  world.go_on(6);
+  CHECK(told(world.h1) == std::vector<std::string>{"m1", "m2", "m3"});
+  CHECK(world.h2.logged("cluster.recovered"));
+}
+
+TEST_CASE("what is too large to go between nodes is set aside with its bytes, and what follows it goes") {
+  ClusterWorld world;
+  world.go_on(2);
+  const std::string large(longest_frame, 'x');
+  world.h2.add("team-lead", World::entry("w3", large, 1));
+  world.h2.add("team-lead", World::entry("w3", "small", 2));
+  world.go_on();
+  CHECK(told(world.h1) == std::vector<std::string>{"small"});
+  CHECK(world.h2.log().find("larger than what goes between nodes") != std::string::npos);
+  CHECK(world.h2.all_read());
+  const auto kept = world.h2.ledger->node_mail().waiting("t", "lead", true, 9);
+  REQUIRE(kept);
+  CHECK(kept->empty());
+}
+
+TEST_CASE("at its bound mail for others stays in its inbox, and goes when there is room") {
+  ClusterWorld world;
+  world.h2.config.cluster.queued = 100;
+  world.h2.again();
+  world.go_on(2);
+  world.broker.down = true;
+  for (int i = 0; i < 120; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
+  world.go_on(2);
+  std::size_t unread = 0;
+  for (const auto& entry : world.h2.inbox("team-lead")) unread += entry.at("read").as_bool() ? 0U : 1U;
+  CHECK(unread == 20);
+  CHECK(world.h2.logged("inbox.full"));
+  world.broker.down = false;
+  world.advance(12s);
+  world.go_on(8);
+  CHECK(told(world.h1).size() == 100);
+  CHECK(told(world.h1).size() == 20);
+}
+
+TEST_CASE("a node that fills the lead's room keeps no other node's requests waiting") {
+  ClusterWorld world;
+  NodeWorld h3{world.broker, "h3", {"w5"}};
+  world.all = {&world.h1, &world.h2, &h3};
+  world.h1.config.cluster.queued = 100;
+  world.h1.config.limits.queued_chat = 120;
+  world.h1.again();
+  world.go_on(2);
+  std::vector<std::string> flood;
+  for (int i = 0; i < 300; ++i) flood.push_back(World::entry("w5", "m" + std::to_string(i), i));
+  h3.write_lead(flood);
+  world.go_on(4);
+  REQUIRE(*world.h1.ledger->node_mail().queued("t", MailDirection::in) >= 100);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.go_on(4);
+  CHECK(world.h2.inbox("w3").size() == 1);
+  std::vector<std::string> got;
+  for (int i = 0; i < 80 && got.size() < 300; ++i) {
+    const auto some = told(world.h1);
+    got.insert(got.end(), some.begin(), some.end());
+    world.advance(10s);
+    world.go_on(2);
+  }
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 300; ++i) wanted.push_back("m" + std::to_string(i));
+  CHECK(got == wanted);
+}
+
+TEST_CASE("mail for a worker whose box is held keeps nobody else's waiting") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.h2.hold("w3");
+  std::vector<std::string> many;
+  for (int i = 0; i < 600; ++i) many.push_back(World::entry("w2", "m" + std::to_string(i), i));
+  world.h1.write("w3", many);
+  world.go_on(4);
+  world.h1.add("w4", World::entry("w2", "for w4", 1));
+  world.go_on(4);
+  CHECK(world.h2.texts("w4") == std::vector<std::string>{"for w4"});
+  world.h2.hold("w3", false);
+  world.go_on(4);
+  CHECK(world.h2.texts("w3").size() == 600);
+}
+
+TEST_CASE("what the receiver said of a letter before the engine confirmed it is not taken back by that") {
+  ClusterWorld world;
+  auto& table = world.h1.ledger->node_mail();
+  NodeMailRow row;
+  row.team = "t";
+  row.node = "@h2";
+  row.inbox = "w3";
+  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  REQUIRE(*table.add(row));
+  const auto id = table.waiting("t", "@h2", false, 1)->front().id;
+  REQUIRE(table.heard("t", {"@h2", false, NodeMailState::read, {}}, {row.key.value}, 5));
+  REQUIRE(table.set("t", {id}, NodeMailState::put, 6));
+  CHECK((*table.sent("t", "w3", row.key))->state == NodeMailState::read);
+}
+
+TEST_CASE("a node that tells it refused what it was never sent is not believed, and nothing is told of it") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.broker.down = true;
+  REQUIRE(world.h1.team->send("w5", "for h3 alone", ""));
+  world.go_on(1);
+  const auto waiting = world.h1.ledger->node_mail().waiting("t", "@h3", true, 1);
+  REQUIRE(waiting->size() == 1);
+  world.broker.down = false;
+  world.go_on(2);
+  Frame receipt;
+  receipt.address = "@h1";
+  receipt.type = "receipt";
+  receipt.key = schema::make_message_key({"t", "@h1"}, "h2", "", "x", 0);
+  receipt.entry = R"({"refused":[[")" + waiting->front().key.value + R"(","no"]]})";
+  forge(world, "h2", receipt);
+  world.go_on(2);
+  CHECK(world.h1.log().find("node h2 refused it") == std::string::npos);
+}
+
+TEST_CASE("whoever guesses what somebody elsewhere is about to write does not use up its key") {
+  ClusterWorld world;
+  world.go_on(2);
+  const auto honest = World::entry("w3", "done", 1);
+  const auto decoded = boost::json::parse(honest).as_object();
+  const std::string at(decoded.at("timestamp").as_string());
+  Frame guess;
+  guess.address = std::string(lead_address);
+  guess.to = "team-lead";
+  guess.from = "w5";
+  guess.type = "plain_text";
+  guess.entry = World::entry("w5", "mine", 2);
+  guess.key = schema::make_message_key({"t", "team-lead"}, "w3", at, "done", 0);
+  guess.number = 1;
+  forge(world, "h3", guess);
+  world.go_on(2);
+  CHECK(told(world.h1) == std::vector<std::string>{"mine"});
+  world.h2.add("team-lead", honest);
+  world.go_on(3);
+  CHECK(told(world.h1) == std::vector<std::string>{"done"});
+  guess.attempt = 1;
+  forge(world, "h3", guess);  // its own is one message still
+  world.go_on(3);
+  CHECK(told(world.h1).empty());
+  const auto frames = world.h1.ledger->node_mail().like(guess.key.value, 10);
+  REQUIRE(frames->size() == 2);
+  CHECK(frames->front().unproven != frames->back().unproven);
+}
+
+TEST_CASE("that a letter is in the journal is written with what follows, and after a crash it is met again and not told twice") {
+  ClusterWorld world;
+  world.go_on(2);
+  const auto state = [&] { return world.h1.ledger->node_mail().latest({}, 1)->front().state; };
+  world.h2.add("team-lead", World::entry("w3", "one", 1));
+  world.h2.step();
+  world.h1.receive();
+  world.h1.poll();
+  world.h1.poll();
+  CHECK(state() == NodeMailState::waiting);
+  CHECK(told(world.h1) == std::vector<std::string>{"one"});
+  world.h1.again();
+  world.go_on(4);
+  CHECK(told(world.h1).empty());
+  CHECK(state() == NodeMailState::read);
+}
+
+TEST_CASE("of what one node sends to be refused, 16 MiB are kept whole, and of the rest the beginning") {
+  ClusterWorld world;
+  world.go_on(2);
+  const std::string much(std::size_t{4} << 20, 'x');
+  for (int n = 1; n <= 6; ++n) {
+    Frame frame;
+    frame.address = std::string(lead_address);
+    frame.to = "team-lead";
+    frame.entry = World::entry("w1", much + std::to_string(n), n);  // no member of that node
+    frame.key = schema::make_message_key({"t", "team-lead"}, "w1", std::to_string(n), "x", 0);
+    frame.number = n;
+    frame.after = n - 1;
+    forge(world, "h3", frame);
+  }
+  world.go_on(3);
+  const auto frames = world.h1.ledger->node_mail().latest({}, 10);
+  REQUIRE(frames->size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK((*frames)[i].state == NodeMailState::rejected);
+    CHECK((*frames)[i].entry.size() == (i < 4 ? World::entry("w1", much + "1", 1).size() : 1024));
+  }
+}
+
+TEST_CASE("a letter comes after all that was put before it, also when some of that was under way as the rest was to be put again") {
+  ClusterWorld world;
+  world.go_on(2);
+  auto& table = world.h2.ledger->node_mail();
+  const auto write = [&](int n) {
+    world.h2.add("w1", World::entry("w3", std::to_string(n), n));
+    world.h2.poll();
+  };
+  write(1);
+  world.h2.send();
+  write(2);
+  schema::Message third;
+  third.from = "w3";
+  third.text = "3";
+  third.timestamp = "2026-02-07T15:20:13.000Z";
+  world.broker.on_put = [&, is_first = true]() mutable {  // the engine's data were others meanwhile
+    if (!std::exchange(is_first, false)) return;
+    REQUIRE(table.put_all_again("t", false, 1));
+    REQUIRE(world.h2.team->cluster()->mailbox().post("w1", third).put == WriteStatus::done);
+  };
+  world.broker.lost_puts = 1;
+  world.h2.send();
+  const auto& stream = world.broker.streams[{"@h1", "h2"}].entries;
+  CHECK(stream.back().frame.number == 3);
+  CHECK(stream.back().frame.after == 2);
+  world.h1.receive();
+  world.advance(20s);
+  world.go_on(20);
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"1", "2", "3"});
+}
+
+TEST_CASE("what is being put is not taken back any more") {
+  ClusterWorld world;
+  world.go_on(2);
+  schema::Message message;
+  message.from = "team-lead";
+  message.text = "stop";
+  message.timestamp = "2026-01-01T00:00:00.000Z";
+  auto& mailbox = world.h1.team->cluster()->mailbox();
+  auto& table = world.h1.ledger->node_mail();
+  const auto post = [&] {
+    REQUIRE(mailbox.post("w3", message).put == WriteStatus::done);
+    return table.latest({}, 1)->front().key;
+  };
+  const auto state_of = [&](const schema::MessageKey& key) { return (*table.sent("t", "w3", key))->state; };
+  const auto first = post();
+  REQUIRE(mailbox.recall("w3", std::vector{first}).put == WriteStatus::done);
+  CHECK(state_of(first) == NodeMailState::rejected);
+
+  message.text = "stop now";
+  const auto second = post();
+  world.broker.on_put = [&] { REQUIRE(mailbox.recall("w3", std::vector{second}).put == WriteStatus::done); };
+  world.h1.send();
+  CHECK(state_of(second) == NodeMailState::put);
+}
+
+namespace {
+
+std::string beat_with(const std::string& what, std::int64_t epoch, const std::string& state) {
+  return R"({"version":"1","leads":true,"epoch":)" + std::to_string(epoch) + R"(,"members":[],")" + what +
+         R"(":[{"request_id":"shutdown-1@w3","member":"w3","state":")" + state + R"(","by":"x","reason":""}]})";
+}
+
+std::optional<handlers::Shutdown> end_of(NodeWorld& world, const std::string& id) {
+  return *world.ledger->shutdowns().find("t", id);
+}
+
+}  // namespace
+
+TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node first, then by the leader, and stays out") {
+  ClusterWorld world;
+  world.go_on(4);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(3);
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  REQUIRE(end_of(world.h2, id));  // before it could read it
+  CHECK(end_of(world.h2, id)->by == "node h1");
+  world.h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+  world.h2.step();
+  world.h1.step();
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::approved);  // its own node has not told yet
+  world.go_on(12);
+  CHECK(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
+  for (auto* one : world.all) CHECK(test::slurp(one->scratch.path("teams/t/config.json")).find("w3@t") == std::string::npos);
+  world.h1.again();
+  world.go_on(8);
+  CHECK(world.h1.team->context().roster.find("w3") == nullptr);  // also although [cluster.members] has it
+  CHECK(world.h2.team->context().roster.find("w3") == nullptr);
+}
+
+TEST_CASE("a node that does not lead orders nobody's end, and one tells of no other node's workers") {
+  ClusterWorld world;
+  world.go_on(4);
+  const auto epoch = world.broker.epoch;
+  const auto forged = [&](const std::string& node, const std::string& told) {
+    world.broker.beats[node] = {told, world.broker.now + 15s};
+  };
+  forged("h3", beat_with("orders", epoch, "forced"));      // may not lead
+  forged("h4", beat_with("orders", epoch + 1, "forced"));  // may, and does not
+  world.go_on(6);
+  CHECK(world.h2.team->shutdowns().open().empty());
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, true}));
+  REQUIRE(begun);
+  auto told = beat_with("ends", epoch, "cleaned");
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  told.replace(told.find("shutdown-1@w3"), 13, id);
+  forged("h3", told);
+  world.all = {&world.h1};  // its own node says nothing
+  world.go_on(6);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::forced);
+}
+
+namespace {
+
+/// h1 led, with a request and chat that nobody had settled, and was cut off until h4 led.
+struct Followed : ClusterWorld {
+  NodeWorld h4{broker, "h4", {"w9"}};
+
+  Followed() {
+    all = {&h1, &h2, &h4};
+    go_on(3);
+    h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1"), 1));
+    h1.add("team-lead", World::entry("w2", "from w2", 2));
+    h2.add("team-lead", World::entry("w3", "from w3", 3));
+    h2.add("team-lead", World::entry("w4", World::request("perm-4", "make install", "w4"), 4));
+    go_on(3);
+    REQUIRE(h1.team->requests().shown().size() == 2);
+    broker.cut_off = {"h1"};
+    advance(11s);
+    go_on(4);
+    REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+    broker.cut_off.clear();
+  }
+  void later(int seconds) {
+    for (int i = 0; i < seconds / 5; ++i) {
+      advance(4s);
+      go_on(1);
+    }
+  }
+  void cut_off_h4_until_h1_leads() {
+    broker.cut_off = {"h4"};
+    advance(11s);
+    go_on(4);
+    REQUIRE(h1.team->context().membership.role == handlers::EffectiveRole::leader);
+    broker.cut_off.clear();
+  }
+  static void say(NodeWorld& world, const std::string& id, handlers::RequestEvent event) {
+    handlers::Answer answer;
+    answer.event = event;
+    answer.by = "ann";
+    for (const auto& request : world.team->requests().open())
+      if (request.request_id == id) REQUIRE(std::holds_alternative<Requests::Applied>(world.team->requests().answer(request, answer, false)));
+  }
+  handlers::RequestState state_of(NodeWorld& world, const std::string& id) {
+    return world.ledger->requests().by_id(id)->at(0).second.state;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a followed leader had from its own workers and from others is settled by the next one, once") {
+  Followed world;
+  world.later(20);
+  CHECK(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
+  CHECK(world.h1.team->requests().shown().empty());
+  CHECK(world.h4.team->requests().shown().size() == 2);
+  auto at_h4 = told(world.h4);
+  std::ranges::sort(at_h4);
+  CHECK(at_h4 == std::vector<std::string>{"from w2", "from w3"});
+  Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
+  Followed::say(world.h4, "perm-4", handlers::RequestEvent::person_denies);
+  world.later(20);
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+  CHECK(world.h2.inbox("w4").size() == 1);
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::RequestState::answered_elsewhere);
+  CHECK_FALSE(world.h1.logged("answer.foreign"));
+  // It leads again, and has nothing of this left.
+  world.cut_off_h4_until_h1_leads();
+  world.later(20);
+  CHECK(world.h1.team->requests().shown().empty());
+  CHECK(world.state_of(world.h1, "perm-4") == handlers::RequestState::answered_elsewhere);
+  CHECK(told(world.h1) == std::vector<std::string>());
+  CHECK(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h2.inbox("w4").size() == 1);
+}
+
+TEST_CASE("mail for the next leader does not overtake what the one before has and did not settle") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", "first", 1));
+  world.go_on(3);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.all = {&h4};
+  world.go_on(4);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.h2.add("team-lead", World::entry("w3", "second", 2));
+  world.broker.broken_calls = 1;  // so it does not hear who leads before it puts the second one
+  world.h2.step();
+  h4.step();
+  world.all = {&world.h2, &h4};
+  world.go_on(8);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("what the next leader did not settle is the first one's again when it leads again") {
+  Followed world;
+  const bool over_a_restart = GENERATE(false, true);
+  world.later(20);
+  if (over_a_restart) world.h1.again();
+  world.cut_off_h4_until_h1_leads();
+  world.later(40);
+  CHECK(world.h1.team->requests().shown().size() == 2);
+  CHECK(world.h4.team->requests().shown().empty());
+  auto got = told(world.h1);
+  std::ranges::sort(got);
+  CHECK(got == std::vector<std::string>{"from w2", "from w3"});
+  CHECK(told(world.h4).empty());
+  Followed::say(world.h1, "perm-1", handlers::RequestEvent::person_approves);
+  Followed::say(world.h1, "perm-4", handlers::RequestEvent::person_approves);
+  world.later(20);
+  CHECK(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h2.inbox("w4").size() == 1);
+}
+
+TEST_CASE("an answer that was under way when the first leader led again is the one that counts, for its own worker too") {
+  Followed world;
+  world.later(20);
+  Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
+  world.h4.poll();
+  world.h4.send();  // in the engine, and not read yet
+  world.h1.broker.cut_off = {"h4"};
+  world.all = {&world.h2};
+  world.advance(11s);
+  world.h1.clock.advance(11s);
+  world.h1.turn();
+  CHECK(world.h1.team->cluster()->state().leading());
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::RequestState::answered_elsewhere);
+  world.all = {&world.h1, &world.h2};
+  world.later(20);
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("what a leader had decided for its own worker is written also after another node leads, and is the only answer") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1"), 1));
+  world.go_on(1);
+  world.h1.hold("w1");  // its box is locked by a peer
+  Followed::say(world.h1, "perm-1", handlers::RequestEvent::person_approves);
+  world.h1.poll();
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.broker.cut_off.clear();
+  world.go_on(4);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::standby);
+  world.h1.hold("w1", false);
+  for (int i = 0; i < 8; ++i) {
+    world.advance(2s);
+    world.go_on(1);
+  }
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+  CHECK(h4.team->requests().open().empty());
+}
+
+TEST_CASE("a request that has its answer is not asked of the next leader, though the first one never told that it was settled") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  h4.add("team-lead", World::entry("w9", World::request("perm-9", "make install", "w9"), 1));
+  world.go_on(2);
+  Followed::say(world.h1, "perm-9", handlers::RequestEvent::person_approves);
+  world.h1.poll();
+  world.h1.send();
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(6);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(h4.team->requests().open().empty());
+  REQUIRE(h4.inbox("w9").size() == 1);
+  CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("what a node's workers wrote before it led comes before what they write to it then") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.broker.cut_off = {"h1", "h4"};
+  world.advance(11s);
+  world.go_on(2);
+  h4.add("team-lead", World::entry("w9", "first", 1));
+  world.go_on(1);
+  REQUIRE(h4.all_read());  // in its ledger, for whoever leads
+  world.broker.cut_off = {"h1"};
+  world.advance(5s);
+  h4.turn();
+  REQUIRE(h4.team->cluster()->state().leading());
+  h4.add("team-lead", World::entry("w9", "second", 2));
+  h4.poll();
+  world.go_on(4);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("chat that a followed leader has queued goes before what the same workers wrote after its lease") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.go_on(1);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.h1.step();
+  REQUIRE_FALSE(world.h1.team->cluster()->state().leading());
+  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.h1.step();
+  world.go_on(4);
+  world.broker.cut_off.clear();
+  world.advance(6s);
+  world.go_on(6);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("two workers of another node use one id, and each gets its own answer") {
+  ClusterWorld world;
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w4", World::request("perm-1", "git status", "w4")));
+  world.go_on(20);
+  for (const char* worker : {"w3", "w4"}) {
+    REQUIRE(world.h2.inbox(worker).size() == 1);
+    CHECK(world.h2.payload(worker, 0).at("subtype").as_string() == "success");
+  }
+  CHECK(world.h1.ledger->requests().by_id("perm-1")->size() == 2);
+}
+
+TEST_CASE("a request whose answer did not leave the node that decided it is asked of the next leader") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.h2.step();
+  world.h1.receive();
+  world.h1.poll();
+  REQUIRE((*world.h1.ledger->requests().find("t", {handlers::RequestKind::permission, "w3", "perm-1"}))->state == handlers::RequestState::approved);
+  world.h1.clock.advance(9s);  // its lease is over for it, and nobody else leads yet
+  world.h1.turn();
+  world.h1.send();
+  world.h2.receive();
+  world.advance(11s);
+  h4.turn();
+  REQUIRE(h4.team->cluster()->state().leading());
+  for (int i = 0; i < 8; ++i) {
+    world.go_on(1);
+    world.advance(4s);
+  }
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("boxes on several nodes rest when those here do and nothing is heard of those elsewhere") {
+  ClusterWorld world;
+  world.go_on(8);
+  auto& boxes = world.h1.team->cluster()->mailbox();
+  const auto rests = [&] {
+    REQUIRE(boxes.ready_boxes().ok());
+    return boxes.is_idle();
+  };
+  for (int look = 0; look < 3; ++look) rests();
+  CHECK(rests());
+  SECTION("a message comes here") {
+    world.h1.add("w1", World::entry("w2", "hello"));
+    CHECK_FALSE(rests());
+  }
+  SECTION("one goes elsewhere") {
+    REQUIRE(boxes.post("w3", {"team-lead", "hello", "", "2026-02-07T15:20:46.348Z", "", "x"}).put == WriteStatus::done);
+    CHECK_FALSE(rests());
+    rests();
+    CHECK(rests());
+    boxes.track("w3", schema::MessageKey{"k"});  // perhaps it was read already
+    CHECK_FALSE(rests());
+  }
+}
+
+}  // namespace inbox_poller::hosts_test
