@@ -73,7 +73,7 @@ struct Met {
 enum class Again {
   nothing,
   ours_to_mark,
-  taken_over,  // another lead did not read it, and InboxPoller has become the consumer
+  adopted,  // another lead did not read it, and InboxPoller has become the consumer
 };
 Again met_again(const Membership&, const Met&);
 

@@ -61,14 +61,14 @@ asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, s
   auto& shown = shown_[box];
   const auto& receipts = state_.receipts.there;
   auto rows = state_.context.ledger.node_mail().for_lead(state_.context.name, *node, shown.behind,
-                                                         static_cast<int>(most + shown.left.size() + late.size()) + 1);
+                                                         static_cast<int>(most + shown.left.size() + receipts.size()) + 1);
   if (!rows) {
     batch.state = BoxState::fault;
     batch.detail = rows.error().message;
     co_return batch;
   }
   std::erase_if(*rows, [&](const NodeMailRow& row) {
-    return shown.left.contains(row.id) || late.contains(row.id);
+    return shown.left.contains(row.id) || receipts.contains(row.id);
   });
   batch.state = BoxState::open;
   batch.more = rows->size() > most;

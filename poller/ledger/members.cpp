@@ -65,7 +65,7 @@ Result<long long> RuleTable::add(const SessionRule& row) {
   if (!added || database_.changes() > 0) return added;
   return database_.value<long long>(
       "SELECT id FROM rules WHERE team = ?1 AND session = ?2 AND kind = ?3 AND action = ?4 AND rule = ?5", row.team,
-      row.session, row.kind, row.action, row.rule);
+      row.session, to_string(row.kind), row.action, row.rule);
 }
 
 Status RuleTable::remove(long long id) { return database_.run("DELETE FROM rules WHERE id = ?1", id); }

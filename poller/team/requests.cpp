@@ -301,7 +301,7 @@ Status Requests::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   }
   tx.log(Event::rule_added, {{"team", context_.name},
                              {"request_id", decided.request_id},
-                             {"type", rule->kind},
+                             {"type", std::string(to_string(rule->kind))},
                              {"action", rule->action},
                              {"rule", rule->rule},
                              {"by", rule->by}});

@@ -51,7 +51,7 @@ schema::Roster MaildirMailbox::read_roster() {
 bool MaildirMailbox::roster_changed() {
   around_ = look_around();
   if (!roster_ || !around_->ok()) return true;
-  return !rests_ && settings_.members.empty() && !same_people(*roster_, read_roster());
+  return !is_idle_ && settings_.members.empty() && !same_people(*roster_, read_roster());
 }
 
 bool MaildirMailbox::is_heard(const std::string& sender) const {

@@ -63,7 +63,7 @@ TEST_CASE("nobody speaks in the lead's own name, except that the lead may take a
   CHECK(code(receive(team, "team-lead", permission_request("Bash", "{}", "perm-1", "team-lead"))) == "sender.own_name");
   const auto status = expect<WorkerStatus>(receive(
       team, "team-lead", R"({"type":"task_assignment","taskId":"7","subject":"Build","assignedBy":"team-lead"})"));
-  CHECK(status.state == "assigned");
+  CHECK(status.state == WorkerReport::assigned);
   CHECK(status.detail == "task 7: Build");
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("the team's name behind the sender's makes no difference, in the envel
 TEST_CASE("status needs no name inside - the envelope's will do") {
   const Team team;
   CHECK(expect<WorkerStatus>(receive(team, "w1", R"({"type":"idle_notification","idleReason":"available"})")).state ==
-        "idle");
-  CHECK(expect<WorkerStatus>(receive(team, "w1", R"({"type":"task_completed","taskId":"7"})")).state == "completed");
+        WorkerReport::idle);
+  CHECK(expect<WorkerStatus>(receive(team, "w1", R"({"type":"task_completed","taskId":"7"})")).state == WorkerReport::completed);
 }
 
 TEST_CASE("an unknown type goes to the lead or is held, as configured") {
@@ -226,7 +226,7 @@ TEST_CASE("of a worker's inbox nothing is ever taken in, not even its chat") {
 TEST_CASE("a finished turn is state, and chat only if configured") {
   Team team;
   const auto before = expect<WorkerStatus>(receive(team, "w1", idle));
-  CHECK(before.state == "idle");
+  CHECK(before.state == WorkerReport::idle);
   CHECK_FALSE(before.to_lead);
   team.config.delivery.idle = config::IdlePolicy::all;
   CHECK(expect<WorkerStatus>(receive(team, "w1", idle)).to_lead);
@@ -238,12 +238,12 @@ TEST_CASE("a turn that failed or was interrupted always reaches the lead") {
   const Team team;
   const auto failed = expect<WorkerStatus>(
       receive(team, "w1", R"({"type":"idle_notification","idleReason":"failed","failureReason":"API error\n529"})"));
-  CHECK(failed.state == "failed");
+  CHECK(failed.state == WorkerReport::failed);
   CHECK(failed.detail == "API error 529");
   CHECK(failed.to_lead);
   const auto stopped =
       expect<WorkerStatus>(receive(team, "w1", R"({"type":"idle_notification","idleReason":"interrupted"})"));
-  CHECK(stopped.state == "interrupted");
+  CHECK(stopped.state == WorkerReport::interrupted);
   CHECK(stopped.to_lead);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("the lead hears of one failure once, of another one again, and of ever
   known.last_state = WorkerReport::failed;
   known.last_detail = "API error 529";
   const auto again = expect<WorkerStatus>(receive(team, "w1", failed, known));
-  CHECK(again.state == "failed");
+  CHECK(again.state == WorkerReport::failed);
   CHECK_FALSE(again.to_lead);
   known.last_detail = "API error 500";
   CHECK(expect<WorkerStatus>(receive(team, "w1", failed, known)).to_lead);

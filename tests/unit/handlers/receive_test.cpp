@@ -17,7 +17,7 @@ Membership as(EffectiveRole role) { return {role, {}}; }
 Reception chat(const Team& team, const Arrival& arrival) { return receive(ToLead{}, arrival, team.view()); }
 
 WorkerStatus report(bool to_lead, bool in_digest = false, bool went_wrong = false) {
-  WorkerStatus status{"idle", "", to_lead, "", went_wrong, in_digest};
+  WorkerStatus status{WorkerReport::idle, "", to_lead, "", went_wrong, in_digest};
   return status;
 }
 

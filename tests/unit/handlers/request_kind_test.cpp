@@ -32,7 +32,7 @@ std::string rule_made(const Request& request, RequestEvent event, bool always) {
   const auto made = rule(request, answer, always, team.view());
   if (const auto* refused = std::get_if<NotTaken>(&made)) return refused->code;
   const auto& wanted = std::get<std::optional<NewRule>>(made);
-  return wanted ? std::string(wanted->kind) + ": " + wanted->text : "";
+  return wanted ? std::string(to_string(wanted->kind)) + ": " + wanted->text : "";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Nodes of one team at one engine, on one loop, and letters between them.
+// Nodes of one team at one engine, on one loop, and frames between them.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -63,7 +63,7 @@ struct RedisNodes : Loop {
     REQUIRE(reply.ok());
     return *reply;
   }
-  /// Every connection ends, but those on which letters are read.
+  /// Every connection ends, but those on which frames are read.
   void break_calls() {
     std::istringstream lines(call({"CLIENT", "LIST"}).text);
     for (std::string line; std::getline(lines, line);) {
@@ -74,7 +74,7 @@ struct RedisNodes : Loop {
   }
 };
 
-inline poller::Frame letter(const std::string& address, int number, int attempt = 0) {
+inline poller::Frame frame(const std::string& address, int number, int attempt = 0) {
   poller::Frame one;
   one.address = address;
   one.to = "w3";
@@ -90,9 +90,9 @@ inline poller::Frame letter(const std::string& address, int number, int attempt 
   return one;
 }
 
-inline std::vector<poller::Frame> letters(const std::string& address, int from, int to, int attempt = 0) {
+inline std::vector<poller::Frame> frames(const std::string& address, int from, int to, int attempt = 0) {
   std::vector<poller::Frame> many;
-  for (int i = from; i < to; ++i) many.push_back(letter(address, i, attempt));
+  for (int i = from; i < to; ++i) many.push_back(frame(address, i, attempt));
   return many;
 }
 

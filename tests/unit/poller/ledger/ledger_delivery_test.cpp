@@ -63,8 +63,8 @@ TEST_CASE("what waits of a team is counted on as messages come and go, and anew 
   CHECK(must(deliveries.mark_delivered({a1}, 1)) == std::vector<long long>{a1});
   CHECK(waits("red") == Counts{{"", 2}, {"bob", 2}});
   must(deliveries.requeue("red", {b1}));
-  must(deliveries.take_over(left));
-  must(deliveries.take_over(left));
+  must(deliveries.adopt(left));
+  must(deliveries.adopt(left));
   CHECK(waits("red") == Counts{{"", 3}, {"bob", 3}});
   must(deliveries.mark_expired({b1}, 1));
   CHECK(waits("red") == Counts{{"", 2}, {"bob", 2}});
