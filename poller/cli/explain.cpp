@@ -240,11 +240,11 @@ std::string effect_sentence(const operations::Effect& effect) {
   if (!effect.order) return text;
   const auto& order = *effect.order;
   const std::string what = printable(order.kind) + ' ' + printable(order.subject);
-  const std::string& state = order.state.bytes;
+  const std::string& order_state = order.state.bytes;
   text += "; " + what;
-  if (state == "superseded") return text + " was superseded by a newer order for the same worker";
-  if (state == "applied") return text + " was applied";
-  if (state == "not_applied")
+  if (order_state == "superseded") return text + " was superseded by a newer order for the same worker";
+  if (order_state == "applied") return text + " was applied";
+  if (order_state == "not_applied")
     return text +
            " was not applied: the roster does not show it, newest clients ignore such a message; set it in the "
            "worker's own session";

@@ -174,7 +174,7 @@ Outcome day(int failing) {
   until_done([&] { return world.run(team.shutdowns().request({"w2", "ann", "done", {}, {}, false})).ok(); });
   poll();
   take();
-  until_done([&] { return team.heard_of("w1", "active", "7").ok(); });
+  until_done([&] { return team.heard_of("w1", handlers::WorkerReport::assigned, "7").ok(); });
   poll();
   for (const auto* worker : {"w1", "w2"})
     for (auto& entry : world.memory->box(worker)) entry.read = true;
@@ -187,7 +187,7 @@ Outcome day(int failing) {
   for (const auto* box : {"team-lead", "w1", "w2"}) outcome.boxes += json::serialize(world.inbox(box)) + "\n";
   outcome.boxes = named(outcome.boxes);
   for (const auto& request : team.requests().open()) outcome.memory += "open " + request.request_id + "\n";
-  for (const auto& [name, row] : team.context().members) outcome.memory += name + " " + row.state + " " + row.task + "\n";
+  for (const auto& [name, row] : team.context().members) outcome.memory += name + " " + std::string(to_string(row.state)) + " " + row.task + "\n";
   for (const auto& rule : team.context().rules.of_session()) outcome.memory += rule.rule + "\n";
   return outcome;
 }

@@ -212,8 +212,8 @@ TEST_CASE("a shutdown stays as long as a message that answers it may be seen aga
 
 TEST_CASE("orders go after their time when their member has left, and never before") {
   auto ledger = in_memory();
-  must(ledger->members().put({"red", "ann", true, "", "", "", 1}));
-  must(ledger->members().put({"red", "bob", false, "", "", "", 1}));
+  must(ledger->members().put({"red", "ann", true, {}, "", "", 1}));
+  must(ledger->members().put({"red", "bob", false, {}, "", "", 1}));
   for (const char* member : {"ann", "bob"}) must(ledger->orders().add(order_row(member, "config plan")));
   const auto never = [](const schema::MessageKey&) { return false; };
   must(ledger->prune("red", 1000, never));

@@ -194,7 +194,7 @@ TEST_CASE("a worker that goes on after its approval, or has not taken it, is not
   SECTION("a hook of its client told that it works") {
     world.consumes();
     world.clock.advance(std::chrono::seconds(1));
-    REQUIRE(world.team->heard_of("w1", "busy", ""));
+    REQUIRE(world.team->heard_of("w1", handlers::WorkerReport::assigned, ""));
   }
   SECTION("it has not read the approval") {}
   world.pass(std::chrono::seconds(300));

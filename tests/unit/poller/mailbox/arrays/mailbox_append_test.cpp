@@ -247,7 +247,7 @@ TEST_CASE("an appended entry is unread, read, gone with those before it, or over
   CHECK_FALSE(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return fate_in(EntryIndex(now, PrefixCache{}), receipt);
+    return read_status_in(EntryIndex(now, PrefixCache{}), receipt);
   };
   CHECK(found() == ReadStatus::waiting);
   REQUIRE(at.mark({2}).outcome == WriteOutcome::done);
@@ -273,7 +273,7 @@ TEST_CASE("an owner that marks and never removes cannot have consumed what is no
   CHECK(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return fate_in(EntryIndex(now, PrefixCache{}), receipt);
+    return read_status_in(EntryIndex(now, PrefixCache{}), receipt);
   };
   at.put(inbox_of({entry("old", "true"), entry("one", "true"), entry("mine", "true")}));
   CHECK(found() == ReadStatus::consumed);

@@ -261,7 +261,7 @@ TEST_CASE("what we appended and was read since is found in the known head") {
   REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
   const auto found = [&] {
     const ReadResult now = at.ready_boxes();
-    return fate_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
+    return read_status_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
   };
   CHECK(found() == ReadStatus::waiting);
   at.put(inbox_of({read_entry("a"), read_entry("mine")}));

@@ -290,7 +290,7 @@ struct RestingLines : JsonlSetting {
     for (const auto& name : names) static_cast<void>(look_as_team(name));
     mailbox->use_notifications(true);
     for (int poll = 0; poll < 3; ++poll) see_to_news();
-    REQUIRE(rests());
+    REQUIRE(is_idle());
   }
   static std::string line(const std::string& text) {
     return R"({"type": "message", "from": "bob", "content": ")" + text + R"(", "timestamp": 1.5})" "\n";
@@ -307,7 +307,7 @@ struct RestingLines : JsonlSetting {
         for (const auto& text : look_as_team(box)) texts.push_back(text);
     return texts;
   }
-  bool rests() {
+  bool is_idle() {
     static_cast<void>(ready_boxes());
     return mailbox->is_idle();
   }
