@@ -181,6 +181,8 @@ struct LeadSettings {
 
 /// The delivery of status messages besides the shown state: none, a summary at intervals, or chat.
 BOOST_DEFINE_ENUM_CLASS(IdlePolicy, state, digest, all)
+/// What the lead gets of a text that a worker wrote at the end of its turn and did not send.
+BOOST_DEFINE_ENUM_CLASS(UnsentPolicy, off, digest, first_lines, whole)
 BOOST_DEFINE_ENUM_CLASS(UnknownPolicy, deliver, hold)  // an unknown payload type: chat for the lead, or quarantine
 
 struct ExecSink {
@@ -214,6 +216,7 @@ struct DeliverySettings {
   std::vector<std::string> allowed_senders;                  // names outside the roster that may send chat, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;
+  UnsentPolicy unsent_reports = UnsentPolicy::digest;
   bool operator==(const DeliverySettings&) const = default;
 };
 

@@ -316,6 +316,7 @@ struct TeamReader {
     delivery.choice("idle", to.idle);
     delivery.duration("digest_after", to.digest_after, shortest_wait, hours(24));
     delivery.choice("unknown", to.unknown);
+    delivery.choice("unsent_reports", to.unsent_reports);
     delivery.list("allowed_senders", to.allowed_senders, sender_name);
     delivery.finish({"tmux"});
     for (const char* key : {"methods", "exec", "file", "assume_busy_for", "max_delay", "urgent_max_delay", "urgent",

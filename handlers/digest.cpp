@@ -5,6 +5,7 @@
 #include "handlers/kinds.hpp"
 #include "handlers/status.hpp"
 #include "handlers/text.hpp"
+#include "handlers/unsent_report.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -17,6 +18,8 @@ struct Sum {
   std::string sender;
   int idle = 0, assigned = 0, completed = 0;
   std::string last;  // the newest detail
+  std::size_t unsent_bytes = 0;
+  std::string unsent_key;  // of the newest
 };
 
 void add(Sum& sum, const WorkerStatus& status) {
@@ -41,6 +44,7 @@ std::string line(const Sum& sum) {
                      counted(sum.idle, "idle once", "times idle");
   text = text.empty() ? "" : text.substr(2);
   if (!sum.last.empty()) text += "; last: " + sum.last;
+  if (sum.unsent_bytes > 0) text += (text.empty() ? "" : "; ") + unsent_note(sum.unsent_bytes, sum.unsent_key);
   return one_line("- " + sum.sender + ": " + text, longest_line);
 }
 
@@ -51,7 +55,12 @@ std::string digest_text(const std::vector<DigestItem>& items) {
   std::vector<Sum> sums;
   for (const auto& item : items) {
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& other) { return other.sender == item.sender; });
-    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{item.sender, 0, 0, 0, {}});
+    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{item.sender, 0, 0, 0, {}, 0, {}});
+    if (item.unsent_bytes > 0) {
+      sum->unsent_bytes += item.unsent_bytes;
+      sum->unsent_key = item.key;
+      continue;
+    }
     std::visit(
         [&](const auto& payload) {
           if constexpr (StatusPayload<std::remove_cvref_t<decltype(payload)>>) add(*sum, status_of(payload, quiet));

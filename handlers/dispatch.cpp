@@ -14,6 +14,7 @@
 #include "handlers/status.hpp"
 #include "handlers/stop.hpp"
 #include "handlers/text.hpp"
+#include "handlers/unsent_report.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -130,7 +131,7 @@ struct ByType {
   Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
 
   Outcome operator()(const schema::UnknownPayload& unknown) const {
-    if (is_type_of_ours(unknown.type))
+    if (is_type_of_ours(unknown.type) || unknown.type == unsent_type)
       return refusal(payload, side, sender, "the lead gets messages of this type from its own program only");
     if (view.config.delivery.unknown == config::UnknownPolicy::deliver) return ToLead{};
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");

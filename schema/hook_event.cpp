@@ -13,6 +13,7 @@ namespace {
 template <typename Event, typename Visit>
 void each_text(Event& event, const Visit& visit) {
   visit("session_id", event.session_id);
+  visit("prompt_id", event.prompt_id);
   visit("transcript_path", event.transcript_path);
   visit("cwd", event.cwd);
   visit("hook_event_name", event.name);

@@ -14,6 +14,7 @@ namespace inbox_poller::schema {
 struct HookEvent {
   std::string name;  // hook_event_name as written
   std::string session_id, cwd;
+  std::string prompt_id;             // of the prompt that began the turn; older clients name none
   std::string transcript_path;       // the client's file with the session's conversation
   std::string agent_id, agent_type;  // set inside subagents
   std::string permission_mode;       // default, plan, acceptEdits, …

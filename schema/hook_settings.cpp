@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view lead_events[] = {"SessionStart",      "UserPromptSubmit", "PreToolUse",   "PostToolUse",
                                             "PermissionRequest", "Notification",     "Stop",         "StopFailure",
                                             "SessionEnd",        "TeammateIdle",     "TaskCompleted"};
-/// Fires before the client checks its own rules and asks its lead, and names the call.
-constexpr std::string_view worker_events[] = {"PreToolUse"};
+/// PreToolUse fires before the client checks its own rules and asks its lead, and names the call. Stop has the last text
+/// of the turn.
+constexpr std::string_view worker_events[] = {"PreToolUse", "Stop"};
 
 // --- writing ---
 

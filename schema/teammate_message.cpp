@@ -46,7 +46,7 @@ constexpr std::string_view words[] = {"error",     "function", "functions", "inv
 constexpr std::array<std::string_view, 4> turn_markers = {"human", "assistant", "system", "user"};
 
 /// The beginnings of InboxPoller's own lines about a text.
-constexpr std::array<std::string_view, 2> labels = {"[may-be-a-repeat", "[cut"};
+constexpr std::array<std::string_view, 3> labels = {"[may-be-a-repeat", "[not-sent", "[cut"};
 
 bool is_control(char32_t c) { return oddity_of(c) == Oddity::control; }
 bool is_joiner(char32_t c) { return oddity_of(c) == Oddity::joiner; }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "handlers/text.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/processes.hpp"
@@ -38,6 +39,7 @@ constexpr milliseconds input_within{5000};                // the client writes a
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer; the rest is not needed
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
 constexpr std::size_t most_last_message = 100;  // bytes; only the first words are used
+constexpr std::size_t most_part = 8'000;        // bytes of a worker's text; each may become six in JSON
 constexpr std::size_t most_event = max_request_bytes - 4096;
 constexpr milliseconds look_again{2000};
 constexpr milliseconds grace{10'000};
@@ -45,12 +47,6 @@ constexpr int most_shells = 4;    // between a client and its hook
 constexpr int most_pointers = 3;  // for one message that is too long to print
 /// With this exit code the client wakes the session and shows it the error output.
 constexpr auto wakes = static_cast<ExitCode>(2);
-
-void cut(std::string& text, std::size_t most) {
-  if (text.size() <= most) return;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  text.resize(most);
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -70,8 +66,8 @@ schema::ClientMode client_mode() {
 /// Reduces an event to what the daemon needs and a request can hold.
 arguments::Heard request_of(schema::HookEvent event) {
   if (event.name != "PermissionRequest") event.tool_input.clear();
-  cut(event.prompt, most_prompt);
-  cut(event.last_assistant_message, most_last_message);
+  event.prompt.resize(handlers::beginning(event.prompt, most_prompt).size());
+  event.last_assistant_message.resize(handlers::beginning(event.last_assistant_message, most_last_message).size());
   std::string text = schema::encode(event);
   if (json::serialize(json::string(text)).size() > most_event) {
     event.prompt.clear();
@@ -150,9 +146,30 @@ ExitCode hook(Context& context, const HookOptions& options) {
 
 // --- hook worker
 
+/// Reports the end of a turn, its text in parts that each fit into a request.
+Status report_turn(Context& context, schema::HookEvent event, Patience patience) {
+  TRY(const auto path, context.socket_path());
+  TRY(auto client, ControlClient::connect(path, patience.connection));
+  const std::string text = std::exchange(event.last_assistant_message, {});
+  std::string_view rest = text;
+  arguments::WorkerTurn request{.event = schema::encode(event), .text = {}, .more = true, .pane = variable("TMUX_PANE"), .team = {}};
+  while (request.more) {
+    request.text = handlers::beginning(rest, most_part);
+    rest.remove_prefix(request.text.size());
+    request.more = !rest.empty();
+    TRY(const auto answer, context.ask(client, request, patience.answer));
+    if (answer.ignored) return Error{"hook.ignored", answer.ignored->bytes};
+  }
+  return Done{};
+}
+
 Result<std::string> worker_output(Context& context, const HookOptions& options) {
   TRY(const auto input, context.console.read_beginning(most_input, input_within));
   TRY(const auto event, schema::decode_hook_event(input.text, input.is_cut));
+  if (event.name == "Stop") {
+    TRY(report_turn(context, event, {options.patience.value_or(default_patience), options.patience.value_or(long_patience)}));
+    return std::string();
+  }
   std::optional<ControlClient> client;
   const milliseconds patience = options.patience.value_or(worker_patience);
   const arguments::WorkerCall request{schema::encode(event), variable("TMUX_PANE"), {}};
@@ -262,7 +279,7 @@ constexpr Argument hook_takes[] = {
 };
 constexpr Argument hook_wait_takes[] = {takes<&HookOptions::timeout>("--timeout DURATION", "How long to wait (default: without a limit)")};
 constexpr Argument hook_worker_takes[] = {
-    takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 500ms)"),
+    takes<&HookOptions::patience>("--timeout DURATION", "How long the daemon may take (default: 500ms; 1s at\nthe end of a turn)"),
     takes<&HookOptions::verbose>("--verbose", "Say on the error output why there was nothing to do"),
 };
 
@@ -287,7 +304,9 @@ constexpr Command hook_rows[] = {
      .help = "Reads a PreToolUse event on the standard input. Where a rule of the worker's team allows or denies the\n"
              "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
              "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"
-             "and prints nothing (--verbose says why on the error output).",
+             "and prints nothing (--verbose says why on the error output).\n"
+             "At a Stop event the daemon gets the last text of the turn. If the worker has sent its lead nothing in the\n"
+             "turn, the text is kept, and [delivery] unsent_reports says what the lead gets of it.",
      .examples = "inbox-poller hook install --target workers",
      .arguments = hook_worker_takes, .work = runs<hook_worker>},
 };

@@ -177,7 +177,8 @@ constexpr Command hook_install_rows[] = {
              "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
              "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
              "--target workers: what your rules allow or deny is decided before a worker asks its lead; with it an interceptor\n"
-             "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
+             "and a team whose lead is gone decide also for workers that take answers from their lead alone. The daemon also\n"
+             "gets the text with which a turn ends, for [delivery] unsent_reports.\n"
              "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
              "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n"
              "Settings that keep hooks from running here (disableAllHooks, allowManagedHooksOnly) are named.",

@@ -56,7 +56,8 @@ Result<MessageRow> Tx::notify_lead(const LeadNotice& word) {
   row.received_ms = team.clock.wall_ms();
   row.message.timestamp = schema::iso_timestamp(row.received_ms);
   row.batch = batch;
-  row.delivery = DeliveryState::queued;
+  row.delivery = word.delivery;
+  row.reason = word.reason;
   row.priority = word.priority;
   TRY(const auto inserted, ledger.messages().insert(row));
   row.id = inserted;

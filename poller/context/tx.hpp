@@ -50,6 +50,8 @@ struct LeadNotice {
   std::string type = "chat";
   std::string request_id;
   Priority priority = Priority::chat;
+  DeliveryState delivery = DeliveryState::queued;  // `none`: recorded for people only
+  std::string_view reason = {};                    // for people
 };
 
 class Tx {

@@ -44,6 +44,8 @@ struct ControlSession {
   std::shared_ptr<LeaseHolder> leased;
   /// State of the hook on this connection; null if no hook uses it.
   std::shared_ptr<HookTalk> hook;
+  /// Beginning of a turn's text whose rest follows over this connection.
+  std::string turn_text;
 };
 
 struct ControlLimits {

@@ -165,6 +165,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       Row<&Verbs::hook>::of(),
       Row<&Verbs::shown>::of(),
       Row<&Verbs::worker_call>::of(),
+      Row<&Verbs::worker_turn>::of(),
       Row<&Verbs::evaluate>::of(),
       Row<&Verbs::decisions, &operations::Decisions::decisions>::of(),
       Row<&Verbs::receive>::of(),

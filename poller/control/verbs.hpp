@@ -76,6 +76,7 @@ class Verbs {
   boost::asio::awaitable<Result<operations::Changed>> changes(arguments::Changes, SessionPtr);
   boost::asio::awaitable<Result<operations::ShutdownsBegun>> shut_down(TeamPtr, arguments::Shutdown, SessionPtr);
   boost::asio::awaitable<Result<operations::WorkerCall>> worker_call(arguments::WorkerCall, SessionPtr);
+  boost::asio::awaitable<Result<operations::WorkerTurn>> worker_turn(arguments::WorkerTurn, SessionPtr);
 
   // verbs that use their connection
   Result<operations::HookAnswer> hook(const arguments::Hook&, ControlSession&);
@@ -134,6 +135,14 @@ class Verbs {
   [[nodiscard]] Result<TeamPtr> team_of(const std::string& name) const;
   /// Finds the team whose lead sent the event.
   [[nodiscard]] Result<TeamPtr> team_of_event(const schema::HookEvent&, const arguments::Heard&) const;
+  struct HookWorker {
+    TeamPtr team;
+    std::string name;
+  };
+  /// Finds the worker whose client runs the hook on this connection. Error: "hook.ignored" with the reason if there is
+  /// not exactly one.
+  boost::asio::awaitable<Result<HookWorker>> worker_of_hook(std::string session_id, std::string pane, std::string team,
+                                                            SessionPtr);
   /// Finds a team by name; null when it is not served (any more).
   [[nodiscard]] TeamPtr served(const std::string& name) const;
   /// Lists the served teams by name; with `wanted` only that one.

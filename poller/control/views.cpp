@@ -6,6 +6,7 @@
 
 #include "handlers/permission.hpp"
 #include "handlers/subject.hpp"
+#include "handlers/unsent_report.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/operations/shape.hpp"
 
@@ -86,6 +87,17 @@ operations::Counted counted_view(const Tally& tally, std::string_view lead) {
   return view;
 }
 
+/// Adds the text with which the worker's last turn ended, if it was not sent.
+void add_unsent(operations::Member& view, const MemberRow& member, Ledger& ledger) {
+  if (member.unsent.empty()) return;
+  const auto row = ledger.messages().find(schema::MessageKey{member.unsent});
+  if (!row || !*row) return;  // deleted after limits.retention
+  const auto bytes = (*row)->message.text.size();
+  view.unsent_key = member.unsent;
+  view.unsent_bytes = number_of(bytes);
+  view.detail = member.detail + (member.detail.empty() ? "" : "; ") + handlers::unsent_note(bytes, member.unsent);
+}
+
 operations::Member member_view(Team& team, const std::string& name, const MemberRow& member, EpochMs now_ms) {
   auto& context = team.context();
   const auto* listed = context.roster.find(name);
@@ -100,8 +112,11 @@ operations::Member member_view(Team& team, const std::string& name, const Member
                           .last_seen_ms = member.last_seen_ms,
                           .unread_ms = unread > 0 && now_ms - unread > context.config.team.unresponsive_after.count() ? unread : 0,
                           .pending = team.requests().pending_of(name),
+                          .unsent_key = {},
+                          .unsent_bytes = {},
                           .answers = {},
                           .answers_reason = {}};
+  add_unsent(view, member, context.ledger);
   if (listed == nullptr) return view;
   const auto authority = context.answer_authority(name);
   view.answers = handlers::to_string(authority.answers);
@@ -191,7 +206,7 @@ operations::LeadMessage message_view(const LeasedMessage& message) {
                                .summary = message.summary,
                                .timestamp = message.timestamp,
                                .type = message.type,
-                               .text = message.text,
+                               .text = message.note.empty() ? message.text : noted_text(message),
                                .received_ms = message.received_ms,
                                .attempts = message.attempts,
                                .request_id = {}};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "handlers/digest.hpp"
+#include "handlers/unsent_report.hpp"
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
 #include "schema/codec.hpp"
@@ -140,7 +141,8 @@ Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch,
     ++row.attempts;  // counts this offer
     row.method = fetch.receiver;
     auto fields = offered_fields(row);
-    messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
+    const bool whole = context_.config.delivery.unsent_reports == config::UnsentPolicy::whole;
+    messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message, whole));
     if (fetch.most_text && messages.size() > 1 && block(messages).size() > *fetch.most_text) {
       messages.pop_back();
       break;
@@ -175,7 +177,11 @@ Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
   std::vector<long long> ids;
   for (const auto& row : material) {
     ids.push_back(row.id);
-    items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
+    // A text that was not sent is no message, whatever it looks like.
+    if (row.type == handlers::unsent_type)
+      items.push_back({row.sender, row.received_ms, schema::PlainText(), row.message.text.size(), row.key.value});
+    else
+      items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
   }
   const auto now = context_.clock.wall_ms();
   TRY(tx.ledger.deliveries().mark_offered(ids, "digest", now));

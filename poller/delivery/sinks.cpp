@@ -1,6 +1,8 @@
 #include "poller/delivery/sinks.hpp"
 
 #include "handlers/request_block.hpp"
+#include "handlers/text.hpp"
+#include "handlers/unsent_report.hpp"
 #include "poller/child.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/json_scan.hpp"
@@ -14,11 +16,9 @@ namespace {
 /// Cuts the text and returns the note about it; empty when the text is whole.
 std::string cut(std::string& text, std::size_t limit) {
   if (text.size() <= limit) return {};
-  std::size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // keep UTF-8 sequences whole
   const auto whole = text.size();
-  text.resize(end);
-  return "[cut: " + std::to_string(end) + " of " + std::to_string(whole) +
+  text.resize(handlers::beginning(text, limit).size());
+  return "[cut: " + std::to_string(text.size()) + " of " + std::to_string(whole) +
          " bytes shown; the whole message is in the ledger: inbox-poller trace]";
 }
 
@@ -42,7 +42,7 @@ bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileSt
 
 }  // namespace
 
-LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit) {
+LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit, bool whole_unsent) {
   LeasedMessage message;
   message.id = row.id;
   message.key = std::move(row.key);
@@ -53,15 +53,27 @@ LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Byt
   if (row.type.ends_with("_requested")) message.request_id = std::move(row.request_id);
   message.type = std::move(row.type);
   message.summary = std::move(row.message.summary);
-  message.text = std::move(row.message.text);
-  message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
+  const auto most = static_cast<std::size_t>(limit.count);
+  if (message.type == handlers::unsent_type) {
+    auto shown = handlers::shown_report(row.message.text, message.key.value, whole_unsent, most);
+    message.note = std::move(shown.before);
+    message.text = std::move(shown.text);
+    message.cut = std::move(shown.after);
+  } else {
+    message.text = std::move(row.message.text);
+    message.cut = cut(message.text, most);
+  }
   if (const auto* member = roster.find(message.from)) message.color = member->color;
   return message;
 }
 
+std::string noted_text(const LeasedMessage& message) {
+  return (message.note.empty() ? "" : message.note + "\n") + message.text + (message.cut.empty() ? "" : "\n" + message.cut);
+}
+
 std::string json_line(const LeasedMessage& m) {
   using schema::quote;
-  const auto text = m.cut.empty() ? m.text : m.text + "\n" + m.cut;
+  const auto text = noted_text(m);
   const auto line = "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) +
                     ",\"color\":" + quote(m.color) + ",\"summary\":" + quote(m.summary) +
                     ",\"timestamp\":" + quote(m.timestamp) + ",\"type\":" + quote(m.type) + ",\"text\":" + quote(text) +
@@ -75,8 +87,10 @@ std::string block(const std::vector<LeasedMessage>& messages) {
   std::vector<schema::TeammateMessage> blocks;
   blocks.reserve(messages.size());
   for (const auto& message : messages) {
-    schema::TeammateMessage block{message.from, message.color, message.summary, message.text, {}, message.cut};
-    if (message.attempts > 1) block.before = "[may be a repeat: message " + message.key.value + " was offered before]";
+    schema::TeammateMessage block{message.from, message.color, message.summary, message.text, message.note, message.cut};
+    if (message.attempts > 1)
+      block.before = "[may be a repeat: message " + message.key.value + " was offered before]" +
+                     (message.note.empty() ? "" : "\n" + message.note);
     if (handlers::is_type_of_ours(message.type)) {  // a name that no worker has, because a worker could write the same
                                                     // text
       block.teammate_id = "system";

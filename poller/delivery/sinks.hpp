@@ -25,7 +25,8 @@ struct LeasedMessage {
   std::string summary;
   std::string timestamp;
   std::string type;
-  std::string text;      // cut to limits.message
+  std::string note = {};  // our line before the text: "[not sent: …]"; empty for a message that was sent
+  std::string text;       // cut to limits.message
   std::string cut = {};  // our note "[cut: …]"; empty when the text is whole
   EpochMs received_ms = 0;
   int attempts = 1;        // more than one: may be a repeat
@@ -33,10 +34,14 @@ struct LeasedMessage {
 };
 
 /// Converts a ledger row for delivery. The color comes from the roster, because the sender chose the message's color.
-LeasedMessage outgoing(MessageRow, const schema::Roster&, config::Bytes limit);
+/// `whole_unsent`: all of a text that its worker did not send, instead of its first lines.
+LeasedMessage outgoing(MessageRow, const schema::Roster&, config::Bytes limit, bool whole_unsent = false);
+
+/// Returns the text with InboxPoller's own lines before and after it, for formats without a place for them.
+std::string noted_text(const LeasedMessage&);
 
 /// Formats a message as one line of JSON without a newline: {message_key, from, color, summary, timestamp, type, text,
-/// received_ms, attempts}. An approval request adds {request_id}. The note about a cut ends the text. The line is safe
+/// received_ms, attempts}. An approval request adds {request_id}. Notes of InboxPoller begin and end the text. The line is safe
 /// for terminals and for readers that know other line separators.
 std::string json_line(const LeasedMessage&);
 

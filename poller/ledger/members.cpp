@@ -11,7 +11,8 @@ const Table<MemberRow>& members_table() {
   static const Table<M> table(
       "members",
       {fixed<&M::team>("team"), fixed<&M::name>("name"), changing<&M::present>("present"), changing<&M::state>("state"),
-       changing<&M::detail>("detail"), changing<&M::task>("task"), changing<&M::last_seen_ms>("last_seen_ms")},
+       changing<&M::detail>("detail"), changing<&M::task>("task"), changing<&M::last_seen_ms>("last_seen_ms"),
+       changing<&M::has_told>("has_told"), changing<&M::turn>("turn"), changing<&M::unsent>("unsent")},
       "team, name", {}, [](const M& row) { return "member " + row.name + " of team " + row.team; });
   return table;
 }

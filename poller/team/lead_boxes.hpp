@@ -48,6 +48,8 @@ class LeadBoxes {
   [[nodiscard]] bool must_read() const { return read_under_ != role_keeper_.times_set(); }
   /// True when the last scan saw the whole inbox of the lead.
   [[nodiscard]] bool has_all() const { return report_.state == to_string(BoxState::open) && !must_read(); }
+  /// True when nothing that was in the inbox at the start of the poll is unread, also because there is no inbox.
+  [[nodiscard]] bool has_read() const { return has_all() || report_.state == to_string(BoxState::missing); }
   [[nodiscard]] const InboxReport& report() const { return report_; }
 
  private:

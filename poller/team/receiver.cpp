@@ -10,6 +10,7 @@
 #include "handlers/dispatch.hpp"
 #include "handlers/request_kind.hpp"
 #include "handlers/subject.hpp"
+#include "handlers/unsent_report.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 
@@ -173,6 +174,11 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
+  if (!std::holds_alternative<handlers::Refused>(outcome) && handlers::is_said_to_lead(payload))
+    if (auto* member = seen(row, piece); member != nullptr) {
+      member->has_told = true;
+      member->unsent.clear();
+    }
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
@@ -212,6 +218,8 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   if (auto* member = seen(row, piece); member != nullptr) {
     member->state = status.state;
     member->detail = status.detail;
+    if (status.went_wrong) member->has_told = false;  // such a turn ends without a Stop hook
+    if (status.state == handlers::WorkerReport::idle) member->turn.clear();  // written after all Stop hooks of the turn
     const bool names_it =
         status.state == handlers::WorkerReport::assigned || status.state == handlers::WorkerReport::completed;
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;

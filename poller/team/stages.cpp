@@ -89,6 +89,13 @@ struct Team::Stages {
     return team.parts_.worker_boxes.aliases().empty() ? Work() : team.lead_boxes_.look_at_aliases(round.boxes);
   }
 
+  /// After all that the lead has got is read, because a message of the turn counts.
+  static Work run_turn_ends(Team& team, const Round&) {
+    const bool letters_wait = team.cluster_ && team.cluster_->frames_to_lead_wait();
+    team.parts_.unsent_reports.run_due(!letters_wait && team.lead_boxes_.has_read());
+    return {};
+  }
+
   static Work run_orders(Team& team, const Round&) {
     team.parts_.orders.run_due();
     return {};
@@ -164,6 +171,7 @@ const Team::Stage Team::stages[] = {
     {"requests that are due", anybody, Stage::each, Stages::run_requests},
     {"leases that are due", anybody, Stage::each, Stages::run_delivery},
     {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},
+    {"ends of workers' turns", any_of(read_inbox), Stage::each, Stages::run_turn_ends},
     {"orders", any_of(order), Stage::changed, Stages::run_orders},
     {"reminders of plans", any_of(order), Stage::changed, Stages::run_plans},
     {"wishes to stop", any_of(shut_down), Stage::changed, Stages::grant_stops},
@@ -182,8 +190,9 @@ asio::awaitable<Team::Polled> Team::poll() {
     context_.heard_of_ledger(there);
     co_return Polled::served;
   }
-  co_await mailbox().sync();
   Round round;
+  round.turn_ended = parts_.unsent_reports.begin_poll();
+  co_await mailbox().sync();
   if (const auto end = begin(round)) co_return *end;
   for (const auto& stage : stages) {
     if (!stage.is_due(round, context_.membership)) continue;
@@ -193,7 +202,8 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 std::optional<Team::Polled> Team::begin(Round& round) {
-  const bool all = pace_.takes_all_boxes();
+  if (round.turn_ended) lead_boxes_.read_again();
+  const bool all = pace_.takes_all_boxes() || round.turn_ended;
   mailbox().use_notifications(!all);
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;

@@ -70,6 +70,7 @@ class Team {
   Shutdowns& shutdowns() { return parts_.shutdowns; }
   Orders& orders() { return parts_.orders; }
   WorkerCalls& worker_calls() { return parts_.worker_calls; }
+  UnsentReports& unsent_reports() { return parts_.unsent_reports; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return parts_.worker_boxes; }
   [[nodiscard]] const Outbox& outbox() const { return parts_.outbox; }
   [[nodiscard]] const Maintenance& housekeeping() const { return parts_.housekeeping; }
@@ -98,6 +99,7 @@ class Team {
   /// Findings at the start of a poll.
   struct Round {
     LeadBoxes::Boxes boxes = std::span<const ReadyBox>();
+    bool turn_ended = false;  // a worker's, so the lead's inboxes must be read
     bool rests = false;  // only the time has changed; results that depend on roster, inboxes and ledger still hold
   };
   struct Stage;

@@ -19,6 +19,7 @@
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/rule_grants.hpp"
 #include "poller/team/task_keeper.hpp"
+#include "poller/team/unsent_reports.hpp"
 #include "poller/team/worker_boxes.hpp"
 #include "poller/team/worker_calls.hpp"
 
@@ -53,6 +54,7 @@ struct TeamParts {
         delivery(context, services.files, lead_panes),
         shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
         worker_calls(context, panes, services.processes),
+        unsent_reports(context),
         rule_grants(context, requests, shutdowns),
         orders(context),
         plan_reminders(context),
@@ -70,6 +72,7 @@ struct TeamParts {
   Delivery delivery;
   Shutdowns shutdowns;
   WorkerCalls worker_calls;
+  UnsentReports unsent_reports;
   RuleGrants rule_grants;
   Orders orders;
   PlanReminders plan_reminders;

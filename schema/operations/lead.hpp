@@ -56,4 +56,12 @@ struct WorkerCall {
 };
 BOOST_DESCRIBE_STRUCT(WorkerCall, (), (team, member, request_id, output, ignored))
 
+/// What became of the text at the end of a worker's turn.
+struct WorkerTurn {
+  std::optional<Text> team, member;
+  std::optional<Text> message_key;  // of the text, where the worker had sent the lead nothing
+  std::optional<Text> ignored;      // why nothing is decided
+};
+BOOST_DESCRIBE_STRUCT(WorkerTurn, (), (team, member, message_key, ignored))
+
 }  // namespace inbox_poller::operations

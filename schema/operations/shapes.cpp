@@ -11,7 +11,7 @@ namespace inbox_poller::operations {
 #define INBOX_POLLER_RECORDS(X)                                                                                        \
   X(Request)                                                                                                               \
   X(RequestPart) X(OpenRequest) X(ReusedId) X(Pending) X(Meant) X(RuledRequest) X(Outcome) X(Outcomes) X(Decisions) X(Node)        \
-      X(NodeMail) X(Cluster) X(SessionFile) X(Lead) X(LeadOfTeam) X(Attached) X(HookAnswer) X(WorkerCall) X(NodeMessage)    \
+      X(NodeMail) X(Cluster) X(SessionFile) X(Lead) X(LeadOfTeam) X(Attached) X(HookAnswer) X(WorkerCall) X(WorkerTurn) X(NodeMessage)    \
           X(Message) X(SaidMessage) X(History) X(KeptFile) X(Quarantine) X(LeadMessage) X(Received) X(Acknowledged)    \
               X(Sent) X(Broadcast) X(ModeSent) X(ModesSent) X(Assigned) X(Resumed) X(Reloaded) X(Working) X(Waited)    \
                   X(Changed) X(Rule) X(GivenRule) X(ToldRule) X(Rules) X(TriedPart) X(Trial) X(Suggestion)             \

@@ -5,7 +5,7 @@
 
 #define INBOX_POLLER_ARGUMENTS(X)                                                                                  \
   X(Status)                                                                                                        \
-  X(Pending) X(Approve) X(Deny) X(Resolve) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown) X(WorkerCall)     \
+  X(Pending) X(Approve) X(Deny) X(Resolve) X(Send) X(Broadcast) X(Lead) X(Attach) X(Hook) X(Shown) X(WorkerCall) X(WorkerTurn)     \
       X(Evaluate) X(Decisions) X(Recv) X(Ack) X(Trace) X(History) X(Shutdown) X(Shutdowns) X(Mode) X(Assign) X(Allow) \
           X(Revoke) X(Rules) X(DryRun) X(SuggestRules) X(Reload) X(Resume) X(Wait) X(Changes) X(Quarantine)
 

@@ -367,6 +367,18 @@ struct WorkerCall {
 };
 BOOST_DESCRIBE_STRUCT(WorkerCall, (), (event, pane, team))
 
+struct WorkerTurn {
+  static constexpr std::string_view verb = "worker_turn";
+  static constexpr std::string_view about = "A worker's Stop event, and the last text of its turn. Answers once it is decided and recorded what the lead gets of the text";
+  using Answer = operations::WorkerTurn;
+  std::string event;  // without its `last_assistant_message`
+  std::string text;
+  bool more = false;  // the rest of the text follows over this connection
+  std::string pane;   // `%3`
+  std::string team;
+};
+BOOST_DESCRIBE_STRUCT(WorkerTurn, (), (event, text, more, pane, team))
+
 // --- every request ---
 
 /// What stands in each request beside its own fields.

@@ -242,6 +242,10 @@ class HooksFlow(FlowTest):
         self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
         self.hooks_file = self.world.project / ".claude" / "settings.json"
 
+    def install_hooks_of_workers(self):
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
+        self.be_patient(self.hooks_file)
+
     def is_lead(self, session):
         roster = self.team.roster()
         roster["leadSessionId"] = session

@@ -101,6 +101,30 @@ class WithHooks(HooksFlow):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
+    @since((2, 1, 139), "nothing wakes it: test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt")
+    def test_a_report_that_its_worker_printed_and_did_not_send_wakes_an_idle_lead(self):
+        self.prepare('unsent_reports = "whole"\n')
+        self.install_hooks_of_workers()
+        session = "11111111-2222-4333-8444-777777777777"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        lead.say("first " + script("done"))
+        self.turns(1)
+        self.lead_is("idle")
+        self.start_worker("ada")
+        sent = tool("SendMessage", to="team-lead", message="payload sent", summary="s")
+        for word, steps in (("quartz", [sent, "payload quartz"]), ("pearl", ["payload pearl"])):
+            self.daemon.cli("send", "ada", word + " " + script(*steps))
+            wait_for("the turn is over", lambda w=word: [m for m in self.daemon.log("message.accepted", type="idle_notification")][
+                ("quartz", "pearl").index(w):], SECONDS)
+        self.model_sees("payload sent", "lead")
+        self.model_sees("payload pearl", "lead")
+        self.assertIn("[not sent: written by the worker at the end of its turn, in which it sent you nothing]\npayload pearl",
+                      self.model.turns("lead")[-1].text())
+        self.assertEqual(self.model.ever_seen("payload quartz", "lead"), 0)
+        wait_for("both count", lambda: self.chat()["delivered"] == 2, SECONDS)
+        self.assertEqual([m["text"] for m in self.daemon.ask("history", type="unsent_report", full=True)["messages"]], ["payload pearl"])
+
     def interrupted(self):
         """A lead whose first turn a person has ended by Escape at a dialog, while a message was waiting."""
         self.prepare()

@@ -34,6 +34,9 @@ class PluginFlow(HooksFlow):
         client.chmod(0o755)
         self.world.program = str(client)
 
+    def install_hooks_of_workers(self):
+        """They are in the plugin."""
+
 
 class WithThePlugin(PluginFlow, test_leads.WithHooks):
     """What a lead with hooks in its settings sees, a lead with the plugin sees."""

@@ -1,7 +1,7 @@
 // What is looked at behind a click: workers, chat, the way of a message, and what was decided.
 import { html, useState, useEffect } from '/preact.js';
 import { Ago, ago, count, useLook, Refused, doingOf, leadOf, troubleOf } from '/words.js';
-import { Event, ofDecision, ofMessage } from '/now.js';
+import { Event, fromTo, ofDecision, ofMessage } from '/now.js';
 
 export function Workers({ state }) {
   const teams = [...state.teams.values()];
@@ -29,7 +29,7 @@ export function Chat({ state }) {
   return html`<section class="panel"><div class="tools"><h2>Chat</h2><${TeamChoice} state=${state} team=${team} set=${set} /></div><${Refused} answer=${answer} />
     ${answer?.ok && !answer.rows.length && html`<p>No message has come.</p><p class="quiet">What workers write to the lead appears here, with where it is now.</p>`}
     ${answer?.ok && html`<ul class="messages">${[...answer.rows].reverse().map(one => html`<li key=${one.message_key}>
-      <button class="row" aria-expanded=${opened === one.message_key} onClick=${() => open(opened === one.message_key ? '' : one.message_key)}>${one.sender} to ${one.inbox}</button>
+      <button class="row" aria-expanded=${opened === one.message_key} onClick=${() => open(opened === one.message_key ? '' : one.message_key)}>${fromTo(one)}</button>
       <span class="quiet meta"><${Ago} ms=${one.received_ms} /> · ${ofMessage(one).came} · <a href=${'#/way/' + one.message_key}>trace</a></span>
       <pre class=${'words' + (opened === one.message_key ? '' : ' brief')}>${one.subject || one.text + (one.is_cut ? '…' : '')}</pre>
       ${opened === one.message_key && html`<p class="quiet">${one.type}, it ${one.sentence}</p>`}</li>`)}</ul>`}</section>`;

@@ -43,7 +43,9 @@ export const ofDecision = one => {
   return { at: one.decided_ms, key: one.key, what: one.subject, who: one.member + ', ' + one.team, look, mark: { good: '✓', bad: '✗', warn: '–' }[look],
     came: fateText({ state: one.state, by: one.decided_by, rule: one.rule, reason: one.reason }) };
 };
-export const ofMessage = one => ({ at: one.received_ms, key: one.message_key, what: plainText(one), who: one.sender + ' to ' + one.inbox,
+/// Whose it is, and for whom. A text that its worker did not send is for nobody.
+export const fromTo = one => one.sender + (one.type === 'unsent_report' ? ', not sent' : ' to ' + one.inbox);
+export const ofMessage = one => ({ at: one.received_ms, key: one.message_key, what: plainText(one), who: fromTo(one),
   look: 'quiet', mark: '✉', came: one.delivery === 'none' ? one.disposition : one.delivery });
 
 /// Answers, and messages that are neither a request nor its answer.

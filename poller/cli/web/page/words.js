@@ -20,7 +20,7 @@ export const fateText = ({ state, by, rule, reason }) => ((state || 'not open an
 /// One line of a message; of a report in JSON, its words.
 export const plainText = ({ subject, text, type }) => {
   if (subject) return subject;
-  if (text.startsWith('{')) {
+  if (text.startsWith('{') && type !== 'unsent_report') {
     try {
       const { idleReason, summary, failureReason } = JSON.parse(text);
       return [idleReason ? { available: 'idle', failed: 'failed', interrupted: 'interrupted' }[idleReason] ?? String(idleReason) : type, failureReason ?? summary].filter(Boolean).join(': ');
