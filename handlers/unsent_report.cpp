@@ -1,6 +1,8 @@
 #include "handlers/unsent_report.hpp"
 
-#include "handlers/kinds.hpp"
+#include <algorithm>
+#include <iterator>
+
 #include "handlers/outgoing.hpp"
 #include "handlers/text.hpp"
 #include "schema/odd_characters.hpp"
@@ -13,20 +15,10 @@ constexpr int most_lines = 10;
 constexpr std::size_t most_first = 1'000;  // bytes of the first lines
 constexpr std::size_t key_length = 12;     // enough to find the message by
 
-struct IsSaid {
-  bool operator()(const schema::PlainText&) const { return true; }
-  bool operator()(const schema::UnknownPayload&) const { return true; }
-  bool operator()(const schema::PlanApprovalRequest&) const { return true; }
-  bool operator()(const schema::ShutdownRequest&) const { return true; }
-  bool operator()(const ShutdownAnswerPayload auto&) const { return true; }
-  // The client asks before a call, and reports the end of a turn or a task.
-  bool operator()(const schema::PermissionRequest&) const { return false; }
-  bool operator()(const schema::SandboxPermissionRequest&) const { return false; }
-  bool operator()(const StatusPayload auto&) const { return false; }
-  // Refused, so the lead gets nothing.
-  bool operator()(const schema::MalformedPayload&) const { return false; }
-  bool operator()(const NeverObeyedPayload auto&) const { return false; }
-};
+/// The client asks before a call, and reports the end of a turn or a task.
+constexpr std::string_view by_client[] = {schema::PermissionRequest::type, schema::SandboxPermissionRequest::type,
+                                          schema::IdleNotification::type, schema::TaskAssignment::type,
+                                          schema::TaskCompleted::type};
 
 bool has_words(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -45,7 +37,9 @@ std::string_view first_lines(std::string_view text) {
 
 }  // namespace
 
-bool is_said_to_lead(const schema::Payload& payload) { return std::visit(IsSaid{}, payload); }
+bool is_said_to_lead(std::string_view type) {
+  return std::find(std::begin(by_client), std::end(by_client), type) == std::end(by_client);
+}
 
 TurnId turn_of(const schema::HookEvent& event) {
   return {digest_of({event.session_id, event.prompt_id, event.last_assistant_message}), !event.prompt_id.empty()};

@@ -17,9 +17,9 @@ inline constexpr std::string_view unsent_type = "unsent_report";
 inline constexpr std::string_view unsent_reason = "was written at the end of a turn, and not sent";
 inline constexpr std::string_view unsent_summary = "written by the worker, not sent";
 
-/// Returns true for a message that the model of a worker writes to the lead. False for the reports and requests that its
-/// client writes without it.
-bool is_said_to_lead(const schema::Payload&);
+/// Returns true for the type of an accepted message that the model of a worker writes to the lead. False for the reports
+/// and requests that its client writes without it.
+bool is_said_to_lead(std::string_view type);
 
 /// Identifies the turn that this Stop event ends, together with the event's text.
 struct TurnId {

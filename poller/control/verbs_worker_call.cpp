@@ -32,7 +32,7 @@ asio::awaitable<Result<Verbs::HookWorker>> Verbs::worker_of_hook(std::string ses
   if (!client) co_return ignored("the process that runs the hook is not known");
   HookWorker found;
   for (const auto& one : all_served(wanted)) {
-    std::string name = co_await one->worker_calls().worker_of(*client, session_id, pane);
+    std::string name = co_await one->worker_hooks().calls.worker_of(*client, session_id, pane);
     if (name.empty() || one->retired()) continue;
     if (found.team) co_return ignored("the session may be a worker's of several teams");
     found = {one, std::move(name)};
@@ -51,10 +51,10 @@ asio::awaitable<Result<operations::WorkerCall>> Verbs::worker_call(arguments::Wo
   if (!found && found.error().code == not_ours) co_return ignored(found.error().message);
   if (!found) co_return found.error();
   const auto& [team, worker] = *found;
-  if (auto why = team->worker_calls().why_silent(); !why.empty()) co_return ignored(why);
+  if (auto why = team->worker_hooks().calls.why_silent(); !why.empty()) co_return ignored(why);
   const handlers::Call call{event.tool_use_id, event.tool_name, event.tool_input, event.cwd,
                             event.permission_mode == "plan"};
-  CO_TRY(const auto decided, team->worker_calls().decide(worker, call));
+  CO_TRY(const auto decided, team->worker_hooks().calls.decide(worker, call));
   if (!decided) co_return ignored("no rule allows or denies this call");
   co_return operations::WorkerCall{team->context().name, worker, decided->request_id, output_of(*decided), {}};
 }
@@ -85,7 +85,7 @@ asio::awaitable<Result<operations::WorkerTurn>> Verbs::worker_turn(arguments::Wo
   turn.id = handlers::turn_of(event);
   turn.went_wrong = handlers::sign_of(event) == handlers::HookSign::failure;
   const auto key = std::make_shared<std::optional<std::string>>();
-  team->unsent_reports().ended(std::move(turn), [key, session](const std::string& kept) {
+  team->worker_hooks().unsent_reports.ended(std::move(turn), [key, session](const std::string& kept) {
     *key = kept;
     session->news.raise();
   });

@@ -141,8 +141,7 @@ Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch,
     ++row.attempts;  // counts this offer
     row.method = fetch.receiver;
     auto fields = offered_fields(row);
-    const bool whole = context_.config.delivery.unsent_reports == config::UnsentPolicy::whole;
-    messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message, whole));
+    messages.push_back(outgoing(std::move(row), context_.roster, context_.config));
     if (fetch.most_text && messages.size() > 1 && block(messages).size() > *fetch.most_text) {
       messages.pop_back();
       break;

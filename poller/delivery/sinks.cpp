@@ -42,7 +42,7 @@ bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileSt
 
 }  // namespace
 
-LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit, bool whole_unsent) {
+LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, const config::TeamConfig& config) {
   LeasedMessage message;
   message.id = row.id;
   message.key = std::move(row.key);
@@ -53,9 +53,10 @@ LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, config::Byt
   if (row.type.ends_with("_requested")) message.request_id = std::move(row.request_id);
   message.type = std::move(row.type);
   message.summary = std::move(row.message.summary);
-  const auto most = static_cast<std::size_t>(limit.count);
+  const auto most = static_cast<std::size_t>(config.limits.message.count);
   if (message.type == handlers::unsent_type) {
-    auto shown = handlers::shown_report(row.message.text, message.key.value, whole_unsent, most);
+    const bool whole = config.delivery.unsent_reports == config::UnsentPolicy::whole;
+    auto shown = handlers::shown_report(row.message.text, message.key.value, whole, most);
     message.note = std::move(shown.before);
     message.text = std::move(shown.text);
     message.cut = std::move(shown.after);

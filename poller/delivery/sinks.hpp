@@ -34,8 +34,8 @@ struct LeasedMessage {
 };
 
 /// Converts a ledger row for delivery. The color comes from the roster, because the sender chose the message's color.
-/// `whole_unsent`: all of a text that its worker did not send, instead of its first lines.
-LeasedMessage outgoing(MessageRow, const schema::Roster&, config::Bytes limit, bool whole_unsent = false);
+/// The text is cut to limits.message, and one that its worker did not send also as delivery.unsent_reports says.
+LeasedMessage outgoing(MessageRow, const schema::Roster&, const config::TeamConfig&);
 
 /// Returns the text with InboxPoller's own lines before and after it, for formats without a place for them.
 std::string noted_text(const LeasedMessage&);

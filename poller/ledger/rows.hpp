@@ -92,8 +92,8 @@ struct MemberRow {
   std::string task;          // last reported task, one line
   EpochMs last_seen_ms = 0;  // last message of any kind
   bool has_told = false;     // its model has written to the lead since its last turn ended
-  std::string turn;          // id of the last ended turn; empty once its client has reported idle
-  std::string unsent;        // key of the text with which that turn ended, if it was kept because it was not sent
+  std::string turn = {};     // id of the last ended turn; empty once its client has reported idle
+  std::string unsent = {};   // key of the text with which that turn ended, if it was kept because it was not sent
 };
 
 /// A rule, or a decision about a domain, that a person gave for the session.

@@ -174,11 +174,6 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
-  if (!std::holds_alternative<handlers::Refused>(outcome) && handlers::is_said_to_lead(payload))
-    if (auto* member = seen(row, piece); member != nullptr) {
-      member->has_told = true;
-      member->unsent.clear();
-    }
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
@@ -219,7 +214,8 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
     member->state = status.state;
     member->detail = status.detail;
     if (status.went_wrong) member->has_told = false;  // such a turn ends without a Stop hook
-    if (status.state == handlers::WorkerReport::idle) member->turn.clear();  // written after all Stop hooks of the turn
+    const bool idle = status.state == handlers::WorkerReport::idle;
+    if (status.went_wrong || idle) member->turn.clear();  // written after all Stop hooks of the turn
     const bool names_it =
         status.state == handlers::WorkerReport::assigned || status.state == handlers::WorkerReport::completed;
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
@@ -382,6 +378,10 @@ MemberRow* Receiver::seen(const MessageRow& row, Piece& piece) const {
   if (known == context_.members.end()) return nullptr;
   auto& member = piece.members.try_emplace(row.sender, known->second).first->second;
   member.last_seen_ms = row.received_ms;
+  if (place_ != handlers::Place::worker && handlers::is_said_to_lead(row.type)) {
+    member.has_told = true;
+    member.unsent.clear();
+  }
   return &member;
 }
 

@@ -89,10 +89,17 @@ struct Team::Stages {
     return team.parts_.worker_boxes.aliases().empty() ? Work() : team.lead_boxes_.look_at_aliases(round.boxes);
   }
 
+  /// True if a turn of a worker has ended, so that this poll must read the lead's inboxes.
+  static bool begin_turn_ends(Team& team) {
+    const bool ended = team.parts_.worker_hooks.unsent_reports.begin_poll();
+    if (ended) team.lead_boxes_.read_again();
+    return ended;
+  }
+
   /// After all that the lead has got is read, because a message of the turn counts.
   static Work run_turn_ends(Team& team, const Round&) {
     const bool letters_wait = team.cluster_ && team.cluster_->frames_to_lead_wait();
-    team.parts_.unsent_reports.run_due(!letters_wait && team.lead_boxes_.has_read());
+    team.parts_.worker_hooks.unsent_reports.run_due(!letters_wait && team.lead_boxes_.has_read());
     return {};
   }
 
@@ -190,8 +197,7 @@ asio::awaitable<Team::Polled> Team::poll() {
     context_.heard_of_ledger(there);
     co_return Polled::served;
   }
-  Round round;
-  round.turn_ended = parts_.unsent_reports.begin_poll();
+  Round round{.turn_ended = Stages::begin_turn_ends(*this)};
   co_await mailbox().sync();
   if (const auto end = begin(round)) co_return *end;
   for (const auto& stage : stages) {
@@ -202,7 +208,6 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 std::optional<Team::Polled> Team::begin(Round& round) {
-  if (round.turn_ended) lead_boxes_.read_again();
   const bool all = pace_.takes_all_boxes() || round.turn_ended;
   mailbox().use_notifications(!all);
   const auto seen = roster_.look();

@@ -69,8 +69,7 @@ class Team {
   Delivery& delivery() { return parts_.delivery; }
   Shutdowns& shutdowns() { return parts_.shutdowns; }
   Orders& orders() { return parts_.orders; }
-  WorkerCalls& worker_calls() { return parts_.worker_calls; }
-  UnsentReports& unsent_reports() { return parts_.unsent_reports; }
+  WorkerHooks& worker_hooks() { return parts_.worker_hooks; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return parts_.worker_boxes; }
   [[nodiscard]] const Outbox& outbox() const { return parts_.outbox; }
   [[nodiscard]] const Maintenance& housekeeping() const { return parts_.housekeeping; }

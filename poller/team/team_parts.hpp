@@ -44,6 +44,12 @@ struct Runtime {
   std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_broker = {};
 };
 
+/// Answers to the hooks of workers.
+struct WorkerHooks {
+  WorkerCalls calls;
+  UnsentReports unsent_reports;
+};
+
 struct TeamParts {
   TeamParts(Runtime& services, TeamState& context, Mailbox& mailbox, RosterStore& members, const OpenTeam& team)
       : notifier(context),
@@ -53,8 +59,7 @@ struct TeamParts {
         lead_panes(context.config.delivery.tmux.command, services.processes),
         delivery(context, services.files, lead_panes),
         shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
-        worker_calls(context, panes, services.processes),
-        unsent_reports(context),
+        worker_hooks{{context, panes, services.processes}, UnsentReports(context)},
         rule_grants(context, requests, shutdowns),
         orders(context),
         plan_reminders(context),
@@ -71,8 +76,7 @@ struct TeamParts {
   TmuxPanes lead_panes;  // of the lead
   Delivery delivery;
   Shutdowns shutdowns;
-  WorkerCalls worker_calls;
-  UnsentReports unsent_reports;
+  WorkerHooks worker_hooks;
   RuleGrants rule_grants;
   Orders orders;
   PlanReminders plan_reminders;

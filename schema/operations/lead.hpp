@@ -59,8 +59,8 @@ BOOST_DESCRIBE_STRUCT(WorkerCall, (), (team, member, request_id, output, ignored
 /// What became of the text at the end of a worker's turn.
 struct WorkerTurn {
   std::optional<Text> team, member;
-  std::optional<Text> message_key;  // of the text, where the worker had sent the lead nothing
-  std::optional<Text> ignored;      // why nothing is decided
+  std::optional<Text> message_key;  // key of the text, if it was kept because the worker had sent the lead nothing
+  std::optional<Text> ignored;      // the reason, if nothing is decided
 };
 BOOST_DESCRIBE_STRUCT(WorkerTurn, (), (team, member, message_key, ignored))
 

@@ -30,8 +30,8 @@ struct Member {
   long long last_seen_ms = 0;
   long long unread_ms = 0;  // since when nobody reads what we wrote to it
   long long pending = 0;    // requests
-  std::optional<Text> unsent_key;         // of the text with which its last turn ended, where it had sent the lead nothing
-  std::optional<long long> unsent_bytes;  // of that text
+  std::optional<Text> unsent_key;         // key of the text with which its last turn ended, if it was not sent
+  std::optional<long long> unsent_bytes;  // size of that text
   std::optional<Text> answers, answers_reason;  // of one in the roster: as of an open request
 };
 BOOST_DESCRIBE_STRUCT(Member, (), (member, present, doing, state, detail, task, mode, last_seen_ms, unread_ms, pending, unsent_key, unsent_bytes,

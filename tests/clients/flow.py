@@ -244,7 +244,6 @@ class HooksFlow(FlowTest):
 
     def install_hooks_of_workers(self):
         self.cli("hook", "--socket", self.daemon.socket, "install", "--target", "workers", "--scope", "project", "--yes")
-        self.be_patient(self.hooks_file)
 
     def is_lead(self, session):
         roster = self.team.roster()

@@ -103,8 +103,9 @@ class WithHooks(HooksFlow):
 
     @since((2, 1, 139), "nothing wakes it: test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt")
     def test_a_report_that_its_worker_printed_and_did_not_send_wakes_an_idle_lead(self):
-        self.prepare('unsent_reports = "whole"\n')
+        self.prepare('unsent_reports = "whole"\n', patient=False)
         self.install_hooks_of_workers()
+        self.be_patient(self.hooks_file)
         session = "11111111-2222-4333-8444-777777777777"
         self.is_lead(session)
         lead = self.screen("--session-id", session)

@@ -29,7 +29,7 @@ schema::HookEvent stop(const std::string& text, const std::string& prompt = "p-1
   return event;
 }
 
-bool is_said(const std::string& text) { return is_said_to_lead(schema::decode_payload(text)); }
+bool is_said(const std::string& text) { return is_said_to_lead(schema::type_name(schema::decode_payload(text))); }
 
 std::string typed(const std::string& type) { return R"({"type":")" + type + R"("})"; }
 
@@ -77,8 +77,6 @@ TEST_CASE("messages of the model count as sent to the lead, those of its client 
   CHECK_FALSE(is_said(R"({"type":"idle_notification","from":"w1","timestamp":"t","idleReason":"available"})"));
   CHECK_FALSE(is_said(permission_request("Bash", R"({"command":"ls"})")));
   CHECK_FALSE(is_said(sandbox_request("example.org")));
-  CHECK_FALSE(is_said(typed("permission_response")));
-  CHECK_FALSE(is_said(typed("permission_request")));  // malformed
 }
 
 TEST_CASE("a turn is known by its session, its prompt and its text") {

@@ -27,7 +27,7 @@ struct Outcome {
 };
 
 void ends(World& world, Outcome& outcome, ReportedTurn what) {
-  world.team->unsent_reports().ended(std::move(what), [&outcome](const std::string& key) {
+  world.team->worker_hooks().unsent_reports.ended(std::move(what), [&outcome](const std::string& key) {
     outcome.key = key;
     ++outcome.times;
   });
