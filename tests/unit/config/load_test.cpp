@@ -273,6 +273,7 @@ batch = 5
 idle = "digest"
 digest_after = "90s"
 unknown = "hold"
+unsent_reports = "first_lines"
 [delivery.tmux]
 pane = "%7"
 payload = true
@@ -358,6 +359,7 @@ retention = "30d"
   CHECK(team.compaction.after == std::chrono::seconds(1));
   CHECK(team.delivery.idle == IdlePolicy::digest);
   CHECK(team.delivery.unknown == UnknownPolicy::hold);
+  CHECK(team.delivery.unsent_reports == UnsentPolicy::first_lines);
   CHECK(team.delivery.allowed_senders == std::vector<std::string>{"user"});
   CHECK(team.limits.inbox_file == Bytes{10'000'000});
   CHECK(team.limits.retention == std::chrono::hours(24 * 30));
@@ -372,8 +374,8 @@ retention = "30d"
   CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:22)"));
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:91)"));
-  CHECK(parsed.team.settings.size() == 82);
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:92)"));
+  CHECK(parsed.team.settings.size() == 83);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {

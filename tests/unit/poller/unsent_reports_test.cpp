@@ -46,7 +46,8 @@ MessageRow row_of(World& world, const std::string& key) { return **world.ledger-
 
 std::vector<std::string> unsent_texts(World& world) {
   std::vector<std::string> texts;
-  for (const auto& row : *world.ledger->messages().latest({"t", {}, "unsent_report", 0}, 100)) texts.push_back(row.message.text);
+  const auto rows = world.ledger->messages().latest({"t", {}, "unsent_report", 0}, 100);
+  for (const auto& row : *rows) texts.push_back(row.message.text);
   return texts;
 }
 

@@ -21,6 +21,7 @@ TEST_CASE("a hook's event is read as documented, whatever else it says") {
   REQUIRE(event);
   CHECK(event->name == "PermissionRequest");
   CHECK(event->session_id == "s-1");
+  CHECK(event->prompt_id == "p");
   CHECK(event->cwd == "/work");
   CHECK(event->tool_name == "Bash");
   CHECK(event->tool_input == R"({"command":"ls", "n":123456789012345678901234567890, "x":"\ud800"})");

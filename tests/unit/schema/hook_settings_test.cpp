@@ -160,13 +160,13 @@ TEST_CASE("hooks of leads and of workers stand beside each other, and go one by 
          {std::pair(program, workers), std::pair(old, old_workers), std::pair(old, workers)}) {
       INFO(text);
       const auto both = added(added(text, mine), theirs);
-      CHECK(count(both, "worker") == 1);
+      CHECK(count(both, "worker") == 2);
       CHECK(added(both, mine) == both);
       CHECK(added(both, theirs) == both);
       CHECK(removed(both) == text);
       CHECK(removed(removed(both, HookUser::lead), HookUser::worker) == text);
       CHECK(removed(removed(both, HookUser::worker), HookUser::lead) == text);
-      CHECK(count(removed(both, HookUser::lead), "worker") == 1);
+      CHECK(count(removed(both, HookUser::lead), "worker") == 2);
       const auto other_way = added(added(text, theirs), mine);
       CHECK(removed(other_way) == text);
       CHECK(removed(removed(other_way, HookUser::worker), HookUser::lead) == text);
@@ -197,7 +197,7 @@ TEST_CASE("what a settings file has of hooks is told, ours and others'") {
   REQUIRE(found);
   const auto how_many = [&](const auto& fits) { return std::count_if(found->begin(), found->end(), fits); };
   CHECK(how_many([](const SettingsHook& one) { return one.ours == HookUser::lead; }) == 13);
-  CHECK(how_many([](const SettingsHook& one) { return one.ours == HookUser::worker; }) == 1);
+  CHECK(how_many([](const SettingsHook& one) { return one.ours == HookUser::worker; }) == 2);
   CHECK(how_many([](const SettingsHook& one) { return one.wakes; }) == 2);
   CHECK(how_many([](const SettingsHook& one) { return !one.ours && one.event == "FileChanged"; }) == 1);
   CHECK(how_many([](const SettingsHook& one) { return !one.ours && one.event == "Stop" && one.has_arguments; }) == 1);
