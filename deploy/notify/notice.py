@@ -1,7 +1,7 @@
 """What desktop, ntfy and slack have in common: the JSON on standard input as a few short lines.
 
 One request, as `approver.command` gives it (`event`: asked or decided), or several with the same `event` in a list `requests`, as watch gives it
-(also `event`: reminder, and `notices`). Of a command leaves only what the daemon's masked subject says, at most 80 characters of it: a push goes
+(also `event`: reminder, `notices`, and `buttons`). Of a command leaves only what the daemon's masked subject says, at most 80 characters of it: a push goes
 through other people's machines.
 """
 
@@ -29,6 +29,7 @@ class Notice:
         self.requests = told.get("requests") or [told]
         self.keys = [request["message_key"] for request in self.requests]
         self.notices = told.get("notices") or self.keys  # one that is shown, or those that are taken away
+        self.buttons = told.get("buttons") or {}         # answer -> the token that gives it
         page = os.environ.get("INBOX_POLLER_PAGE", "").rstrip("/")
         self.link = page and (page + "/" + ("#/request/" + self.keys[0] if len(self.keys) == 1 else ""))
 
@@ -44,8 +45,17 @@ class Notice:
         shown = [short(request["subject"]) for request in self.requests[:MOST_LINES]]
         return shown + (["and %d more" % (len(self.requests) - MOST_LINES)] if len(self.requests) > MOST_LINES else [])
 
+    def request_of(self, name):
+        """The request that a notice was about; of several, the first."""
+        return next((request for request in self.requests if name.startswith(request["message_key"])), self.requests[0])
+
     def fate(self, request):
         return "%s by %s: %s" % (short(request.get("state", "decided"), 20), short(request.get("decided_by") or "nobody", 30), short(request["subject"]))
+
+
+def is_listening():
+    """True if the program was started as `PROGRAM --listen`: not for a notice, but to print the tokens of pressed buttons."""
+    return sys.argv[1:] == ["--listen"]
 
 
 def read():
