@@ -1,11 +1,13 @@
 # clients: since 2.1.139
 """A real client with deploy/claude-code/plugin instead of hooks in its settings: the same flows, and the plugin's commands."""
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import unittest
+import uuid
 
 import team as wire
 import test_leads
@@ -63,6 +65,29 @@ class Commands(PluginFlow):
         seen = self.model.turns()[-1].text()
         self.assertIn("inbox-poller:lead-a-team", seen)
         self.assertNotIn("inbox-poller:approve", seen)
+
+
+class Settings(PluginFlow):
+    """The program in PATH knows nothing of the daemon's socket: the hooks and commands have it from the plugin's settings."""
+
+    def install_hooks(self):
+        super().install_hooks()
+        (self.folder / "bin" / "inbox-poller").write_text('#!/bin/sh\nexec "%s" "$@"\n' % os.environ["INBOX_POLLER"])
+        options = {"socket": str(self.daemon.socket), "team": "demo"}
+        (self.world.config / "settings.json").write_text(json.dumps({"pluginConfigs": {"inbox-poller@inline": {"options": options}}}))
+
+    def test_hooks_and_commands_reach_the_daemon_by_the_settings(self):
+        self.prepare(patient=False)
+        self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "mkdir first"}, "perm-first"))
+        wait_for("it waits", lambda: self.daemon.ask("pending")["requests"], SECONDS)
+        done = self.world.ask("/inbox-poller:pending")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("mkdir first", self.model.turns()[-1].text())
+        session = str(uuid.uuid4())
+        self.is_lead(session)
+        done = self.world.ask("hello " + script("hi"), "--session-id", session)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertTrue(self.daemon.log("lead.state", new="busy"), self.daemon.tail())
 
 
 class Manifests(FlowTest):

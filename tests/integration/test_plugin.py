@@ -46,6 +46,16 @@ class Script(ProcessTest):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "<hook><wait><--timeout><23h>\n", "trouble\n"))
         self.assertEqual(self.run_script().stdout, "", "a client that leaves the arguments out")
 
+    def test_the_settings_of_the_plugin_reach_hooks_and_commands(self):
+        self.program(self.bin)
+        odd = "/run/a b/$(touch x)*.sock"
+        done = self.run_script("hook", "wait", CLAUDE_PLUGIN_OPTION_SOCKET=odd, CLAUDE_PLUGIN_OPTION_TEAM="demo")
+        self.assertEqual(done.stdout, "<--socket><%s><--team><demo><hook><wait>\n" % odd)
+        self.assertEqual(self.run_script("hook", CLAUDE_PLUGIN_OPTION_SOCKET="").stdout, "<hook>\n")
+        self.assertEqual(self.run_script("say", "pending", line=odd + "\n${user_config.team}\n--list\n").stdout, "<--socket><%s><pending><--list>\ntrouble\n" % odd)
+        self.assertEqual(self.run_script("say", "pending", line="${user_config.socket}\ndemo\n\n").stdout, "<--team><demo><pending>\ntrouble\n")
+        self.assertFalse((self.folder / "x").exists())
+
     def test_the_program_is_found_in_the_folders_of_npm_and_of_the_user(self):
         for folder, env in ((".npm-global/bin", {}), (".local/bin", {}), ("nvm/bin", {"NVM_BIN": str(self.home / "nvm/bin")}),
                             ("npm/bin", {"npm_config_prefix": str(self.home / "npm")})):
@@ -65,7 +75,7 @@ class Script(ProcessTest):
                                    ("approve", "perm-1 $(touch x)\n", "<approve><perm-1><$(touch><x)>"),
                                    ("deny", "perm-1 don't; ask $HOME \"later\"  on\n", "<deny><--reason><don't; ask $HOME \"later\"  on><perm-1>"),
                                    ("deny", "perm-1\n", "<deny><perm-1>"), ("shutdown", "ada we are done\n", "<shutdown><--reason><we are done><ada>")):
-            done = self.run_script("say", words, line=line)
+            done = self.run_script("say", words, line="${user_config.socket}\n${user_config.team}\n" + line)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, given + "\ntrouble\n", ""))
         self.assertFalse((self.folder / "x").exists())
 
@@ -77,7 +87,8 @@ class Files(unittest.TestCase):
         for path in files:
             text = path.read_text()
             self.assertIn("\ndisable-model-invocation: true\n", text, path)
-            self.assertIn('inbox-poller-plugin say %s <<"END OF ARGUMENTS"\n$ARGUMENTS\nEND OF ARGUMENTS\n' % path.stem, text)
+            self.assertIn('inbox-poller-plugin say %s <<"END OF ARGUMENTS"\n${user_config.socket}\n${user_config.team}\n$ARGUMENTS\nEND OF ARGUMENTS\n'
+                          % path.stem, text)
             self.assertEqual(text.count("$ARGUMENTS"), 1)
 
     def test_the_marketplace_lists_every_plugin(self):
