@@ -22,6 +22,14 @@ constexpr std::chrono::milliseconds look_every{1'000};
 constexpr std::chrono::milliseconds first_pause{250};
 constexpr std::chrono::milliseconds longest_pause{5'000};
 
+/// Says why other nodes would ignore a heartbeat of this size; empty if they read it.
+std::string over_the_limit(std::size_t bytes) {
+  if (bytes <= longest_beat) return {};
+  return "the roster of this node takes " + std::to_string(bytes >> 10) +
+         " KiB in its heartbeat, and other nodes read at most " + std::to_string(longest_beat >> 10) +
+         " KiB; take members out of the roster, or put them on another node";
+}
+
 }  // namespace
 
 ClusterMember::ClusterMember(TeamState& context, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<RosterStore> members,
@@ -148,6 +156,7 @@ Status ClusterMember::hand_over(const MessageRow& message, Tx& tx) {
   row.request_id = message.request_id;
   row.entry = message.raw.empty() ? local_mailbox_->encode(message.message) : message.raw;
   row.created_ms = context.clock.wall_ms();
+  row.attempts = message.attempts > 0 ? 1 : 0;  // the lead of this node may have seen it
   TRY(const auto added, tx.ledger.node_mail().add(row));
   if (added) tx.then([this] { state_.work.raise(); });
   return Done{};
@@ -253,13 +262,16 @@ asio::awaitable<void> ClusterMember::beat() {
   Heartbeat ours;
   ours.node = state_.settings.node;
   ours.told = beat_text(state_, own, members_.own_members());
-  const auto asked = context.clock.steady();
-  const auto told = co_await broker_->beat(std::move(ours));
-  if (!told) {
-    state_.tell_trouble(told.error(), broker_->name());
-    co_return;
+  const std::string too_large = over_the_limit(ours.told.size());
+  if (too_large.empty()) {
+    const auto asked = context.clock.steady();
+    const auto told = co_await broker_->beat(std::move(ours));
+    if (!told) {
+      state_.tell_trouble(told.error(), broker_->name());
+      co_return;
+    }
+    took(context.clock.steady() - asked);
   }
-  took(context.clock.steady() - asked);
   if (!co_await replicator_->look_at_place()) co_return;
   auto beats = co_await broker_->nodes();
   if (!beats) {
@@ -271,7 +283,7 @@ asio::awaitable<void> ClusterMember::beat() {
     const auto leader = co_await broker_->leader();
     if (leader) leads(*leader);
   }
-  state_.tell_trouble("");
+  state_.tell_trouble(too_large);
   const auto wall = context.clock.wall_ms();
   static_cast<void>(state_.commit([&](Tx& tx) { tx.keep(tx.ledger.node_mail().settle_of_lead(context.name, wall)); }));
   state_.work.raise();

@@ -407,6 +407,7 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
     else
       refused_now_[row.node] += row.entry.size();
   } else {
+    if (row.lead && frame.attempt > 0) row.problem = may_be_repeat;
     TRY(take_up(row));
     TRY(settle_request(state_, row));
   }

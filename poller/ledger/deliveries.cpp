@@ -189,7 +189,8 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
   const auto bytes = key_bytes(key.value);
   if (!bytes) return Done{};
   return database_.run(
-      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, method = '' WHERE message IN (SELECT id FROM messages "
+      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, method = '', attempts = max(attempts, 1) WHERE "
+      "message IN (SELECT id FROM messages "
       "WHERE key = ?1 AND sender = ?2) AND +state = 'expired' AND method = '@leader'",
       Blob{*bytes}, sender);
 }

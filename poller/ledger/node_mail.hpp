@@ -17,6 +17,9 @@ inline std::string_view to_string(MailDirection direction) { return schema::name
 BOOST_DEFINE_ENUM_CLASS(NodeMailState, waiting, put, there, read, rejected)
 inline std::string_view to_string(NodeMailState state) { return schema::name_of(state); }
 
+/// `problem` of mail for the lead that its sender put again: a leader node that was cut off may have shown it.
+inline constexpr std::string_view may_be_repeat = "sent again; another leader node may have shown it";
+
 /// Row of one message between nodes. find(), sent(), untold() and unrecorded_ends() leave `entry` empty.
 struct NodeMailRow {
   long long id = 0;  // order of acceptance
@@ -37,7 +40,7 @@ struct NodeMailRow {
   EpochMs state_ms = 0;  // start of the state
   int attempts = 0;      // out: repeated puts; in: 1 for the lead's mail that hand_over() gave up
   int told = 0;          // in: receipt that the sender has; 1 for the arrival, 2 for the final state
-  std::string problem;   // reason of `refused`
+  std::string problem;   // reason of `refused`; in, while it waits for the lead: may_be_repeat or empty
   bool unproven = false;  // in, for the lead: its key does not follow from its content
 };
 /// Returns the key of a message for the lead in the journal. An unproven message gets a key that only its node can

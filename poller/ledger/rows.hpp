@@ -58,7 +58,7 @@ struct MessageRow {
   std::string method;  // delivery method of the last offer: "recv", "exec", "file"
   EpochMs offered_ms = 0;
   EpochMs delivered_ms = 0;
-  int attempts = 0;  // number of offers; more than one marks a possible repeat
+  int attempts = 0;  // number of offers, one more if another node may have shown it; above one: a possible repeat
   Confirmation confirmed = Confirmation::none;
   Priority priority = Priority::chat;
 };

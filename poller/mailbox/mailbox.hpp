@@ -76,6 +76,7 @@ struct BoxMessage {
   schema::MessageKey key;  // equal for the same message in every scan
   std::string_view bytes;  // as they are in the box
   bool read = false;       // marked as consumed before this scan
+  bool may_be_repeat = false;  // another node may have shown it to its lead
 };
 
 /// Content of a message's bytes.
@@ -175,8 +176,7 @@ class Mailbox {
   /// Declares that a watch reports changes, so that ready_boxes() need not check every box in every poll. Every box is
   /// checked until this is called, and after each doubt. Source: docs/adr/0031-looks-in-turn.md.
   virtual void use_notifications(bool) {}
-  /// Returns at most `most` new messages of a box. Messages that were not acknowledged are returned again by a later
-  /// scan.
+  /// Returns at most `most` new messages of a box. A later scan returns unacknowledged messages again.
   virtual boost::asio::awaitable<Batch> receive(std::string box, Access, std::size_t most) = 0;
   /// Applies one disposition to each message of the last batch that receive() returned as `open`, also for an empty
   /// batch. Call it after the commit, never before. Some systems consume messages only with the last piece. The next
@@ -188,8 +188,7 @@ class Mailbox {
   [[nodiscard]] virtual Result<Decoded> decode(std::string_view bytes) const = 0;
   /// Returns bytes from which decode() restores this message.
   [[nodiscard]] virtual std::string encode(const schema::Message&) const { return {}; }
-  /// Returns a predicate: true for a message that may be in the box, or was until recently, so that its row must not
-  /// be pruned.
+  /// Returns a predicate: true for a message that is or recently was in the box, so that its row must not be pruned.
   [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> referenced(const std::string& box) const = 0;
   /// Removes consumed messages that the policy chooses.
   virtual boost::asio::awaitable<Expunged> expunge(std::string box, RetentionPolicy) = 0;

@@ -107,6 +107,7 @@ Status Receiver::accept(const BoxMessage& taken, Tx& tx, Piece& piece) {
   row.key = taken.key;
   row.received_ms = context_.clock.wall_ms();
   row.batch = piece.batch;
+  row.attempts = taken.may_be_repeat ? 1 : 0;
 
   piece.bytes = taken.bytes;
   auto decoded = mailbox_.decode(taken.bytes);

@@ -98,6 +98,18 @@ TEST_CASE("each roster gets the names of the other nodes' members, and no pane o
   CHECK(roster.at("members").as_array().at(3).at("cwd").as_string() == "/h2/w3");
 }
 
+TEST_CASE("a node whose roster is too large for a heartbeat says so, and hears the others") {
+  std::vector<std::string> many;
+  for (int i = 1000; i < 2000; ++i) many.push_back("m" + std::to_string(i) + std::string(55, 'x'));
+  ClusterWorld world;
+  NodeWorld large{world.broker, "h1", many};
+  world.all = {&large, &world.h2};
+  world.go_on(8);
+  CHECK(large.log().find("KiB in its heartbeat, and other nodes read at most 256 KiB") != std::string::npos);
+  CHECK(world.broker.beats.at("h1").first.size() < longest_beat);  // from before it had read its roster
+  CHECK(large.team->context().roster.find("w3")->cwd == "/h2/w3");
+}
+
 TEST_CASE("what was read elsewhere is known to whom it was sent from") {
   ClusterWorld world;
   world.go_on(2);
@@ -734,6 +746,56 @@ TEST_CASE("mail for the next leader does not overtake what the one before has an
   world.all = {&world.h2, &h4};
   world.go_on(8);
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("chat that a leader which was cut off may have shown is labeled as a possible repeat by the next one") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", "shown by both", 1));
+  world.go_on(3);
+  world.broker.cut_off = {"h1"};
+  CHECK(told(world.h1) == std::vector<std::string>{"shown by both"});
+  world.advance(11s);
+  world.all = {&world.h2, &h4};
+  world.go_on(4);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.h2.add("team-lead", World::entry("w3", "new", 2));
+  world.go_on(4);
+  const auto chat = h4.receive_chat();
+  REQUIRE(chat.size() == 2);
+  CHECK(chat[0].text == "shown by both");
+  CHECK(chat[0].attempts == 2);
+  CHECK(block({chat[0]}).find("[may be a repeat: ") != std::string::npos);
+  CHECK(chat[1].text == "new");
+  CHECK(chat[1].attempts == 1);
+}
+
+TEST_CASE("chat of its own worker that a followed leader offered is labeled as a possible repeat by the next one") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "offered", 1));
+  world.go_on(2);
+  const auto offered = world.h1.receive_chat();  // not acknowledged
+  REQUIRE(offered.size() == 1);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.broker.cut_off.clear();
+  world.h1.team->delivery().requeue(offered, "its receiver is gone");
+  world.h1.add("team-lead", World::entry("w1", "never offered", 2));
+  for (int i = 0; i < 5; ++i) {
+    world.advance(4s);
+    world.go_on(1);
+  }
+  std::vector<std::string> got;
+  for (const auto& one : h4.receive_chat()) got.push_back(one.text + " " + std::to_string(one.attempts));
+  std::ranges::sort(got);
+  CHECK(got == std::vector<std::string>{"never offered 1", "offered 2"});
 }
 
 TEST_CASE("what the next leader did not settle is the first one's again when it leads again") {
