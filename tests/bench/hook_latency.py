@@ -49,6 +49,12 @@ class Bench:
         self.calls += 1
         return self.event("PreToolUse", session_id="session-of-bob", tool_name="Bash", tool_input={"command": command},
                           tool_use_id="toolu_%d" % self.calls)
+
+    def worker_stop(self):
+        """The end of a turn in which bob has sent nothing."""
+        self.calls += 1
+        return self.event("Stop", session_id="session-of-bob", last_assistant_message=("report %d " % self.calls).ljust(self.size, "x"))
+
     def write(self, kind, **more):
         with self.transcript.open("a", encoding="utf-8") as out:
             out.write(wire.stringify(dict({"type": kind, "isSidechain": False, "version": "2.1.330"}, **more)) + "\n")
@@ -117,6 +123,7 @@ def run(program, folder, calls, messages, size, only):
         worker = ("hook", "worker", "--socket", bench.daemon.socket)
         bench.measure("worker's PreToolUse, allowed by a rule", calls, lambda: bench.worker_call("git status"), *worker, speaks=True)
         bench.measure("worker's PreToolUse, denied by a rule", calls, lambda: bench.worker_call("rm -rf x"), *worker, speaks=True)
+        bench.measure("worker's Stop, its text is kept", calls, bench.worker_stop, *worker, speaks=False)
         bench.measure("worker's PreToolUse, left open", calls, lambda: bench.worker_call("make"), *worker, speaks=False)
         bench.measure("another session's PreToolUse, at a worker's hook", calls, bench.event("PreToolUse", **tool), *worker, speaks=False)
         bench.measure("another session's Stop", calls, wire.stringify({"hook_event_name": "Stop", "session_id": "other"}).encode(), speaks=False)
