@@ -31,7 +31,8 @@ bool has_words(std::string_view text) {
 
 std::string_view first_lines(std::string_view text) {
   std::size_t end = 0;
-  for (int line = 0; line < most_lines && end != std::string_view::npos; ++line) end = text.find('\n', line == 0 ? 0 : end + 1);
+  for (int line = 0; line < most_lines && end != std::string_view::npos; ++line)
+    end = text.find('\n', line == 0 ? 0 : end + 1);
   return beginning(text.substr(0, end), most_first);
 }
 
@@ -47,7 +48,8 @@ TurnId turn_of(const schema::HookEvent& event) {
 
 std::optional<Lane> judge(const EndedTurn& turn, const Arrival& arrival, const TeamView& view) {
   const auto policy = view.config.delivery.unsent_reports;
-  if (policy == config::UnsentPolicy::off || turn.went_wrong || turn.has_told || !has_words(turn.text)) return std::nullopt;
+  if (policy == config::UnsentPolicy::off || turn.went_wrong || turn.has_told || !has_words(turn.text))
+    return std::nullopt;
   if (!view.membership.may(Right::take)) return Lane::none;
   if (policy == config::UnsentPolicy::digest) return Lane::digest;
   const bool fits = receive(ToLead{}, arrival, view).what == Reception::What::accepted;

@@ -17,8 +17,8 @@ inline constexpr std::string_view unsent_type = "unsent_report";
 inline constexpr std::string_view unsent_reason = "was written at the end of a turn, and not sent";
 inline constexpr std::string_view unsent_summary = "written by the worker, not sent";
 
-/// Returns true for the type of an accepted message that the model of a worker writes to the lead. False for the reports
-/// and requests that its client writes without it.
+/// Returns true for the type of an accepted message that the model of a worker writes to the lead. False for the
+/// reports and requests that its client writes without it.
 bool is_said_to_lead(std::string_view type);
 
 /// Identifies the turn that this Stop event ends, together with the event's text.
@@ -30,12 +30,12 @@ TurnId turn_of(const schema::HookEvent&);
 
 /// The end of a worker's turn.
 struct EndedTurn {
-  std::string_view text;      // the last one of the turn
-  bool went_wrong = false;    // the text is the client's, about an error
-  bool has_told = false;      // the worker has sent the lead something in this turn
+  std::string_view text;    // the last one of the turn
+  bool went_wrong = false;  // the text is the client's, about an error
+  bool has_told = false;    // the worker has sent the lead something in this turn
 };
-/// Returns how the text reaches the lead; nothing if the text is not kept. Lane::none: kept for people only, because the
-/// lead consumes its inbox itself. A text without room among the chat is summed up.
+/// Returns how the text reaches the lead; nothing if the text is not kept. Lane::none: kept for people only, because
+/// the lead consumes its inbox itself. A text without room among the chat is summed up.
 std::optional<Lane> judge(const EndedTurn&, const Arrival&, const TeamView&);
 
 /// The part of a kept text that the lead gets, between InboxPoller's own lines.

@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view lead_events[] = {"SessionStart",      "UserPromptSubmit", "PreToolUse",   "PostToolUse",
                                             "PermissionRequest", "Notification",     "Stop",         "StopFailure",
                                             "SessionEnd",        "TeammateIdle",     "TaskCompleted"};
-/// PreToolUse fires before the client checks its own rules and asks its lead, and names the call. Stop has the last text
-/// of the turn.
+/// PreToolUse fires before the client checks its own rules and asks its lead, and names the call. Stop has the last
+/// text of the turn.
 constexpr std::string_view worker_events[] = {"PreToolUse", "Stop"};
 
 // --- writing ---

@@ -33,7 +33,8 @@ std::string visible(std::string_view text);
 /// Returns a text that is safe inside a block or on a terminal. Applies visible(), then escapes the bracket (`&lt;`) of
 /// tags that could open or close a block, a system note, a command record, a tool call, a thought or a turn. Lines that
 /// look like a turn marker ("Human:", "Assistant:", "System:", "User:") or like InboxPoller's own lines ("[may be a
-/// repeat", "[not sent", "[cut") are quoted with "> ". Found in any case and spacing, with joiners inside, after a name space
+/// repeat", "[not sent", "[cut") are quoted with "> ". Found in any case and spacing, with joiners inside, after a name
+/// space
 /// ("x:invoke"), and with lookalike characters (schema/fold.hpp). Longer names (`<teammate_messages>`) stay.
 std::string neutralise(std::string_view text);
 

@@ -152,7 +152,8 @@ Status report_turn(Context& context, schema::HookEvent event, Patience patience)
   TRY(auto client, ControlClient::connect(path, patience.connection));
   const std::string text = std::exchange(event.last_assistant_message, {});
   std::string_view rest = text;
-  arguments::WorkerTurn request{.event = schema::encode(event), .text = {}, .more = true, .pane = variable("TMUX_PANE"), .team = {}};
+  arguments::WorkerTurn request{
+      .event = schema::encode(event), .text = {}, .more = true, .pane = variable("TMUX_PANE"), .team = {}};
   while (request.more) {
     request.text = handlers::beginning(rest, most_part);
     rest.remove_prefix(request.text.size());
@@ -167,7 +168,8 @@ Result<std::string> worker_output(Context& context, const HookOptions& options) 
   TRY(const auto input, context.console.read_beginning(most_input, input_within));
   TRY(const auto event, schema::decode_hook_event(input.text, input.is_cut));
   if (event.name == "Stop") {
-    TRY(report_turn(context, event, {options.patience.value_or(default_patience), options.patience.value_or(long_patience)}));
+    TRY(report_turn(context, event,
+                    {options.patience.value_or(default_patience), options.patience.value_or(long_patience)}));
     return std::string();
   }
   std::optional<ControlClient> client;

@@ -1,5 +1,5 @@
-// The verbs of a worker's hook. `worker_call`: the verdict of the team's rules on a call that the client is about to make.
-// `worker_turn`: the text with which a turn ends. Sources: docs/reference/wire.md W25; docs/reference/control.md.
+// The verbs of a worker's hook. `worker_call`: the verdict of the team's rules on a call that the client is about to
+// make. `worker_turn`: the text with which a turn ends. Sources: docs/reference/wire.md W25; docs/reference/control.md.
 #include "handlers/hook_proof.hpp"
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
@@ -25,8 +25,8 @@ std::string output_of(const handlers::Request& decided) {
 
 }  // namespace
 
-asio::awaitable<Result<Verbs::HookWorker>> Verbs::worker_of_hook(std::string session_id, std::string pane, std::string wanted,
-                                                                SessionPtr session) {
+asio::awaitable<Result<Verbs::HookWorker>> Verbs::worker_of_hook(std::string session_id, std::string pane,
+                                                                 std::string wanted, SessionPtr session) {
   const auto ignored = [](std::string why) { return Error{std::string(not_ours), std::move(why)}; };
   const auto client = client_of(services_.processes, session->peer);
   if (!client) co_return ignored("the process that runs the hook is not known");
@@ -66,13 +66,15 @@ asio::awaitable<Result<operations::WorkerTurn>> Verbs::worker_turn(arguments::Wo
   session->turn_text += request.text;
   if (session->turn_text.size() > most_turn_text) {
     session->turn_text.clear();
-    co_return Error{"request.invalid", "the text of a turn is longer than " + std::to_string(most_turn_text) + " bytes"};
+    co_return Error{"request.invalid",
+                    "the text of a turn is longer than " + std::to_string(most_turn_text) + " bytes"};
   }
   if (request.more) co_return operations::WorkerTurn();
   ReportedTurn turn;
   turn.text = std::exchange(session->turn_text, {});
   CO_TRY(auto event, schema::decode_hook_event(request.event));
-  if (event.name != "Stop" || !event.agent_id.empty()) co_return ignored("only Stop tells of the end of a worker's turn");
+  if (event.name != "Stop" || !event.agent_id.empty())
+    co_return ignored("only Stop tells of the end of a worker's turn");
   auto finding = worker_of_hook(event.session_id, request.pane, request.team, session);
   const auto found = co_await std::move(finding);
   if (!found && found.error().code == not_ours) co_return ignored(found.error().message);

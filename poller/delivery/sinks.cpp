@@ -69,7 +69,8 @@ LeasedMessage outgoing(MessageRow row, const schema::Roster& roster, const confi
 }
 
 std::string noted_text(const LeasedMessage& message) {
-  return (message.note.empty() ? "" : message.note + "\n") + message.text + (message.cut.empty() ? "" : "\n" + message.cut);
+  return (message.note.empty() ? "" : message.note + "\n") + message.text +
+         (message.cut.empty() ? "" : "\n" + message.cut);
 }
 
 std::string json_line(const LeasedMessage& m) {
@@ -88,7 +89,8 @@ std::string block(const std::vector<LeasedMessage>& messages) {
   std::vector<schema::TeammateMessage> blocks;
   blocks.reserve(messages.size());
   for (const auto& message : messages) {
-    schema::TeammateMessage block{message.from, message.color, message.summary, message.text, message.note, message.cut};
+    schema::TeammateMessage block{message.from, message.color, message.summary,
+                                  message.text, message.note,  message.cut};
     if (message.attempts > 1)
       block.before = "[may be a repeat: message " + message.key.value + " was offered before]" +
                      (message.note.empty() ? "" : "\n" + message.note);

@@ -41,8 +41,8 @@ LeasedMessage outgoing(MessageRow, const schema::Roster&, const config::TeamConf
 std::string noted_text(const LeasedMessage&);
 
 /// Formats a message as one line of JSON without a newline: {message_key, from, color, summary, timestamp, type, text,
-/// received_ms, attempts}. An approval request adds {request_id}. Notes of InboxPoller begin and end the text. The line is safe
-/// for terminals and for readers that know other line separators.
+/// received_ms, attempts}. An approval request adds {request_id}. Notes of InboxPoller begin and end the text. The line
+/// is safe for terminals and for readers that know other line separators.
 std::string json_line(const LeasedMessage&);
 
 /// Formats the text block for a lead session: one <teammate-message> per message, with a label on possible repeats.

@@ -53,7 +53,8 @@ void UnsentReports::run_due(bool read_all) {
 bool UnsentReports::is_repeat(const ReportedTurn& turn, const MemberRow& member) const {
   if (member.turn != turn.id.value) return false;
   const auto decided = decided_at_.find(turn.worker);
-  return turn.id.is_exact || decided == decided_at_.end() || context_.clock.steady() - decided->second < repeated_within;
+  return turn.id.is_exact || decided == decided_at_.end() ||
+         context_.clock.steady() - decided->second < repeated_within;
 }
 
 Result<std::string> UnsentReports::decide(const ReportedTurn& turn) {
@@ -63,7 +64,8 @@ Result<std::string> UnsentReports::decide(const ReportedTurn& turn) {
   if (is_repeat(turn, member)) return member.unsent;
   TRY(const auto waiting, context_.ledger.deliveries().waiting(context_.name));
   const handlers::Arrival arrival{turn.worker, false, waiting->all, waiting->of(turn.worker)};
-  const auto lane = handlers::judge(handlers::EndedTurn{turn.text, turn.went_wrong, member.has_told}, arrival, context_.view());
+  const auto lane =
+      handlers::judge(handlers::EndedTurn{turn.text, turn.went_wrong, member.has_told}, arrival, context_.view());
   member.has_told = false;
   member.turn = turn.id.value;
   member.unsent.clear();

@@ -1,7 +1,7 @@
-// Decides about the texts with which workers end their turns: whether the worker had sent the lead nothing, and what the
-// lead gets. A message of the turn may still be unread when its end is reported, so each decision waits for a poll that
-// began after the report and read all of the lead's inboxes. Not for the question whose hook reported.
-// Source: docs/adr/0070.
+// Decides about the texts with which workers end their turns: whether the worker had sent the lead nothing, and what
+// the lead gets. A message of the turn may still be unread when its end is reported, so each decision waits for a poll
+// that began after the report and read all of the lead's inboxes. Not for the question whose hook reported. Source:
+// docs/adr/0070.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class UnsentReports {
 
   /// Called once with the key of the kept text, after the commit; empty if nothing is kept. Must not wait.
   using Decided = std::function<void(const std::string& key)>;
-  /// Takes the end of a turn. The same turn again gets the same decision. Memory only: a restart of the daemon before the
-  /// decision forgets it.
+  /// Takes the end of a turn. The same turn again gets the same decision. Memory only: a restart of the daemon before
+  /// the decision forgets it.
   void ended(ReportedTurn turn, Decided decided);
 
   /// Call when a poll begins, before it looks at anything. True if this poll must read the lead's inboxes.

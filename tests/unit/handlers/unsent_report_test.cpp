@@ -45,7 +45,8 @@ TEST_CASE("the setting decides how a text that was not sent reaches the lead") {
 
 TEST_CASE("a turn without words, with a message to the lead, or with an error gives nothing") {
   const auto team = with(UnsentPolicy::whole);
-  for (const char* text : {"", " ", "\n\t \r\n", "\xC2\xA0\xE2\x80\x8B\xE2\x80\xA8", "\x1b"}) CHECK(lane_of(team, {text}) == std::nullopt);
+  for (const char* text : {"", " ", "\n\t \r\n", "\xC2\xA0\xE2\x80\x8B\xE2\x80\xA8", "\x1b"})
+    CHECK(lane_of(team, {text}) == std::nullopt);
   CHECK(lane_of(team, {" . "}) == Lane::chat);
   CHECK(lane_of(team, {"a report", false, true}) == std::nullopt);
   CHECK(lane_of(team, {"API Error: 500", true, false}) == std::nullopt);
@@ -53,8 +54,8 @@ TEST_CASE("a turn without words, with a message to the lead, or with an error gi
 
 TEST_CASE("a lead that consumes its inbox itself gets nothing of it") {
   for (const auto policy : {UnsentPolicy::digest, UnsentPolicy::first_lines, UnsentPolicy::whole})
-    for (const auto role : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer, EffectiveRole::standby,
-                              EffectiveRole::follower}) {
+    for (const auto role : {EffectiveRole::paused, EffectiveRole::interceptor, EffectiveRole::observer,
+                              EffectiveRole::standby, EffectiveRole::follower}) {
       auto team = with(policy);
       team.membership.role = role;
       CHECK(lane_of(team, {"a report"}) == Lane::none);
