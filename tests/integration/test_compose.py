@@ -1,17 +1,24 @@
 """The compose files of deploy/examples: what they name and mount is there after ./prepare, and the program takes every team file that a
-daemon is given. No container is started."""
+daemon is given. The services of the cluster are started as they are written, without an engine for containers: each with the mounts, the
+environment and the command of the file, in a root and a mount namespace of its own, all in one network without the host's.
+"""
 
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import unittest
 from urllib.parse import parse_qs, urlsplit
 
 from case import ProcessTest
-from daemon import LIMIT_S, alone
+from daemon import LIMIT_S, alone, wait_for
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from client import leave_the_network  # noqa: E402
 
 try:
     import yaml
@@ -134,6 +141,103 @@ class Compose(ProcessTest):
             done = subprocess.run([os.environ["INBOX_POLLER"], *command], env=self.env, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertIn(asked["ca"][0], done.stderr)
+
+
+# $1: an empty folder for the root; $2: the program; $3: a file for /etc/hosts; then SOURCE TARGET MODE for each mount, --, the command.
+IN_A_ROOT = r"""
+set -e
+root=$1 program=$2 hosts=$3
+shift 3
+mount -t tmpfs root "$root"
+for folder in usr bin sbin lib lib64 etc dev proc; do
+  if [ -L /$folder ]; then cp -P /$folder "$root/"; elif [ -d /$folder ]; then mkdir "$root/$folder"; mount --rbind /$folder "$root/$folder"; fi
+done
+touch "$root/inbox-poller"
+mount --bind "$program" "$root/inbox-poller"
+mount --bind "$hosts" "$root/etc/hosts"
+while [ "$1" != -- ]; do
+  if [ "$1" = tmpfs ]; then mkdir -p "$root$2"; mount -t tmpfs none "$root$2"
+  else
+    if [ -d "$1" ]; then mkdir -p "$root$2"; else mkdir -p "$(dirname "$root$2")"; touch "$root$2"; fi
+    mount --bind "$1" "$root$2"
+    if [ "$3" = ro ]; then mount -o remount,bind,ro "$root$2"; fi
+  fi
+  shift 3
+done
+shift
+exec chroot "$root" "$@"
+"""
+
+
+@unittest.skipUnless(shutil.which("redis-server") and shutil.which("unshare"), "redis-server or unshare is not installed")
+class Started(Compose):
+    test_three_nodes = test_two_agents = None  # tests of the class above
+
+    def setUp(self):
+        super().setUp()
+        try:
+            leave_the_network()
+        except OSError as error:
+            self.skipTest("no network of its own: %s" % error)
+        if subprocess.run([*self.apart(), "true"], capture_output=True).returncode:
+            self.skipTest("no mount namespace of its own")
+
+    def apart(self):
+        return ["unshare", *(["--user", "--map-root-user"] if os.getuid() else []), "--mount"]
+
+    def command(self, name, words):
+        """A command in the container of a service: its mounts, and what `/tmp` keeps for all of its commands."""
+        service, mounts = self.services[name], []
+        scratch = self.folder / ("tmp-" + name)
+        root = self.folder / ("root-" + name)
+        for folder in (scratch, root):
+            folder.mkdir(exist_ok=True)
+        for place in service.get("tmpfs", ()):
+            mounts += ["tmpfs", place, "rw"]
+        for place, source, writable in reversed(self.mounts(service)):
+            mounts += [str(source), place, "rw" if writable else "ro"]
+        entry = ["/inbox-poller"] if service["image"] == "inbox-poller" and words[0] != "/inbox-poller" else []
+        return [*self.apart(), "sh", "-c", IN_A_ROOT, "sh", str(root), os.path.abspath(os.environ["INBOX_POLLER"]), str(self.hosts),
+                *mounts, str(scratch), "/tmp", "rw", "--", *entry, *words]
+
+    def run_in(self, name, *words):
+        return subprocess.run(self.command(name, words), env=self.own(name), capture_output=True, text=True, timeout=LIMIT_S)
+
+    def own(self, name):
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", **self.services[name].get("environment", {})}
+
+    def start(self, name):
+        command = self.services[name]["command"]
+        words = shlex.split(command) if isinstance(command, str) else command
+        with open(self.folder / (name + ".log"), "wb") as log:
+            process = subprocess.Popen(self.command(name, words), env=self.own(name), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.stops.append(lambda: (process.terminate(), process.wait(LIMIT_S)))
+        return process
+
+    def is_healthy(self, name):
+        kind, line = self.services[name]["healthcheck"]["test"]
+        self.assertEqual(kind, "CMD-SHELL")
+        return self.run_in(name, "sh", "-c", line).returncode == 0
+
+    def test_the_cluster_starts_and_its_nodes_see_each_other(self):
+        self.services = self.prepared("cluster")
+        self.hosts = self.folder / "hosts"
+        self.hosts.write_text("127.0.0.1 localhost redis\n")
+        self.start("redis")
+        wait_for("the Redis is healthy", lambda: self.is_healthy("redis"), pause=0.5)
+        for name in ("h1", "h2", "h3"):
+            self.assertEqual(self.services[name]["depends_on"], {"redis": {"condition": "service_healthy"}})
+            self.start(name)
+        told = wait_for("every node sees the others, and one leads", lambda: self.all_seen("h1"), pause=0.5)
+        self.assertEqual(sorted(told), ["h1", "h2", "h3"])
+
+    def all_seen(self, name):
+        done = self.run_in(name, "/inbox-poller", "nodes", "--json")
+        if done.returncode:
+            return None
+        cluster = json.loads(done.stdout)["teams"][0]["cluster"]
+        seen = {one["node"]: one for one in cluster["nodes"]}
+        return seen if len(seen) == 3 and all(one["heard_ms"] for one in seen.values()) and cluster["leader"] else None
 
 
 if __name__ == "__main__":
