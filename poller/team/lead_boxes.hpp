@@ -46,6 +46,8 @@ class LeadBoxes {
   /// Makes the next poll read the lead's inbox even if it is unchanged, because work was left undone.
   void read_again() { read_under_.reset(); }
   [[nodiscard]] bool must_read() const { return read_under_ != role_keeper_.times_set(); }
+  /// True if only a change makes work: the lead's inbox was read, or is missing.
+  [[nodiscard]] bool is_idle() const { return !must_read() || report_.state == to_string(BoxState::missing); }
   /// True when the last scan saw the whole inbox of the lead.
   [[nodiscard]] bool has_all() const { return report_.state == to_string(BoxState::open) && !must_read(); }
   /// True when nothing that was in the inbox at the start of the poll is unread, also because there is no inbox.

@@ -46,6 +46,20 @@ using enum handlers::Right;
 struct Team::Stages {
   using Work = asio::awaitable<void>;
 
+  /// Compares the ledger's files with the open ones, and reports a difference.
+  static bool has_ledger(Team& team) {
+    const auto there = team.services_.ledger.still_there();
+    if (!there) team.context_.heard_of_ledger(there);
+    return there.ok();
+  }
+
+  /// True if this poll may mark, write or signal what an earlier one has committed. At rest it does nothing without a
+  /// commit, which checks the ledger's files itself.
+  static bool acts_without_commit(Team& team, const Round& round) {
+    return !round.rests || team.cluster_ || team.boxes_.tasks || team.parts_.shutdowns.under_way() ||
+           !team.parts_.outbox.owes_nothing();
+  }
+
   static Work hand_over(Team& team, const Round&) {
     if (team.between_nodes_) team.between_nodes_->handover.run_due();
     return {};
@@ -192,11 +206,6 @@ const Team::Stage Team::stages[] = {
 };
 
 asio::awaitable<Team::Polled> Team::poll() {
-  // What an earlier poll has committed may be marked by this one without a commit of its own.
-  if (const auto there = services_.ledger.still_there(); !there) {
-    context_.heard_of_ledger(there);
-    co_return Polled::served;
-  }
   Round round{.turn_ended = Stages::begin_turn_ends(*this)};
   co_await mailbox().sync();
   if (const auto end = begin(round)) co_return *end;
@@ -212,7 +221,9 @@ std::optional<Team::Polled> Team::begin(Round& round) {
   mailbox().use_notifications(!all);
   const auto seen = roster_.look();
   if (seen == RosterKeeper::Seen::no_team) return Polled::no_team;
-  if (seen != RosterKeeper::Seen::as_before) {
+  const bool is_checked = seen != RosterKeeper::Seen::as_before;
+  if (is_checked) {
+    if (!Stages::has_ledger(*this)) return Polled::served;
     role_keeper_.check_lead_process();
     if (!retired_ && context_.may(mend_roster)) roster_.mend(parts_.shutdowns.leaving());
   }
@@ -221,9 +232,10 @@ std::optional<Team::Polled> Team::begin(Round& round) {
   role_keeper_.check_lead_session();
   lead_boxes_.follow_role();
   round.boxes = mailbox().ready_boxes();
-  const bool rests = !all && seen == RosterKeeper::Seen::as_before && round.boxes && mailbox().is_idle() &&
-                     !lead_boxes_.must_read() && changes_ == services_.ledger.changes();
-  round.rests = !pace_.is_whole(rests);
+  round.rests = !pace_.is_whole(!all && !is_checked && round.boxes && mailbox().is_idle() && lead_boxes_.is_idle() &&
+                                changes_ == services_.ledger.changes());
+  const bool acts = !is_checked && Stages::acts_without_commit(*this, round);
+  if (acts && !Stages::has_ledger(*this)) return Polled::served;
   return std::nullopt;
 }
 
