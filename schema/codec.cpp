@@ -192,6 +192,8 @@ std::string boolean(bool value) { return value ? "true" : "false"; }
 }  // namespace
 
 Payload decode_payload(std::string_view text, std::string* ignored) {
+  if (const auto begin = text.find_first_not_of(" \t\r\n"); begin == std::string_view::npos || text[begin] != '{')
+    return PlainText{};  // most often; a scan would describe the fault
   const auto members = scan_object(text);
   if (!members) return PlainText{};
   const auto type = decode_string(find_member(text, *members, "type").value_or(""));

@@ -11,6 +11,7 @@
 #include "schema/decimal.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/plain_run.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
@@ -70,39 +71,53 @@ std::string enclosed(char open, const std::vector<std::string>& parts, char clos
   return text + close;
 }
 
-bool all_finite(const json::value& value);
+// The functions below write what json::serialize() writes, and a number that is not finite as a text. The library looks
+// at each byte of a text, and most texts are plain.
 
-bool all_finite(const json::object& object) {
-  return std::all_of(object.begin(), object.end(), [](const auto& member) { return all_finite(member.value()); });
+void append_text(std::string& out, std::string_view text) {
+  constexpr PlainEnds escaped{.from = ' ', .ascii = true, .one = '"', .other = '\\'};
+  if (end_of_plain<escaped>(text, 0) == text.size())
+    out.append("\"").append(text).append("\"");
+  else
+    out += json::serialize(json::string_view(text));
 }
 
-bool all_finite(const json::value& value) {
-  if (const auto* object = value.if_object()) return all_finite(*object);
-  if (const auto* array = value.if_array())
-    return std::all_of(array->begin(), array->end(), [](const json::value& one) { return all_finite(one); });
-  return !value.is_double() || std::isfinite(value.get_double());
+void append(std::string& out, const json::value& value);
+
+void append(std::string& out, const json::object& object) {
+  out += '{';
+  for (const auto& member : object) {
+    if (&member != object.begin()) out += ',';
+    append_text(out, member.key());
+    out += ':';
+    append(out, member.value());
+  }
+  out += '}';
 }
 
-void make_finite(json::value& value);
-
-void make_finite(json::object& object) {
-  for (auto& member : object) make_finite(member.value());
-}
-
-void make_finite(json::value& value) {
-  if (auto* object = value.if_object()) return make_finite(*object);
-  if (auto* array = value.if_array())
-    for (json::value& one : *array) make_finite(one);
+void append(std::string& out, const json::value& value) {
+  if (const auto* object = value.if_object()) return append(out, *object);
+  if (const auto* text = value.if_string()) return append_text(out, *text);
   if (const auto* number = value.if_double(); number != nullptr && !std::isfinite(*number))
-    value = std::isnan(*number) ? "0.0" : std::signbit(*number) ? "-1e999" : "1e999";
+    return append_text(out, std::isnan(*number) ? "0.0" : std::signbit(*number) ? "-1e999" : "1e999");
+  const auto* array = value.if_array();
+  if (array == nullptr) {
+    out += json::serialize(value);
+    return;
+  }
+  out += '[';
+  for (const json::value& one : *array) {
+    if (&one != array->begin()) out += ',';
+    append(out, one);
+  }
+  out += ']';
 }
 
 template <class Json>
 std::string strictly(const Json& json) {
-  if (all_finite(json)) return json::serialize(json);
-  Json mended = json;
-  make_finite(mended);
-  return json::serialize(mended);
+  std::string text;
+  append(text, json);
+  return text;
 }
 
 }  // namespace

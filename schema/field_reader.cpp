@@ -1,5 +1,6 @@
 #include "schema/field_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -15,12 +16,13 @@ constexpr std::size_t max_depth = 256;
 constexpr std::array<std::string_view, 6> words_for_kinds = {"a string", "a number", "a boolean",
                                                              "null",     "an array", "an object"};
 
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
 std::string snake_case(std::string_view camel) {
   std::string snake;
   for (const char c : camel) {
-    const bool capital = c >= 'A' && c <= 'Z';
-    if (capital) snake += '_';
-    snake += capital ? static_cast<char>(c | 0x20) : c;
+    if (is_capital(c)) snake += '_';
+    snake += is_capital(c) ? static_cast<char>(c | 0x20) : c;
   }
   return snake;
 }
@@ -96,7 +98,7 @@ std::optional<std::string_view> FieldReader::token(std::string_view name, std::s
   for (const std::string_view spelled : {name, also}) {
     if (spelled.empty()) continue;
     look(spelled);
-    if (const std::string snake = snake_case(spelled); snake != spelled) look(snake);
+    if (std::any_of(spelled.begin(), spelled.end(), is_capital)) look(snake_case(spelled));
   }
   return found;
 }

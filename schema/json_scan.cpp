@@ -257,6 +257,7 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
 
 ObjectScan scan_members(std::string_view text) {
   ObjectScan result;
+  result.members.reserve(8);  // an entry has about that many
   Scanner scanner(text);
   scanner.skip_space();
   if (scanner.container('{', result.members)) scanner.end_of_text();

@@ -169,6 +169,13 @@ bool is_harmless(std::string_view value) {
   return true;
 }
 
+/// True for the usual key of a message: no secret begins with such a text.
+bool is_key(std::string_view value) {
+  return value.size() == 32 && std::all_of(value.begin(), value.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
 std::string json_line(Event event, const Fields& fields, const std::string& time) {
   std::string line;
   line.reserve(256);
@@ -179,12 +186,13 @@ std::string json_line(Event event, const Fields& fields, const std::string& time
     const bool number = name.ends_with("_ms") || name == "count" || name == "bytes" || name == "attempts";
     if (number)
       line += value;
-    else if (is_harmless(value))
+    else if (is_key(value) || is_harmless(value))
       line.append("\"").append(value).append("\"");
     else
       line += quoted(prepared(value));
   }
-  return line + "}";
+  line += '}';
+  return line;
 }
 
 /// True if standard error is a journal stream. The journal takes a line's level from a leading `<N>` and removes it.
@@ -302,9 +310,8 @@ void Telemetry::emit(Event event, const Fields& fields) {
 }
 
 std::string Telemetry::line(Event event, const Fields& fields, EpochMs at_ms) const {
-  std::string text(journal_ ? journal_prefix(event_level(event)) : "");
-  return text +
-         (json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, color_));
+  auto text = json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, color_);
+  return journal_ ? std::string(journal_prefix(event_level(event))) + text : text;
 }
 
 void Telemetry::welcome(const std::string& lines) {

@@ -1,5 +1,7 @@
 #include "poller/ledger/deliveries.hpp"
 
+#include <algorithm>
+
 #include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
@@ -100,24 +102,32 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
 
 namespace {
 
-/// Returns the condition for the rows with these ids; its parameter is bound to ids_text(). One id is named alone,
-/// because SQLite copies a list into a temporary table, which costs more than the change of a row.
-std::string_view is_one_of(const std::vector<long long>& ids) {
-  return ids.size() == 1 ? "message = ?1" : "message IN (SELECT value FROM json_each(?1))";
-}
-
-std::string ids_text(const std::vector<long long>& ids) {
-  return ids.size() == 1 ? std::to_string(ids.front()) : json_list(ids);
-}
+/// Condition for the rows with these ids, and its parameters ?1 and ?2. Ids that follow each other are named by their
+/// bounds, because SQLite copies a list into a temporary table, which costs more than the change of a row.
+struct OneOf {
+  explicit OneOf(const std::vector<long long>& ids) {
+    const auto gap = std::adjacent_find(ids.begin(), ids.end(), [](auto one, auto next) { return next != one + 1; });
+    if (ids.empty() || gap != ids.end()) {
+      first = json_list(ids);
+    } else {
+      condition = ids.size() == 1 ? "message = ?1 AND ?2 = ?1" : "message BETWEEN ?1 AND ?2";
+      first = std::to_string(ids.front());
+      last = std::to_string(ids.back());
+    }
+  }
+  std::string condition = "message IN (SELECT value FROM json_each(?1)) AND ?2 = ''";
+  std::string first, last;
+};
 
 }  // namespace
 
 Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now) {
   const auto before = database_.chat_changes();
-  const std::string sql =
-      "UPDATE deliveries SET state = 'offered', method = ?2, offered_ms = ?3, attempts = attempts + 1 WHERE " +
-      std::string(is_one_of(ids)) + " AND +state = 'queued'";
-  auto moved = database_.run(sql, ids_text(ids), method, now);
+  const OneOf rows(ids);
+  auto moved = database_.run(
+      "UPDATE deliveries SET state = 'offered', method = ?3, offered_ms = ?4, attempts = attempts + 1 WHERE " +
+          rows.condition + " AND +state = 'queued'",
+      rows.first, rows.last, method, now);
   keep_count(before);
   return moved;
 }
@@ -129,19 +139,19 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
     long long id = 0;
     std::string team, sender;
   };
-  const std::string condition = std::string(is_one_of(ids)) + " AND +state IN ('queued', 'offered')";
+  const OneOf rows(ids);
+  const std::string condition = rows.condition + " AND +state IN ('queued', 'offered')";
   const std::string which = "SELECT d.message, iif(d.priority > 0, d.team, ''), m.sender" + with_message + condition;
-  const std::string list = ids_text(ids);
   const auto read = [](const Database&, const Statement& row) -> Result<Delivered> {
     Delivered one;
     row.read(one.id, one.team, one.sender);
     return one;
   };
-  TRY(const auto delivered, all_rows<Delivered>(database_.query(which, list), read, database_));
+  TRY(const auto delivered, all_rows<Delivered>(database_.query(which, rows.first, rows.last), read, database_));
   const auto before = database_.chat_changes();
   TRY(database_.run(  // twice as fast as RETURNING, which collects its rows in a temporary table
-      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 WHERE " + condition, list, now,
-      to_string(confirmed)));
+      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?3, confirmed = ?4 WHERE " + condition, rows.first,
+      rows.last, now, to_string(confirmed)));
   keep_count(before);
   std::vector<long long> found;
   for (const auto& one : delivered) {
@@ -212,8 +222,11 @@ Status DeliveryTable::requeue_all_offered() {
 }
 
 Result<long long> DeliveryTable::queued_count(std::string_view team) {
-  return database_.value<long long>(
-      "SELECT count(*) FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority > 0", team);
+  TRY(const auto waits, waiting(team));
+  // At most a few batches are offered, and any number is queued.
+  TRY(const auto offered, database_.value<long long>(
+      "SELECT count(*) FROM deliveries WHERE state = 'offered' AND team = ?1 AND priority > 0", team));
+  return waits->all - offered;
 }
 
 Result<bool> DeliveryTable::anything_queued(std::string_view team) {
@@ -246,8 +259,21 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
   return counts;
 }
 
-Status DeliveryTable::add(long long id, const MessageRow& message, long long before) {
-  if (message.delivery != DeliveryState::none) {
+Status DeliveryTable::queue(std::string_view team, Priority priority, const std::vector<long long>& ids) {
+  const auto before = database_.chat_changes();
+  const OneOf rows(ids);
+  // The ids of a run are read from the messages, which were written just now.
+  const std::string from = rows.last.empty() ? "value, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM json_each(?1) WHERE ?2 = ''"
+                                             : "id, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM messages WHERE id BETWEEN ?1 AND ?2";
+  auto queued = database_.run("INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, "
+                              "delivered_ms, attempts) SELECT " + from,
+                              rows.first, rows.last, team, static_cast<long long>(priority));
+  keep_count(before);
+  return queued;
+}
+
+Status DeliveryTable::add(long long id, const MessageRow& message, long long before, Queued when) {
+  if (message.delivery != DeliveryState::none && when == Queued::now) {
     MessageRow delivery;  // only the columns of this table, because a message's text may be long
     delivery.id = id;
     delivery.team = message.team;

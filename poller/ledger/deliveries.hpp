@@ -24,9 +24,13 @@ class DeliveryTable {
  public:
   explicit DeliveryTable(Database& database) : database_(database) {}
 
+  /// The moment when the delivery of a new message is inserted: with the message, or by queue(), which is cheaper.
+  enum class Queued { now, later };
   /// Inserts the delivery of a message that was just inserted as row `id`, unless its state is `none`. `before` is the
-  /// value of Database::chat_changes() before the message was inserted.
-  Status add(long long id, const MessageRow& message, long long before);
+  /// value of Database::chat_changes() before the message was inserted. Counts the message also if it is queued later.
+  Status add(long long id, const MessageRow& message, long long before, Queued);
+  /// Inserts the deliveries of messages that were inserted with `later`, before their transaction ends.
+  Status queue(std::string_view team, Priority priority, const std::vector<long long>& ids);
   /// Pending replies that hold back the chat of their batch and of later ones: those of late, or all.
   enum class Owed { of_late, of_any_age };
   /// Limits of the time that messages wait for an idle lead.

@@ -55,10 +55,10 @@ Result<bool> MessageTable::known(const schema::MessageKey& key) {
   return bytes ? database_.value<bool>("SELECT 1 FROM messages WHERE key = ?1", Blob{*bytes}) : Result<bool>(false);
 }
 
-Result<long long> MessageTable::insert(const MessageRow& row) {
+Result<long long> MessageTable::insert(const MessageRow& row, DeliveryTable::Queued when) {
   const auto before = database_.chat_changes();
   TRY(const auto id, messages_table().insert(database_, row));
-  TRY(deliveries_.add(id, row, before));
+  TRY(deliveries_.add(id, row, before, when));
   return id;
 }
 

@@ -13,7 +13,7 @@ class MessageTable {
 
   Result<bool> known(const schema::MessageKey&);
   /// Inserts a message, and its delivery if it is for the lead. Returns its id. Fails if the key is known.
-  Result<long long> insert(const MessageRow&);
+  Result<long long> insert(const MessageRow&, DeliveryTable::Queued = DeliveryTable::Queued::now);
   Result<std::optional<MessageRow>> find(const schema::MessageKey&);
   /// Lists messages whose key begins with `prefix`, for `trace`.
   Result<std::vector<MessageRow>> like(std::string_view prefix, int limit);

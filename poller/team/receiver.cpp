@@ -74,6 +74,7 @@ Status Receiver::take_all(const std::vector<BoxMessage>& taken, Tx& tx, Piece& p
     const auto disposal = consumed ? Ack::ack : Ack::skip;
     piece.disposals.push_back(piece.stays ? Ack::requeue : disposal);
   }
+  for (const auto& [priority, ids] : piece.queued) TRY(tx.ledger.deliveries().queue(context_.name, priority, ids));
   for (const auto& [name, member] : piece.members)
     TRY(tx.ledger.members().put(member));
   tx.then([&] {
@@ -357,7 +358,8 @@ Status Receiver::record(MessageRow& row, Event event, Tx& tx, Piece& piece) cons
   // Keep all bytes of what the operator is shown; of other messages only what the fields do not say.
   const bool is_exact = row.disposition == Disposition::rejected || row.disposition == Disposition::malformed;
   if (is_exact || !piece.says_all) row.raw = piece.bytes;
-  TRY(tx.ledger.messages().insert(row));
+  TRY(const auto id, tx.ledger.messages().insert(row, DeliveryTable::Queued::later));
+  if (row.delivery == DeliveryState::queued) piece.queued[row.priority].push_back(id);
   // Chat and status that were accepted unchanged are by far the most, and their row records everything. A request has
   // its own line.
   if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())

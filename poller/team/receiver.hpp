@@ -48,6 +48,7 @@ class Receiver {
     std::vector<Ack> disposals;
     std::vector<handlers::RequestName> moot;  // requests that became pointless
     std::map<std::string, MemberRow> members;  // as of this transaction
+    std::map<Priority, std::vector<long long>> queued;  // new messages whose deliveries are inserted at the end
     std::string full;                   // why chat was left in the inbox; else empty
     // State of the current message:
     bool stays = false;     // in the inbox, because the queue is full

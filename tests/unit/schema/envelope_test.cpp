@@ -104,6 +104,16 @@ TEST_CASE("A number that came as one goes as one") {
   CHECK(parse_value("\"\\ud800\"")->as_string() == "\xEF\xBF\xBD");
 }
 
+TEST_CASE("Serialized strictly, a value is what the library writes") {
+  for (const char* text :
+       {R"({"a":"plain","b\n":["quote \" backslash \\ slash / tab \t del \u007f","\u00e4\u20ac\ud83d\ude00",""],"c":{}})",
+        R"([[],{},[{"x":[1,-2,3.25,18446744073709551615,true,false,null]}],"sixteen bytes 16\u0001"])", R"("text")", "7",
+        R"({"long":"0123456789abcdef0123456789abcdef\"0123456789abcdef"})"}) {
+    INFO(text);
+    CHECK(strict_json(json::parse(text)) == json::serialize(json::parse(text)));
+  }
+}
+
 TEST_CASE("Serialized strictly, no number is a word that JSON does not have") {
   for (const auto& [text, written] : std::vector<std::pair<std::string, std::string>>{
            {R"({"a":[1e999,-1e999,1.5,7],"b":{"c":1e400}})", R"({"a":["1e999","-1e999",1.5E0,7],"b":{"c":"1e999"}})"},

@@ -1,4 +1,5 @@
 // What may overtake, what is overdue, what becomes of messages that do not arrive, and how a delivery is known.
+#include <algorithm>
 #include <map>
 
 #include "ledger_support.hpp"
@@ -34,6 +35,60 @@ handlers::Request decided(const std::string& id, EpochMs decided_ms) {
 }
 
 }  // namespace
+
+TEST_CASE("rows are moved by their ids whether these follow each other or not") {
+  for (const bool has_gaps : {false, true}) {
+    INFO(has_gaps);
+    auto ledger = in_memory();
+    auto& deliveries = ledger->deliveries();
+    std::vector<long long> ids;
+    for (const char* key : {"1", "2", "3", "4", "5"}) ids.push_back(put(*ledger, "ann", key));
+    must(deliveries.mark_delivered({ids[1]}, 1));
+    std::vector<long long> named(ids.begin(), ids.end() - 1);
+    if (has_gaps) named.erase(named.begin() + 2);
+    must(deliveries.mark_offered(named, "recv", 7));
+    CHECK(row_of(*ledger, "1").offered_ms == 7);
+    CHECK(row_of(*ledger, "2").delivery == DeliveryState::delivered);
+    CHECK(row_of(*ledger, "2").attempts == 0);
+    CHECK(row_of(*ledger, "3").delivery == (has_gaps ? DeliveryState::queued : DeliveryState::offered));
+    CHECK(row_of(*ledger, "4").method == "recv");
+    CHECK(row_of(*ledger, "5").delivery == DeliveryState::queued);
+    CHECK(must(deliveries.queued_count("red")) == (has_gaps ? 2 : 1));
+    auto moved = must(deliveries.mark_delivered(named, 8));
+    std::sort(moved.begin(), moved.end());
+    CHECK(moved == (has_gaps ? std::vector{ids[0], ids[3]} : std::vector{ids[0], ids[2], ids[3]}));
+    CHECK(row_of(*ledger, "4").delivered_ms == 8);
+    CHECK(row_of(*ledger, "5").delivery == DeliveryState::queued);
+    must(deliveries.mark_offered({}, "recv", 9));
+    CHECK(row_of(*ledger, "5").delivery == DeliveryState::queued);
+  }
+}
+
+TEST_CASE("deliveries that are queued later are those that would have been queued at once") {
+  for (const bool has_gaps : {false, true}) {
+    INFO(has_gaps);
+    auto ledger = in_memory();
+    auto& deliveries = ledger->deliveries();
+    std::vector<long long> ids;
+    must(deliveries.waiting("red"));
+    for (const char* key : {"1", "2", "3"}) {
+      MessageRow row = chat_row(key);
+      row.priority = Priority::urgent;
+      const bool is_left = has_gaps && key == std::string("2");
+      if (is_left) row.delivery = DeliveryState::none;
+      const auto id = must(ledger->messages().insert(row, DeliveryTable::Queued::later));
+      CHECK(row_of(*ledger, key).delivery == DeliveryState::none);
+      if (!is_left) ids.push_back(id);
+    }
+    CHECK(must(deliveries.waiting("red"))->all == (has_gaps ? 2 : 3));
+    must(deliveries.queue("red", Priority::urgent, ids));
+    CHECK(must(deliveries.waiting("red"))->all == (has_gaps ? 2 : 3));
+    CHECK(must(deliveries.queued_count("red")) == (has_gaps ? 2 : 3));
+    const auto row = row_of(*ledger, "3");
+    CHECK((row.delivery == DeliveryState::queued && row.priority == Priority::urgent && row.attempts == 0));
+    CHECK(keys(must(deliveries.ready_messages("red", 0, 10))) == (has_gaps ? Keys{"1", "3"} : Keys{"1", "2", "3"}));
+  }
+}
 
 TEST_CASE("what waits of a team is counted on as messages come and go, and anew when a transaction came to nothing") {
   auto ledger = in_memory();
