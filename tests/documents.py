@@ -5,6 +5,7 @@ documents.py ROOT        checks the *.md files below ROOT, leaves with 1 and `fi
 documents.py --self-test plants a violation of every rule and expects each to be found
 """
 
+import json
 import pathlib
 import re
 import sys
@@ -17,6 +18,13 @@ QUESTIONS = ["Question", "Answer", "Links", "Words there"]
 MAX_HOPS = 2  # links from README.md to the answer of a question
 MAX_HOUR = 1500  # lines of docs/dev/architecture.md's table
 MAX_README = 150  # lines: who reads on finds the rest linked
+FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)? ?(?:ms|us|s|min|[kKMG]i?B|cores|processor|%)(?!\w)")
+RUN = re.compile(r"\b([Mm]easured|p50|p99|RSS|CPU|[Pp]rocessor time|[Pp]rocessor seconds)\b")
+RUN_HEAD = re.compile(r"How long it takes|Speed|Cost|time goes")
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b|\b\d{1,2} [A-Z][a-z]+ 20\d\d\b")
+METHOD = re.compile(r"\b(tests|deploy)/[\w/.-]+")
+UNDATED = {"README.md", "CHANGELOG.md", "configuration.md"}  # compared with the newest run; dated by release; bounds only
+NOT_RUN = {"How to read it"}  # headings of what explains a target or a bound
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
 
 
@@ -211,17 +219,48 @@ def unmeasured(readme, performance):
     return []
 
 
+def undated(text):
+    """Sections that quote a measured figure without its date, or on a page that names no command or script for it."""
+    first, number = "", 1
+    for section in re.split(r"^(?=#+ )", "\n".join("\0" + line if code else line for _, line, code in lines_of(text)), flags=re.M):
+        head = section.split("\n", 1)[0].lstrip("# ")
+        first = first or section
+        quoting = [block for block in re.sub(r"^\0.*", "", section, flags=re.M).split("\n\n") if FIGURE.search(block) and (RUN.search(block) or RUN_HEAD.search(head))]
+        if quoting and head not in NOT_RUN:
+            if not DATE.search(section):
+                yield number, "\"%s\" quotes a measured figure; write the date of the run into the section" % head
+            if not METHOD.search(section) and not METHOD.search(first):
+                yield number, "\"%s\" quotes a measured figure; name the script that measures it (tests/…, deploy/…)" % head
+        number += section.count("\n")
+
+
+def uncounted(performance, baseline):
+    """Rows of the table of counts that are not those of the gate's newest baseline."""
+    counts, names = json.loads(baseline), {}
+    table = re.search(r"<!-- counts: begin -->(.*?)<!-- counts: end -->", performance, re.S)
+    for line in table[1].split("\n") if table else []:
+        found = re.match(r"\| `(\w+)` \|", line)
+        if found:
+            names[found[1]] = [cell.replace(",", "") for cell in cells(line)[2:]]
+    kinds = [kind for kind in counts if kind != "made_by"]
+    wanted = {path: [str(counts[kind][path]) if path in counts[kind] else "-" for kind in kinds] for kind in kinds for path in counts[kind]}
+    return ["docs/dev/performance.md: %s is not counted as in hot_paths_baseline.json; ./deploy/bench --only instructions "
+            "--update-baseline writes both" % path for path in sorted(names.keys() | wanted.keys()) if names.get(path) != wanted.get(path)]
+
+
 def check(root):
     problems = unlisted(root / "docs" / "adr") + holes(root / "docs" / "adr")
     readme, performance = root / "README.md", root / "docs" / "dev" / "performance.md"
     if readme.is_file() and performance.is_file():
         problems += unmeasured(readme.read_text("utf-8"), performance.read_text("utf-8"))
+        problems += uncounted(performance.read_text("utf-8"), (root / "tests" / "bench" / "hot_paths_baseline.json").read_text("utf-8"))
     if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
         problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
         own = {"glossary.md": [disordered(text)], "questions.md": [unanswered(root, text)]}.get(path.name, [])
-        for found in (*own, widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text)):
+        for found in (*own, widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text), no_fields(root, text),
+                      () if path.parent.name == "adr" or path.name in UNDATED else undated(text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     for path in sorted((root / "poller" / "cli").rglob("*.cpp")):  # the help texts
         problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in no_fields(root, path.read_text("utf-8"))]
@@ -256,6 +295,8 @@ def self_test():
         ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
         ("nothing to read", HOUR_TABLE % ("none.cpp", "")), ("nothing to read", HOUR_TABLE % ("x.cpp", "`A::g`")),
         ("not what stands in", "```cpp x.cpp\nint A::i() {\n```"), ("not what stands in", "```cpp none.cpp\n}\n```"),
+        ("write the date of the run", "# A\n\n`tests/x.py`\n\n# B\n\n| p50 | 5 ms |"), ("write the date of the run", "# Speed\n\n5 ms, `tests/x.py`"),
+        ("name the script", "# A\n\nMeasured on 2026-11-27: 5 ms"),
         ("jq is asked for .name", "    inbox-poller status --json | jq '.teams[].name'"),
         ("more than an hour's", HOUR_TABLE % ("x.cpp", "`A::f`")), ("more than an hour's", HOUR_TABLE % ("x.cpp", "")),
     ]
@@ -263,7 +304,8 @@ def self_test():
         long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
         "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
         "[x](other.md#one) [y](https://example.com/a) [z](docs)", HOUR_TABLE % ("x.cpp", "`A::h`"),
-        "```cpp x.cpp\nint A::h() {\n}\n```", "jq -r '.teams[] | select(.team == \"a.b\")'", "jq 'select(.event == \"x\") | .ts'",
+        "```cpp x.cpp\nint A::h() {\n}\n```", "# A\n\n`tests/x.py`\n\n# B\n\n2026-11-27:\n\n| p50 | 5 ms |", "# A\n\nIt waits 5 ms.", "```sh\nx # CPU 5 ms\n```",
+        "jq -r '.teams[] | select(.team == \"a.b\")'", "jq 'select(.event == \"x\") | .ts'",
     ]
 
     def found(content):
@@ -293,6 +335,10 @@ def self_test():
     row = "<!-- bench: begin -->\n\n| written -> handed over, p50 / p99 | x | 0.97 / 1.98 ms |\n"
     failed += unmeasured("it is 1.0 ms after\nit was written", row)
     failed += [] if unmeasured("it is 1.1 ms after it was written", row) else ["not found: a figure that nobody measured"]
+    counts = '{"made_by": {}, "instructions": {"scan": 1234}, "system_calls": {}}'
+    table = "<!-- counts: begin -->\n| `scan` | x | %s | - |\n<!-- counts: end -->"
+    failed += uncounted(table % "1,234", counts)
+    failed += ["not found: a count of another run"] if not (uncounted(table % "1,233", counts) and uncounted("", counts)) else []
     failed += unasked()
     failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]

@@ -5,7 +5,10 @@ Not a test: it judges nothing. The figures in docs/dev/performance.md come from 
 
   cmake --preset release && cmake --build --preset release
   python3 -B tests/bench/growth.py build/release/inbox-poller --messages 10000 100000 1000000
+  python3 -B tests/bench/growth.py build/release/inbox-poller --taken 1000000 3000000 10000000
   python3 -B tests/bench/growth.py build/release/inbox-poller --inbox 1 8 64
+
+Of the first ledger all messages wait for the lead, of the second (--taken) the lead has received all: no more than a million may wait.
 """
 
 import argparse
@@ -59,21 +62,42 @@ def timed(work):
     return (time.monotonic() - begun) * 1e3
 
 
-def ledgers(program, folder, sizes):
+class Lead:
+    """Receives and acknowledges what waits, in batches of 1,000."""
+
+    def __init__(self, daemon):
+        self.control, self.acked = daemon.connect(), None
+        self.control.ask("attach", method="socket")
+
+    def take(self, count):
+        while count > 0:
+            more = {"acked": self.acked} if self.acked else {}
+            messages = self.control.ask("recv", wait_ms=60_000, max=1000, ignore_busy=True, block=False, **more)["messages"]
+            count -= len(messages)
+            self.acked = messages[-1]["message_key"] if messages else self.acked
+        self.control.ask("ack", keys=[self.acked])
+        self.acked = None
+
+
+def ledgers(program, folder, sizes, taken=False):
     print("| messages | ledger | RSS | start | one message, CPU | `history`, 100 lines | `trace` | `status` | CPU of the last 10,000 |")
     print("|---|---|---|---|---|---|---|---|---|")
     lines = Lines(folder)
     daemon = Daemon(os.path.abspath(program), folder, lines.toml).start()
     done, last = 0, 0.0
     for size in sorted(sizes):
+        lead = Lead(daemon) if taken else None
         while done < size:
             append(lines.team.path("lead"), b"".join(line_of("alice", "%d %s" % (n, "x" * 200)) for n in range(done, done + PIECE)))
             done += PIECE
-            last = spent(daemon, lambda: wait_for("all are taken", lambda: queued(daemon) >= done, pause=0.2))[0]
+            arrived = (lambda: lead.take(PIECE)) if lead else lambda: wait_for("all are taken", lambda: queued(daemon) >= done, pause=0.2)
+            last = spent(daemon, arrived)[0]
+        if lead:
+            lead.control.close()
         daemon.stop()
         start = timed(daemon.start)
         cpu_quiet(daemon.process.pid)
-        done += 2
+        done += 0 if taken else 2
         lines.write("the first after the start")  # the queue is counted once
         wait_for("it is taken", lines.is_empty)
         cpu_quiet(daemon.process.pid)
@@ -110,10 +134,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("program")
     parser.add_argument("--messages", type=int, nargs="*", default=[])
+    parser.add_argument("--taken", type=int, nargs="*", default=[], help="messages, all of them received by the lead")
     parser.add_argument("--inbox", type=int, nargs="*", default=[], metavar="MIB")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ip-") as folder:
-        for name, part, sizes in (("m", ledgers, options.messages), ("i", inboxes, options.inbox)):
+        for name, part, sizes in (("m", ledgers, options.messages), ("t", lambda *rest: ledgers(*rest, taken=True), options.taken), ("i", inboxes, options.inbox)):
             if sizes:
                 (pathlib.Path(folder) / name).mkdir()
                 part(options.program, pathlib.Path(folder) / name, sizes)

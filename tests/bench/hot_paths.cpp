@@ -9,6 +9,10 @@
 //   hot_paths request    one poll that takes in a permission request, decides it by rule and writes the answer
 //   hot_paths drain      one poll that takes in, records and marks 2,000 new messages of 1 KB
 //   hot_paths hand_over  one offer that acknowledges the message before, behind 1,000 delivered ones
+//   hot_paths boxes      one poll that reads 1,000 workers' inboxes of 20 entries for the first time
+//   hot_paths rest       one poll of these inboxes with nothing new
+//
+// Standard output has the heap in use after the path, in bytes, as malloc counts it.
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else  // only where the syntax is checked; the build of deploy/bench insists on the header
@@ -16,10 +20,12 @@
 #define CALLGRIND_STOP_INSTRUMENTATION
 #endif
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstdio>
 #include <exception>
 #include <memory>
 
@@ -32,11 +38,15 @@ namespace {
 using namespace poller;
 namespace fs = std::filesystem;
 
-constexpr const char* roster = R"({
-  "name": "t", "leadAgentId": "team-lead@t", "leadSessionId": "s", "members": [
-    {"agentId": "team-lead@t", "name": "team-lead"},
-    {"agentId": "w1@t", "name": "w1", "color": "blue", "cwd": "/repo"},
-    {"agentId": "w2@t", "name": "w2"}]})";
+std::string roster_of(int workers) {
+  std::string text = R"({"name": "t", "leadAgentId": "team-lead@t", "leadSessionId": "s", "members": [
+    {"agentId": "team-lead@t", "name": "team-lead"})";
+  for (int n = 1; n <= workers; ++n) {
+    const std::string name = "w" + std::to_string(n);
+    text += R"(, {"agentId": ")" + name + R"(@t", "name": ")" + name + R"(", "color": "blue", "cwd": "/repo"})";
+  }
+  return text + "]}";
+}
 
 /// A machine without processes, so that no count depends on what else runs.
 class NoProcesses final : public Processes {
@@ -56,13 +66,13 @@ class NoProcesses final : public Processes {
 /// A team as the daemon serves it, with a clock that moves when told to.
 class Served {
  public:
-  Served() {
+  explicit Served(int workers = 2) {
     config_.permissions.rules.allow.push_back(rule("Bash(git status:*)"));
     config_.team.name = "t";
     config_.compaction.enabled = false;  // the cost behind history, as long as it is there
     config_.team.root = scratch_.path("teams").string();
     fs::create_directories(inboxes());
-    test::spill(scratch_.path("teams/t/config.json"), roster);
+    test::spill(scratch_.path("teams/t/config.json"), roster_of(workers));
     config::LogSettings log;
     log.file = scratch_.path("log").string();
     telemetry_ = std::move(*Telemetry::open(log));
@@ -72,8 +82,8 @@ class Served {
     if (!team_->restore()) give_up("the team could not be restored");
   }
 
-  void put(const std::vector<std::string>& entries) const {
-    test::replace(inboxes() / "team-lead.json", test::inbox_of(entries));
+  void put(const std::vector<std::string>& entries, const std::string& owner = "team-lead") const {
+    test::replace(inboxes() / (owner + ".json"), test::inbox_of(entries));
   }
   /// Old enough to be known by its time stamps, at the next look.
   void settle() { clock_.advance(std::chrono::seconds(10)); }
@@ -135,6 +145,8 @@ void count(Work work) {
   work();
   CALLGRIND_STOP_INSTRUMENTATION;
   static_cast<void>(::access("/hot-path/end", F_OK));
+  const auto heap = ::mallinfo2();
+  std::printf("%zu\n", heap.uordblks + heap.hblkhd);
 }
 
 void scan() {
@@ -152,6 +164,14 @@ void poll(bool with_news) {
   served.poll();
   served.settle();
   served.poll();
+  if (with_news) {  // what is built once is not counted
+    entries.push_back(test::entry("the first news " + std::string(280, 'x'), "false", "w1"));
+    served.put(entries);
+    served.settle();
+    served.poll();
+    served.settle();
+    served.poll();
+  }
   if (with_news) {
     entries.push_back(test::entry("the news " + std::string(280, 'x'), "false", "w1"));
     served.put(entries);
@@ -204,6 +224,20 @@ void hand_over() {
   count([&] { key = served.take_after(key); });
 }
 
+void boxes(bool at_rest) {
+  constexpr int workers = 1000;
+  Served served(workers);
+  std::vector<std::string> entries;
+  for (int n = 0; n < 20; ++n) entries.push_back(test::entry("word " + std::to_string(n) + " " + std::string(280, 'x'), "true", "team-lead"));
+  for (int n = 1; n <= workers; ++n) served.put(entries, "w" + std::to_string(n));
+  served.settle();
+  for (int polls = 0; at_rest && polls < 3; ++polls) {
+    served.poll();
+    served.settle();
+  }
+  count([&] { served.poll(); });
+}
+
 void decide() {
   const Decision decision;
   std::size_t size = decision.take();  // what is built once is not counted
@@ -231,7 +265,11 @@ int main(int argc, char** argv) {
     drain();
   else if (path == "hand_over")
     hand_over();
+  else if (path == "boxes")
+    boxes(false);
+  else if (path == "rest")
+    boxes(true);
   else
-    give_up("expected scan, idle, take_in, decide, request, drain or hand_over, found \"" + path + "\"");
+    give_up("expected scan, idle, take_in, decide, request, drain, hand_over, boxes or rest, found \"" + path + "\"");
   return 0;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts of the hot paths beside those of the baseline: instructions and allocations under callgrind, system calls under strace.
+"""Counts of the hot paths beside those of the baseline: instructions and allocations under callgrind, system calls under strace,
+and the heap in use afterwards.
 
   instructions.py BUILD_FOLDER     counts and compares: exits with 1 if a path needs over 3 % more of something
 
@@ -22,9 +23,12 @@ BASELINE = pathlib.Path(__file__).resolve().parent / "hot_paths_baseline.json"
 PATHS = {"scan": "scan of an inbox of 1 MB", "idle": "a poll with nothing new behind 1,000 read entries",
          "take_in": "a poll that takes in one message behind 1,000", "decide": "a permission request decided by rule",
          "request": "a poll that takes in a request and writes its answer", "drain": "a poll that takes in 2,000 messages of 1 KB",
-         "hand_over": "an offer with the message before acknowledged"}
-KINDS = {"instructions": "instructions", "allocations": "allocations", "system_calls": "system calls"}
+         "hand_over": "an offer with the message before acknowledged",
+         "boxes": "a poll that reads 1,000 workers' inboxes for the first time", "rest": "a poll of these 1,000 inboxes with nothing new"}
+KINDS = {"instructions": "instructions", "allocations": "allocations", "system_calls": "system calls", "heap": "bytes of heap in use"}
 MORE_IS_WORSE = 0.03
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "dev" / "performance.md"
+BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 ALLOCATORS = re.compile(r"^(malloc|calloc|realloc|posix_memalign|aligned_alloc|memalign)(@|$)")
 BY_CHANCE = {"futex", "madvise", "epoll_wait", "sched_yield", "restart_syscall"}  # of the threads' turns, and of malloc
 
@@ -50,7 +54,7 @@ def ran(path, command, folder):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=dict(os.environ, TMPDIR=str(folder)))
     if done.returncode != 0:
         raise RuntimeError("hot_paths %s: %s left with %d\n%s" % (path, command[0], done.returncode, done.stderr[-2000:]))
-    return done.stderr
+    return done.stderr, done.stdout
 
 
 def allocations(text):
@@ -74,12 +78,13 @@ def system_calls(text):
 
 def count(build, path, folder):
     program, counted, traced = str(pathlib.Path(build) / "hot_paths"), *(pathlib.Path(folder) / (one + path) for one in ("callgrind.", "strace."))
-    told = ran(path, ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--compress-strings=no",
+    told, _ = ran(path, ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--compress-strings=no",
                       "--callgrind-out-file=%s" % counted, program, path], folder)
     total = re.search(r"Collected : (\d+)", told)
     if not total or int(total.group(1)) == 0:
         raise RuntimeError("hot_paths %s under callgrind counted nothing\n%s" % (path, told[-2000:]))
     found = {"instructions": int(total.group(1)), "allocations": allocations(counted.read_text(errors="replace"))}
+    found["heap"] = int(ran(path, [program, path], folder)[1])
     if shutil.which("strace"):
         ran(path, ["strace", "-f", "-o", str(traced), program, path], folder)
         found["system_calls"] = system_calls(traced.read_text(errors="replace"))
@@ -113,6 +118,16 @@ def markdown(rows, why):
     return "\n".join(lines) + ("\n\n" + why[0].upper() + why[1:] + "." if why else "")
 
 
+def write_page(kinds):
+    """The table of the baseline in docs/dev/performance.md; tests/documents.py compares the two."""
+    lines = ["| Path | Work | " + " | ".join(name[0].upper() + name[1:] for name in KINDS.values()) + " |", "|---|---|" + "---|" * len(KINDS)]
+    for path, work in PATHS.items():
+        cells = ["{:,}".format(kinds[kind][path]) if path in kinds[kind] else "-" for kind in KINDS]
+        lines.append("| `%s` | %s | %s |" % (path, work, " | ".join(cells)))
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.partition(END)[2])
+
+
 def run(build, folder, update):
     """(table, plain values, what is too much of which path)."""
     if not shutil.which("valgrind"):
@@ -122,6 +137,7 @@ def run(build, folder, update):
     if update:
         kinds = {kind: {path: found[kind] for path, found in counts.items() if kind in found} for kind in KINDS}
         BASELINE.write_text(json.dumps({"made_by": maker, **kinds}, indent=2) + "\n")
+        write_page(kinds)
     baseline = json.loads(BASELINE.read_text()) if BASELINE.exists() else None
     rows, why = compare(counts, baseline, maker)
     return markdown(rows, why), {"made_by": maker, **counts, "not_compared": why,

@@ -141,6 +141,31 @@ class Drain:
         pass
 
 
+class Received(Drain):
+    """A full inbox with a receiver that takes a hundred at a time; the answer to a larger one is late under callgrind."""
+
+    def warm(self, daemon):
+        super().warm(daemon)
+        self.receiver, self.acked = daemon.connect(), None
+        self.receiver.ask("attach", method="socket")
+        self.take()
+
+    def take(self):
+        more = {"acked": self.acked} if self.acked else {}
+        messages = self.receiver.ask("recv", wait_ms=60_000, max=100, ignore_busy=True, block=False, **more)["messages"]
+        self.acked = messages[-1]["message_key"] if messages else self.acked
+        return len(messages)
+
+    def work(self, _):
+        self.system.put()
+        left = self.count
+        while left > 0:
+            left -= self.take()
+        self.receiver.ask("ack", keys=[self.acked])
+        wait_for("the inbox is empty", self.system.is_empty, pause=0.05)
+        return self.count
+
+
 class Rest:
     """A team at rest for so many seconds; counted for each second."""
 
@@ -162,7 +187,7 @@ class Rest:
 
 
 ROWS = {"message": lambda: Messages(Arrays, 50), "request": lambda: Requests(50), "line": lambda: Messages(Lines, 50),
-        "letter": lambda: Messages(Letters, 50), "drain": lambda: Drain(Arrays, 5000), "drain-lines": lambda: Drain(Lines, 5000),
+        "letter": lambda: Messages(Letters, 50), "drain": lambda: Drain(Arrays, 5000), "received": lambda: Received(Arrays, 2000), "drain-lines": lambda: Drain(Lines, 5000),
         "drain-letters": lambda: Drain(Letters, 5000), "rest": lambda: Rest(20)}
 
 
