@@ -171,9 +171,8 @@ bool is_harmless(std::string_view value) {
 
 /// True for the usual key of a message: no secret begins with such a text.
 bool is_key(std::string_view value) {
-  return value.size() == 32 && std::all_of(value.begin(), value.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return value.size() == 32 && std::all_of(value.begin(), value.end(),
+                                           [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 std::string json_line(Event event, const Fields& fields, const std::string& time) {

@@ -224,8 +224,9 @@ Status DeliveryTable::requeue_all_offered() {
 Result<long long> DeliveryTable::queued_count(std::string_view team) {
   TRY(const auto waits, waiting(team));
   // At most a few batches are offered, and any number is queued.
-  TRY(const auto offered, database_.value<long long>(
-      "SELECT count(*) FROM deliveries WHERE state = 'offered' AND team = ?1 AND priority > 0", team));
+  TRY(const auto offered,
+      database_.value<long long>(
+          "SELECT count(*) FROM deliveries WHERE state = 'offered' AND team = ?1 AND priority > 0", team));
   return waits->all - offered;
 }
 
@@ -263,11 +264,14 @@ Status DeliveryTable::queue(std::string_view team, Priority priority, const std:
   const auto before = database_.chat_changes();
   const OneOf rows(ids);
   // The ids of a run are read from the messages, which were written just now.
-  const std::string from = rows.last.empty() ? "value, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM json_each(?1) WHERE ?2 = ''"
-                                             : "id, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM messages WHERE id BETWEEN ?1 AND ?2";
-  auto queued = database_.run("INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, "
-                              "delivered_ms, attempts) SELECT " + from,
-                              rows.first, rows.last, team, static_cast<long long>(priority));
+  const std::string from = rows.last.empty()
+                               ? "value, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM json_each(?1) WHERE ?2 = ''"
+                               : "id, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM messages WHERE id BETWEEN ?1 AND ?2";
+  auto queued = database_.run(
+      "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, "
+      "delivered_ms, attempts) SELECT " +
+          from,
+      rows.first, rows.last, team, static_cast<long long>(priority));
   keep_count(before);
   return queued;
 }

@@ -228,7 +228,8 @@ void boxes(bool at_rest) {
   constexpr int workers = 1000;
   Served served(workers);
   std::vector<std::string> entries;
-  for (int n = 0; n < 20; ++n) entries.push_back(test::entry("word " + std::to_string(n) + " " + std::string(280, 'x'), "true", "team-lead"));
+  for (int n = 0; n < 20; ++n)
+    entries.push_back(test::entry("word " + std::to_string(n) + " " + std::string(280, 'x'), "true", "team-lead"));
   for (int n = 1; n <= workers; ++n) served.put(entries, "w" + std::to_string(n));
   served.settle();
   for (int polls = 0; at_rest && polls < 3; ++polls) {

@@ -105,10 +105,11 @@ TEST_CASE("A number that came as one goes as one") {
 }
 
 TEST_CASE("Serialized strictly, a value is what the library writes") {
-  for (const char* text :
-       {R"({"a":"plain","b\n":["quote \" backslash \\ slash / tab \t del \u007f","\u00e4\u20ac\ud83d\ude00",""],"c":{}})",
-        R"([[],{},[{"x":[1,-2,3.25,18446744073709551615,true,false,null]}],"sixteen bytes 16\u0001"])", R"("text")", "7",
-        R"({"long":"0123456789abcdef0123456789abcdef\"0123456789abcdef"})"}) {
+  for (
+      const char* text :
+      {R"({"a":"plain","b\n":["quote \" backslash \\ slash / tab \t del \u007f","\u00e4\u20ac\ud83d\ude00",""],"c":{}})",
+       R"([[],{},[{"x":[1,-2,3.25,18446744073709551615,true,false,null]}],"sixteen bytes 16\u0001"])", R"("text")", "7",
+       R"({"long":"0123456789abcdef0123456789abcdef\"0123456789abcdef"})"}) {
     INFO(text);
     CHECK(strict_json(json::parse(text)) == json::serialize(json::parse(text)));
   }
