@@ -9,6 +9,18 @@ namespace {
 
 WriteReceipt told(WriteResult result) { return {put_of(result.outcome), std::move(result.detail)}; }
 
+/// Syncs an inbox and its name.
+WriteResult make_lasting(FileSystem& files, const Result<Directory>& team, const std::string& inbox) {
+  if (!team) return stopped_by(team.error());
+  const Result<Directory> folder = files.open_dir(*team, "inboxes");
+  if (!folder) return stopped_by(folder.error());
+  const Result<File> file = files.open_read(*folder, inbox_file_name(inbox));
+  if (!file) return stopped_by(file.error());
+  Status synced = files.sync(*file);
+  if (synced.ok()) synced = files.sync_dir(*folder);
+  return synced.ok() ? WriteResult{} : stopped_by(synced.error());
+}
+
 }  // namespace
 
 ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team) {
@@ -86,7 +98,11 @@ WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const sch
     const bool ours = std::find(keys.begin(), keys.end(), entries[i].key) != keys.end();
     if (ours && entries[i].read != ReadFlag::read) unread.push_back(i);
   }
-  return unread.empty() ? WriteReceipt{} : told(inboxes_.mark_read(inbox, reading.document, unread));
+  if (!unread.empty())
+    if (auto marked = told(inboxes_.mark_read(inbox, reading.document, unread)); marked.put != WriteStatus::done)
+      return marked;
+  // Also what the owner consumed: after a power failure the next worker with this name would read it.
+  return told(make_lasting(files_, inboxes_.open_team(), inbox));
 }
 
 bool ArraysMailbox::roster_changed() {

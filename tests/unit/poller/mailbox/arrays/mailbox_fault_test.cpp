@@ -4,6 +4,7 @@
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/every_fault.hpp"
+#include "tests/unit/poller/team/team_world.hpp"
 
 namespace inbox_poller::mailbox_fault_test {
 
@@ -99,6 +100,21 @@ TEST_CASE("marking by replacement: the file is the old or the new one, and `done
     return fired;
   });
   CHECK(met > 40);
+}
+
+TEST_CASE("what is taken back of an inbox is synced, also where its owner has removed it") {
+  test::FileWorld world;
+  test::FaultyFileSystem files(world.files);
+  auto boxes = system_of(world.config).open(files, world.clock, world.pool, world.config, "t", {});
+  const schema::Message order{"team-lead", "end", "", "2026-02-07T15:20:11.000Z", "", ""};
+  const std::vector keys{schema::make_message_key({"t", "w1"}, order.from, order.timestamp, order.text, 0)};
+  REQUIRE(boxes.mailbox->post("w1", order).put == WriteStatus::done);
+  const bool is_removed = GENERATE(false, true);
+  if (is_removed) test::replace(world.inboxes() / "w1.json", "[]");
+  files.set({Call::sync, 1, EIO, true});
+  CHECK(boxes.mailbox->recall("w1", keys).put == WriteStatus::fault);
+  files.heal();
+  CHECK(boxes.mailbox->recall("w1", keys).put == WriteStatus::done);
 }
 
 TEST_CASE("a full disk is told in the same words each time, so that a log has it once") {
