@@ -128,10 +128,18 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
     if (!answered) co_return false;
     for (std::size_t i = 0; i < std::min(open.size(), answered->size()); ++i) {
       const auto& answer = (*answered)[i];
-      if (answer.node.empty()) continue;
       const auto& request = open[i];  // type and "WORKER/ID" of its answer
+      const auto slash = request.second.find('/');
+      const auto worker = request.second.substr(0, slash);
+      if (answer.node.empty()) {
+        // The broker may have lost its data. The ledger has the answers that reached workers of this node.
+        const auto here = context.ledger.node_mail().answer_to(context.name, worker, request.second.substr(slash + 1));
+        if (!here) co_return false;
+        const bool is_its = *here && (*here)->type == request.first;
+        if (is_its && !requests_.answered(request.first, request.second, (*here)->node)) co_return false;
+        continue;
+      }
       if (!requests_.answered(request.first, request.second, answer.node)) co_return false;
-      const auto worker = request.second.substr(0, request.second.find('/'));
       const auto passed_on = [&](Tx& tx) { return replicator_->pass_on(request.first, worker, answer, tx); };
       if (!state_.commit(passed_on)) co_return false;
     }

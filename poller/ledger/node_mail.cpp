@@ -295,6 +295,13 @@ Result<std::optional<NodeMailRow>> NodeMailTable::answer_to(std::string_view tea
   return first_row<NodeMailRow>(database_.query(sql, team, inbox, request_id), read_whole, database_);
 }
 
+Status NodeMailTable::file_answer_again(std::string_view team, std::string_view inbox, std::string_view request_id,
+                                        EpochMs now) {
+  TRY(const auto answer, answer_to(team, inbox, request_id));
+  if (!answer || answer->state != NodeMailState::read) return Done{};
+  return set(team, {answer->id}, NodeMailState::waiting, now);
+}
+
 Status NodeMailTable::settle_of_lead(std::string_view team, EpochMs now) {
   return database_.run(
       "UPDATE node_mail AS h SET state = 'read', state_ms = ?2 WHERE h.team = ?1 AND h.direction = 'in' AND h.lead AND "

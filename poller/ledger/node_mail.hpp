@@ -134,6 +134,8 @@ class NodeMailTable {
   Result<std::vector<std::string>> nodes_with_mail_for_lead(std::string_view team);
   /// Finds the first received answer to this request of this member; rejected ones do not count.
   Result<std::optional<NodeMailRow>> answer_to(std::string_view team, std::string_view inbox, std::string_view request_id);
+  /// Makes the answer that answer_to() finds wait for its inbox again, if its worker has consumed it.
+  Status file_answer_again(std::string_view team, std::string_view inbox, std::string_view request_id, EpochMs now);
   /// Marks messages for the lead as read if they have no waiting delivery, open request or pending reply. A reply that
   /// has not reached the worker's node is pending, because the next leader would get the request again.
   Status settle_of_lead(std::string_view team, EpochMs now);

@@ -12,6 +12,7 @@
 #include "handlers/subject.hpp"
 #include "handlers/unsent_report.hpp"
 #include "poller/context/message_life.hpp"
+#include "poller/team/earlier_leaders.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -68,7 +69,7 @@ Status Receiver::take_all(const std::vector<BoxMessage>& taken, Tx& tx, Piece& p
   piece.batch = batch;
   for (const auto& one : taken) {
     piece.stays = piece.ours = false;
-    TRY(const auto known, tx.ledger.messages().known(one.key));
+    TRY(const auto known, is_known(context_, piece.inbox, one.key, tx));
     TRY(known ? met_again(one, tx, piece) : accept(one, tx, piece));
     const bool consumed = handlers::may_mark(context_.membership, piece.ours);
     const auto disposal = consumed ? Ack::ack : Ack::skip;
@@ -163,7 +164,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
     TRY(auto found, tx.ledger.requests().find(context_.name, {ref->kind, row.sender, ref->request_id}));
-    same_id = std::move(found);
+    TRY(same_id, first_of(*ref, std::move(found), row.sender, context_, mailbox_, tx));
     known.same_id = same_id ? &*same_id : nullptr;
     TRY(const auto open, tx.ledger.requests().open_count(context_.name, row.sender));
     known.pending_of_asker = open;
@@ -299,7 +300,7 @@ Status Receiver::apply(const handlers::AskedAgain&, const BoxMessage&, MessageRo
   const auto inbox = schema::inbox_name(row.sender);
   TRY(auto written, tx.ledger.outbox().of_request(context_.name, inbox, row.request_id));
   auto answers = only_answers(std::move(written), row);
-  if (answers.empty()) return Done{};
+  if (answers.empty()) return file_again(context_, row, tx);
   tx.then([this, inbox, id = row.request_id] { outbox_.owed_again(inbox, id); });
   return tx.ledger.outbox().resend(std::move(answers), row.received_ms);
 }

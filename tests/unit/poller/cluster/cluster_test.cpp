@@ -727,6 +727,61 @@ TEST_CASE("what a followed leader had from its own workers and from others is se
   CHECK(world.h2.inbox("w4").size() == 1);
 }
 
+namespace {
+
+/// h4's worker had a request answered by h1, and has taken the answer. Then h4 leads.
+struct Answered : ClusterWorld {
+  NodeWorld h4{broker, "h4", {"w9"}};
+  std::string answer;
+
+  Answered() {
+    all = {&h1, &h2, &h4};
+    go_on(3);
+    h4.add("team-lead", World::entry("w9", World::request("perm-9", "git status", "w9"), 1));
+    go_on(3);
+    REQUIRE(h4.inbox("w9").size() == 1);
+    answer = h4.texts("w9").front();
+    test::replace(h4.inboxes() / "w9.json", "[]");
+    go_on(3);
+    broker.cut_off = {"h1"};
+    advance(11s);
+    go_on(4);
+    REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a request that another leader answered is not judged again when its read flag was lost") {
+  Answered world;
+  auto entries = world.h4.inbox("team-lead");
+  REQUIRE(entries.size() == 1);
+  entries.front().as_object()["read"] = false;
+  test::replace(world.h4.inboxes() / "team-lead.json", test::json::serialize(entries));
+  world.go_on(4);
+  CHECK(world.h4.inbox("w9").empty());
+  CHECK(world.h4.inbox("team-lead").front().at("read").as_bool());
+}
+
+TEST_CASE("a repeated request gets the bytes that an earlier leader answered, another one under its id does not") {
+  Answered world;
+  world.h4.add("team-lead", World::entry("w9", World::request("perm-9", "git status", "w9"), 5));
+  world.go_on(4);
+  CHECK(world.h4.texts("w9") == std::vector{world.answer});
+  world.h4.add("team-lead", World::entry("w9", World::request("perm-9", "git log", "w9"), 6));
+  world.go_on(4);
+  REQUIRE(world.h4.inbox("w9").size() == 2);
+  CHECK(world.h4.payload("w9", 1).at("subtype").as_string() == "error");
+}
+
+TEST_CASE("chat that an earlier leader may have delivered has the label of a repeat, and other chat has none") {
+  Followed world;
+  world.later(20);
+  const auto got = world.h4.receive_chat();
+  REQUIRE(got.size() == 2);
+  for (const auto& one : got) CHECK((one.attempts > 1) == (one.text == "from w3"));
+}
+
 TEST_CASE("mail for the next leader does not overtake what the one before has and did not settle") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
