@@ -3,6 +3,7 @@
 
 #include "schema/ids.hpp"
 #include "tests/sim/peers.hpp"
+#include "tests/sim/world.hpp"
 
 namespace inbox_poller::sim {
 namespace json = boost::json;
@@ -33,13 +34,13 @@ bool is_read(const json::object& entry) {
 }
 
 void BoxAccess::after(Span delay, std::function<void()> step) {
-  world_.after(delay, [this, life = life_, step = std::move(step)] {
+  machine_.after(delay, [this, life = life_, step = std::move(step)] {
     if (life == life_) step();
   });
 }
 
 std::optional<json::array> BoxAccess::look(const std::string& box) const {
-  const auto bytes = world_.disk().read(world_.inbox(box));
+  const auto bytes = machine_.disk().read(machine_.inbox(box));
   if (!bytes) return std::nullopt;
   boost::system::error_code bad;
   auto value = json::parse(*bytes, bad);
@@ -48,35 +49,35 @@ std::optional<json::array> BoxAccess::look(const std::string& box) const {
 }
 
 void BoxAccess::lock(const std::string& box, int left, std::function<void(bool)> then) {
-  auto& disk = world_.disk();
-  const std::string path = world_.inbox(box) + ".lock";
+  auto& disk = machine_.disk();
+  const std::string path = machine_.inbox(box) + ".lock";
   if (disk.mkdir(path)) {
     // Now and then the machine lets a peer wait under its lock, but for less than ten seconds.
-    const bool is_slow = world_.is_troubled() && world_.dice().one_in(world_.profile().peer_is_slow_one_in);
-    return after(is_slow ? world_.dice().between(seconds(2), seconds(8)) : milliseconds(world_.dice().below(3)),
+    const bool is_slow = machine_.is_troubled() && machine_.dice().one_in(machine_.profile().peer_is_slow_one_in);
+    return after(is_slow ? machine_.dice().between(seconds(2), seconds(8)) : milliseconds(machine_.dice().below(3)),
                  [then] { then(true); });
   }
   const auto held = disk.find(path);
   if (held && Span(system_ns() - held->mtime_ns) > stale) {
-    world_.oracle().destroyed();  // its holder may go on, and both write
+    machine_.oracle().destroyed();  // its holder may go on, and both write
     disk.rmdir(path);
     return after({}, [=, this] { lock(box, left, then); });
   }
   if (client_ == Client::v2_1_50 || left == 0) return then(false);
-  after(world_.dice().between(milliseconds(5), milliseconds(100)), [=, this] { lock(box, left - 1, then); });
+  after(machine_.dice().between(milliseconds(5), milliseconds(100)), [=, this] { lock(box, left - 1, then); });
 }
 
 void BoxAccess::write(const std::string& box, const std::string& bytes, std::function<void()> then) {
   if (client_ == Client::v2_1_331) {
-    world_.disk().replace(world_.inbox(box), bytes);
+    machine_.disk().replace(machine_.inbox(box), bytes);
     return then();
   }
-  world_.disk().write(world_.inbox(box), "");  // in place: truncated first
-  const auto some = [this] { return std::chrono::microseconds(world_.dice().below(2000)); };
+  machine_.disk().write(machine_.inbox(box), "");  // in place: truncated first
+  const auto some = [this] { return std::chrono::microseconds(machine_.dice().below(2000)); };
   after(some(), [=, this] {
-    world_.disk().write(world_.inbox(box), bytes.substr(0, bytes.size() / 2));
+    machine_.disk().write(machine_.inbox(box), bytes.substr(0, bytes.size() / 2));
     after(some(), [=, this] {
-      world_.disk().write(world_.inbox(box), bytes);
+      machine_.disk().write(machine_.inbox(box), bytes);
       then();
     });
   });
@@ -88,7 +89,7 @@ void BoxAccess::change(const std::string& box, Change change, std::function<void
       [=, this](const std::string&) -> std::optional<std::string> {
         auto entries = look(box);
         if (!entries && client_ == Client::v2_1_331) return std::nullopt;  // leaves alone what it cannot parse
-        if (!entries) world_.oracle().destroyed();                         // takes it for empty
+        if (!entries) machine_.oracle().destroyed();                         // takes it for empty
         auto all = entries.value_or(json::array());
         if (!change(all)) return std::nullopt;
         return dump(all);
@@ -97,16 +98,16 @@ void BoxAccess::change(const std::string& box, Change change, std::function<void
 }
 
 void BoxAccess::rewrite(const std::string& box, Rewrite made, std::function<void(bool)> done) {
-  if (!world_.disk().exists(world_.inbox(box))) world_.disk().write(world_.inbox(box), "[]");
+  if (!machine_.disk().exists(machine_.inbox(box))) machine_.disk().write(machine_.inbox(box), "[]");
   lock(box, tries, [=, this](bool locked) {
     if (!locked) return done(false);
     const auto unlock = [=, this](bool written) {
-      world_.disk().rmdir(world_.inbox(box) + ".lock");
+      machine_.disk().rmdir(machine_.inbox(box) + ".lock");
       done(written);
     };
-    const auto bytes = made(world_.disk().read(world_.inbox(box)).value_or(""));
+    const auto bytes = made(machine_.disk().read(machine_.inbox(box)).value_or(""));
     if (!bytes) return unlock(false);
-    write(box, *bytes, [=, this] { after(milliseconds(world_.dice().below(2)), [unlock] { unlock(true); }); });
+    write(box, *bytes, [=, this] { after(milliseconds(machine_.dice().below(2)), [unlock] { unlock(true); }); });
   });
 }
 
@@ -118,18 +119,18 @@ void BoxAccess::append(const std::string& box, const std::string& from, const st
   };
   const auto grow = [=, this](json::array& entries) {
     entries.push_back(entry());
-    world_.oracle().written(text);
+    machine_.oracle().written(text);
     return true;
   };
   constexpr std::string_view end = "}\n]";
-  const auto bytes = world_.disk().read(world_.inbox(box));
+  const auto bytes = machine_.disk().read(machine_.inbox(box));
   if (!bytes || !bytes->ends_with(end)) return change(box, grow, std::move(done));
   // The same bytes as by parsing and writing the whole array, in a fraction of the time.
   rewrite(
       box,
       [=, this](const std::string& now) -> std::optional<std::string> {
         if (!now.starts_with('[') || !now.ends_with(end)) return std::nullopt;
-        world_.oracle().written(text);
+        machine_.oracle().written(text);
         return now.substr(0, now.size() - 2) + ",\n  " + json::serialize(entry()) + "\n]";
       },
       std::move(done));

@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* no_panes = "no panes and no processes of workers in this world";
 constexpr const char* no_hooks = "no lead with hooks in this world";
-constexpr const char* no_stream = "no lead by stream in this world";
+constexpr const char* opens_first = "`lead run` reports first that the stream opens";
+constexpr const char* closes_first = "`lead run` reports before that the stream closed";
 constexpr const char* no_sessions = "no files of sessions in this world";
 
 std::string text_of(const json::object& object, const char* name) {
@@ -31,9 +32,11 @@ std::string why_no_shutdown(handlers::ShutdownState state, handlers::ShutdownEve
   return {};
 }
 
-std::string why_no_lead(handlers::LeadEvent event) {
+std::string why_no_lead(handlers::LeadState state, handlers::LeadEvent event) {
   const std::string name(to_string(event));
-  if (name.starts_with("stream_")) return no_stream;
+  if (name == "stream_opens" && state == handlers::LeadState::busy) return closes_first;
+  if (name.starts_with("stream_") && name != "stream_opens" && state == handlers::LeadState::offline) return opens_first;
+  if (name.starts_with("stream_")) return {};
   if (name.starts_with("session_works") || name.starts_with("session_rests")) return no_sessions;
   if (name.starts_with("reports_") || name == "busy_limit_passes" || name == "batch_pushed" || name == "disconnects") return {};
   return no_hooks;
@@ -66,14 +69,14 @@ Coverage::Coverage() {
     each<LeadEvent>([&](LeadEvent event) {
       const auto now = next(state, event);
       if (now == state) return;
-      rows_["gate " + std::string(to_string(state)) + " " + std::string(to_string(event))].why_not = why_no_lead(event);
+      rows_["gate " + std::string(to_string(state)) + " " + std::string(to_string(event))].why_not = why_no_lead(state, event);
     });
   });
   for (const char* row : {"queued->offered", "offered->delivered", "offered->queued"})
     rows_[std::string("lease of chat ") + row];
   rows_["lease of chat queued->expired"].why_not = "delivery.expire_after is not set in this world";
-  for (const char* row : {"elected", "renewed", "given up", "refused"})
-    rows_[std::string("lease of a team ") + row].why_not = "one node in this world";
+  for (const char* row : {"granted", "given up", "seen elsewhere"}) rows_[std::string("lease of a team ") + row];
+  rows_["lease of a team renewed"].why_not = "a renewal leaves no line in the log; every history of `hosts` has many";
 }
 
 void Coverage::visit(const std::string& row, long long count) {
@@ -89,7 +92,9 @@ std::map<std::string, long long> Coverage::visits() const {
 
 void Coverage::read(const std::string& log) {
   std::istringstream lines(log);
+  std::string node;
   for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("--- ")) node = line.substr(4, line.find(' ', 4) - 4);  // the log of the next machine
     boost::system::error_code bad;
     const auto value = json::parse(line, bad);
     if (bad || !value.is_object()) continue;
@@ -103,6 +108,13 @@ void Coverage::read(const std::string& log) {
     }
     if (event == "shutdown.state") visit("shutdown " + move);
     if (event == "lead.state") visit("gate " + text_of(one, "old") + " " + text_of(one, "by"));
+    if (event == "cluster.leader") {
+      const auto reason = text_of(one, "reason");
+      const bool given_up = !text_of(one, "old").empty();
+      const bool is_own = text_of(one, "new") == node;
+      if (given_up || reason.starts_with("epoch"))
+        visit(std::string("lease of a team ") + (given_up ? "given up" : is_own ? "granted" : "seen elsewhere"));
+    }
     if (event == "delivery.offered") visit("lease of chat queued->offered");
     if (event == "delivery.delivered") visit("lease of chat offered->delivered");
     if (event == "delivery.requeued") visit("lease of chat offered->queued");

@@ -52,26 +52,32 @@ config::TeamConfig Daemon::team_config(const std::string& root, const Rules& rul
   config.shutdown.timeout = std::chrono::seconds(30);
   config.compaction.entries = 30;
   config.compaction.after = std::chrono::seconds(20);
+  config.cluster = rules.nodes;
+  config.team.role = rules.may_lead ? config::Role::leader : config::Role::follower;
   return config;
 }
 
-Daemon::Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in,
-               const Rules& rules)
-    : fate_(dice, kill_in),
-      ledger_disk_((ledger_disk.serve(&fate_), ledger_disk)),
-      files_(disk, fate_),
-      processes_(rules),
-      telemetry_(open_log(state_dir + "/log")),
-      ledger_(open_ledger(state_dir + "/ledger.sqlite3")),
-      quarantine_(files_, state_dir + "/quarantine"),
+Daemon::Daemon(const Home& home, std::uint64_t kill_in)
+    : fate_(home.dice, kill_in),
+      ledger_disk_((home.ledger_disk.serve(&fate_), home.ledger_disk)),
+      files_(home.disk, fate_),
+      processes_(home.rules),
+      telemetry_(open_log(home.folder + "/log")),
+      ledger_(open_ledger(home.folder + "/ledger.sqlite3")),
+      quarantine_(files_, home.folder + "/quarantine"),
       commits_(*ledger_),
       services_{files_, *ledger_,  *telemetry_, clock_, commits_, quarantine_, processes_, context_.get_executor(),
-                pool_,  "/home/u", state_dir},
-      loop_(services_, {team_config(state_dir + "/teams", rules)}, manager_),
-      verbs_(loop_, services_, state_dir + "/ledger.sqlite3", [this, root = state_dir + "/teams", &rules] {
-        return Result<ReloadReport>(loop_.reload({team_config(root, rules)}));
-      }) {
+                pool_,  "/home/u", home.folder},
+      loop_(services_, {team_config(home.folder + "/teams", home.rules)}, manager_),
+      verbs_(loop_, services_, home.folder + "/ledger.sqlite3",
+             [this, root = home.folder + "/teams", &rules = home.rules] {
+               return Result<ReloadReport>(loop_.reload({team_config(root, rules)}));
+             }) {
   ledger_->tell([this](Areas areas) { services_.changes.raise(areas); });
+  if (auto* network = home.network; network != nullptr)
+    services_.open_broker = [this, network](const config::TeamConfig& team) -> Result<std::unique_ptr<Broker>> {
+      return network->open(team.cluster.node, fate_, context_.get_executor());
+    };
   ++running_;
   asio::co_spawn(context_, loop_.run(std::nullopt), [this](std::exception_ptr thrown) {
     --running_;
@@ -94,16 +100,20 @@ std::string Daemon::failure() const {
   return {};
 }
 
-void Daemon::go_to(Span end) {
-  while (!fate_.is_dead && now() < end) {
-    if (context_.stopped()) context_.restart();
-    // clock: virtual time, which epoll_wait() moves
-    if (context_.run_one_for(end - now()) == 0 && now() < end) set_now(end);
+std::optional<Span> Daemon::step(Span most) {
+  const Waits waits(true);
+  if (context_.stopped()) context_.restart();
+  try {
+    return context_.run_one_for(most) > 0 ? std::nullopt : std::optional(most);  // clock: virtual time
+  } catch (const WouldWait& wait) {
+    return std::chrono::milliseconds(wait.ms);
   }
 }
 
 void Daemon::stop() {
+  const Waits waits(false);
   fate_.meanwhile = {};
+  fate_.pause = {};
   fate_.kill_in = 0;
   // A dead daemon is taken apart in no time, and without any effect on the world.
   const Span before = now();

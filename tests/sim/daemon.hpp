@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "poller/run/poll_loop.hpp"
 #include "tests/sim/disk.hpp"
 #include "tests/sim/ledger_disk.hpp"
+#include "tests/sim/network.hpp"
 
 namespace inbox_poller::sim {
 
@@ -21,6 +23,8 @@ namespace inbox_poller::sim {
 struct Rules {
   bool makes = false;    // a rule allows `make`
   std::string verifies;  // agent id of the worker that verifies its lead; empty: there is none
+  config::ClusterSettings nodes = {};  // empty: the team is on one machine
+  bool may_lead = true;
 };
 
 /// A machine with one other process of this user: the worker that verifies its lead, if there is one.
@@ -42,21 +46,30 @@ class SimProcesses final : public poller::Processes {
   const Rules& rules_;
 };
 
+/// What outlives a daemon on its machine.
+struct Home {
+  Disk& disk;
+  LedgerDisk& ledger_disk;
+  Dice& dice;
+  const std::string folder;  // real; the teams are below it in memory
+  const Rules& rules;
+  Network* network;  // null: no other machine
+};
+
 class Daemon {
  public:
   using Session = std::shared_ptr<poller::ControlSession>;
 
-  /// Starts with what the disks have. The teams are below `state_dir`, in memory. Throws if the ledger cannot be
-  /// opened. The process is killed at the `kill_in`-th call, also during the start; 0: not.
-  Daemon(Disk& disk, LedgerDisk& ledger_disk, Dice& dice, const std::string& state_dir, std::uint64_t kill_in,
-         const Rules& rules);
+  /// Starts with what the disks have. Throws if the ledger cannot be opened. The process is killed at the `kill_in`-th
+  /// call, also during the start; 0: not.
+  Daemon(const Home& home, std::uint64_t kill_in);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
   Fate& fate() { return fate_; }
-  /// Runs the turns that are due up to `end`; returns early when the daemon dies. Virtual time passes.
-  void go_to(Span end);
+  /// Runs one handler that is due. Otherwise returns for how long none will be, at most `most` in whole milliseconds.
+  std::optional<Span> step(Span most);
   /// Asks it to end, as SIGTERM does, and runs it until it has ended.
   void stop();
   void ask(boost::json::object request, const Session& session, std::function<void(const boost::json::object&)> answer);

@@ -152,9 +152,9 @@ struct SimFiles::Place {
 };
 
 SimFiles::SimFiles(Disk& disk, Fate& fate) : disk_(disk), fate_(fate) {
-  on_close([this](int fd) { open_.erase(fd); });
+  on_close(this, [this](int fd) { open_.erase(fd); });
 }
-SimFiles::~SimFiles() { on_close({}); }
+SimFiles::~SimFiles() { on_close(this, {}); }
 
 std::optional<Error> SimFiles::enter(const std::string& path, bool writes) {
   if (fate_.next() != Fate::Turn::goes_on) return io_error(EIO, "(injected)", path);
@@ -169,8 +169,9 @@ NodePtr SimFiles::node_of(int fd) const {
 }
 
 int SimFiles::open(NodePtr node) {
-  open_[++next_] = std::move(node);
-  return next_;
+  const int descriptor = next_descriptor();
+  open_[descriptor] = std::move(node);
+  return descriptor;
 }
 
 Result<SimFiles::Place> SimFiles::place(const poller::Directory& at, const std::string& name, const char* action) {

@@ -112,7 +112,6 @@ class SimFiles final : public poller::FileSystem {
   std::map<int, NodePtr> open_;
   std::set<std::uint64_t> own_locks_;  // inodes
   std::uint64_t last_seen_ = 0;        // the inode that stat_at() found last
-  int next_ = first_descriptor;
 };
 
 }  // namespace inbox_poller::sim

@@ -18,7 +18,8 @@ class Fate {
   std::uint64_t error_one_in = 0;
   std::uint64_t pause_one_in = 0;
   bool disk_is_full = false;
-  std::function<void()> meanwhile;  // lets the peers act up to the present
+  std::function<void()> meanwhile;   // lets the peers act up to the present
+  std::function<void(Span)> pause;   // the machine stops for a while, and others go on; empty: there are no others
   std::uint64_t errors = 0;         // errors so far
 
   enum class Turn { goes_on, fails, dead };
@@ -28,7 +29,11 @@ class Fate {
     pass(std::chrono::microseconds(5));
     if (dice_.one_in(pause_one_in)) {
       const auto longest = std::chrono::seconds(dice_.one_in(10) ? 20 : 4);  // also longer than a lock is respected
-      pass(dice_.between(std::chrono::milliseconds(20), longest));
+      const auto span = dice_.between(std::chrono::milliseconds(20), longest);
+      if (pause)
+        pause(span);
+      else
+        pass(span);
     }
     if (meanwhile) meanwhile();
     if (kill_in > 0 && --kill_in == 0) {

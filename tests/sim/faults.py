@@ -36,6 +36,8 @@ SHARED = ["commit-before-mark", "memory-first", "append-once", "second-answer", 
           "compact-unread", "torn-file", "line-of-nothing", "shared-inbox"]
 
 OWN = [
+    Mutation("recall-not-synced", "what is taken back stays away after a power failure", "poller/mailbox/arrays/arrays_mailbox.cpp",
+             "  return told(make_lasting(files_, inboxes_.open_team(), inbox));\n", "  return {};\n", None),
     Mutation("delivered-when-offered", "chat is delivered only when the lead has acknowledged it", "poller/ledger/deliveries.cpp",
              "UPDATE deliveries SET state = 'offered', method = ?2", "UPDATE deliveries SET state = 'delivered', method = ?2", None),
     Mutation("attempts-not-counted", "a repeat has a label", "poller/ledger/deliveries.cpp",
@@ -92,10 +94,44 @@ OWN = [
              "  return entry.known && !box.scan->is_rewound && box.settled.contains(entry.key);", None),
 ]
 
+# Between machines: only histories of the profile `hosts` have them.
+NODES = [
+    Mutation("epoch-not-told", "the engine takes what a leader writes under the leader's epoch only", "poller/cluster/replicator.cpp",
+             "rows.front().lead ? state_.lease.epoch : 0;", "rows.front().lead && rows.empty() ? state_.lease.epoch : 0;", None),
+    Mutation("lease-too-long", "a leader decides nothing at the end of its lease", "handlers/lease.cpp",
+             "return lease.held && now < lease.until - decide_until_before;", "return lease.held && now < lease.until + Moment{600'000};", None),
+    Mutation("put-is-there", "what was put counts once its receiver has confirmed it", "poller/cluster/replicator.cpp",
+             "ids_of(rows, done), NodeMailState::put,", "ids_of(rows, done), NodeMailState::read,", None),
+    Mutation("put-without-the-ledger", "what leaves the lead's inbox is in the ledger", "poller/cluster/local_delivery.cpp",
+             "  TRY(const auto added, tx.ledger.node_mail().add(row));\n  if (!added) return Done{};  // accepted before a crash",
+             "  const bool added = row.inbox == context.lead;\n  if (added) return Done{};", None),
+    Mutation("second-after-failover", "a worker's node refuses a second answer", "poller/cluster/replicator.cpp",
+             "  if (!before && !here) return Refusal();", "  if (!before || !here) return Refusal();", None),
+    Mutation("asked-of-nobody", "a new leader learns what was answered before it", "poller/cluster/cluster_member.cpp",
+             "      if (answer.node.empty()) {\n", "      if (i < open.size()) {\n", None),
+    Mutation("asked-of-the-engine-only", "a new leader knows what its own workers were answered", "poller/cluster/cluster_member.cpp",
+             "(*here)->type == request.first;", "(*here)->type.empty();", None),
+    Mutation("late-marks-dropped", "a node records late what it has accepted for the lead", "poller/cluster/node_state.cpp",
+             "    if (!late.there.empty())\n", "    if (late.there.size() > 1000)\n", None),
+    Mutation("numbers-ignored", "a letter waits for the one before it", "poller/cluster/replicator.cpp",
+             "  if (letter.after > last->second) return Done{};", "  if (letter.after > last->second + 1'000'000) return Done{};", None),
+    Mutation("leader-change-ignored", "every node sends again to a new leader", "poller/cluster/replicator.cpp",
+             "    return table.put_all_again(state_.context.name, true, state_.context.clock.wall_ms());",
+             "    return Status(Done{});", None),
+    Mutation("chat-not-handed-over", "a leader that was followed hands its queued chat over", "poller/team/leadership_transfer.cpp",
+             "    TRY(cluster_.hand_over(row, tx));", "    if (row.id < 0) TRY(cluster_.hand_over(row, tx));", None),
+    Mutation("speakers-unchecked", "a node speaks for its own workers", "poller/cluster/replicator.cpp",
+             "    return Refusal(std::move(why));\n  if (!row.lead && context.roster", "    return Refusal();\n  if (!row.lead && context.roster", None),
+    Mutation("marked-under-way", "a lead's entry that is under way to the lead is not accepted a second time", "poller/team/earlier_leaders.cpp",
+             "  return sent.has_value();\n", "  return sent.has_value() && sent->id < 0;\n", None),
+    Mutation("answered-unknown", "a repeated request gets the answer of an earlier leader", "poller/team/earlier_leaders.cpp",
+             "  if (!answer) return none;", "  if (!answer || answer->id > 0) return none;", None),
+]
+
 
 def chosen(names):
     shared = [one for one in MUTATIONS if one.name in SHARED]
-    return [one for one in shared + OWN if not names or one.name in names]
+    return [one for one in shared + OWN + NODES if not names or one.name in names]
 
 
 def unfit(faults):
@@ -135,10 +171,10 @@ def run(words, folder):
     return subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
 
 
-def play(program, most):
+def play(program, most, more):
     """How the first `most` histories end: (count until a violation or None, its text)."""
     memory = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {}
-    words = [str(program), "--seed", "1", "--histories", str(most), *EPISODES]
+    words = [str(program), "--seed", "1", "--histories", str(most), *EPISODES, *more]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           env={**os.environ, **memory}, check=False)
     if done.returncode == 0:
@@ -158,7 +194,7 @@ def try_one(fault, most):
             built = run(link_command(output, program), BUILD)
         if built.returncode != 0:
             return "does not compile", built.stdout[-1500:]
-        count, what = play(program, most)
+        count, what = play(program, most, ["--profile", "hosts"] if fault in NODES else [])
     return ("not found" if count is None else str(count)), what
 
 

@@ -9,10 +9,18 @@
 
 namespace inbox_poller::sim {
 
-/// A program that takes the lead's chat: attach, recv, ack. As a `socket` it stays attached; by hand it only asks.
+/// How a lead takes its chat.
+enum class Way {
+  socket,   // stays attached: attach, recv, ack
+  by_hand,  // only asks: recv, ack
+  mcp,      // attach, and a waiting recv as a tool call; the next call says what the one before returned
+  stream,   // as `lead run` with a client that speaks stream-json and names the lines that it takes up
+};
+
+/// A program that takes the lead's chat.
 class SocketLead final : public Peer {
  public:
-  SocketLead(World& world, bool by_hand) : world_(world), by_hand_(by_hand) {}
+  SocketLead(Machine& machine, Way way) : machine_(machine), way_(way) {}
   void start() override;
   void lose_power() override { ++life_; }
 
@@ -20,19 +28,26 @@ class SocketLead final : public Peer {
   void connect();
   void receive(const std::string& acked);
   void take(const boost::json::object& answer);
+  /// The model gets the messages of a batch.
+  void see(const boost::json::array& messages, const std::string& block);
   void acknowledge(const boost::json::array& keys);
+  /// The lead's program or its client dies. What it was given and did not acknowledge goes back.
+  void die(const std::string& when);
+  [[nodiscard]] bool dies();
+  /// Tells the daemon what has become of the lead, as `lead run` does.
+  void report(const std::string& event);
   void after(Span delay, std::function<void()> step);
-  World& world_;
-  bool by_hand_;
-  std::shared_ptr<World::Line> line_;
+  Machine& machine_;
+  Way way_;
+  std::shared_ptr<Machine::Line> line_;
   int life_ = 0, daemon_life_ = 0;
 };
 
 /// A person who answers what is open, sometimes twice and with another word, and who orders and ends workers.
 class Person final : public Peer {
  public:
-  Person(World& world, bool ends_workers, bool reloads)
-      : world_(world), ends_workers_(ends_workers), reloads_(reloads) {}
+  Person(Machine& machine, bool ends_workers, bool reloads)
+      : machine_(machine), ends_workers_(ends_workers), reloads_(reloads) {}
   void start() override;
 
  private:
@@ -42,9 +57,9 @@ class Person final : public Peer {
   void answer(const std::string& id, bool approves);
   void write_to(const std::string& worker);
   void end(const std::string& worker);
-  World& world_;
+  Machine& machine_;
   bool ends_workers_, reloads_;
-  std::shared_ptr<World::Line> line_;
+  std::shared_ptr<Machine::Line> line_;
   std::vector<std::string> answered_;
   int orders_ = 0;
 };
@@ -52,13 +67,13 @@ class Person final : public Peer {
 /// Another lead, which takes whatever it finds: client 2.1.50 marks it as read, later clients delete it.
 class Rival final : public Peer {
  public:
-  Rival(World& world, Client client) : world_(world), client_(client), boxes_(world, client) {}
+  Rival(Machine& machine, Client client) : machine_(machine), client_(client), boxes_(machine, client) {}
   void start() override;
   void lose_power() override { boxes_.die(); }
 
  private:
   void read();
-  World& world_;
+  Machine& machine_;
   Client client_;
   BoxAccess boxes_;
 };

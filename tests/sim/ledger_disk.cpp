@@ -4,51 +4,74 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace inbox_poller::sim {
 
-LedgerDisk*& LedgerDisk::self() {
-  static LedgerDisk* one = nullptr;
+struct LedgerDisk::Shared {
+  sqlite3_vfs* real = nullptr;
+  sqlite3_vfs vfs{};
+  std::vector<LedgerDisk*> disks;
+};
+
+LedgerDisk::Shared& LedgerDisk::shared() {
+  static Shared one;
   return one;
 }
 
-LedgerDisk::LedgerDisk() : real_(sqlite3_vfs_find(nullptr)) {
-  self() = this;
-  vfs_ = *real_;
-  vfs_.zName = "simulated";
-  vfs_.pNext = nullptr;
-  vfs_.szOsFile = static_cast<int>(sizeof(File)) + real_->szOsFile;
-  vfs_.xOpen = &open;
-  vfs_.xDelete = [](sqlite3_vfs*, const char* name, int sync) {
-    if (const int failed = self()->fault(SQLITE_IOERR_DELETE); failed != SQLITE_OK) return failed;
-    self()->unsynced_.erase(name);
-    return self()->real_->xDelete(self()->real_, name, sync);
+LedgerDisk* LedgerDisk::disk_of(const char* name) {
+  for (auto* disk : shared().disks)
+    if (name != nullptr && std::string_view(name).starts_with(disk->folder_ + "/")) return disk;
+  return nullptr;
+}
+
+LedgerDisk::LedgerDisk(std::string folder) : folder_(std::move(folder)) {
+  auto& all = shared();
+  all.disks.push_back(this);
+  if (all.disks.size() > 1) return;
+  all.real = sqlite3_vfs_find(nullptr);
+  all.vfs = *all.real;
+  all.vfs.zName = "simulated";
+  all.vfs.pNext = nullptr;
+  all.vfs.szOsFile = static_cast<int>(sizeof(File)) + all.real->szOsFile;
+  all.vfs.xOpen = &open;
+  all.vfs.xDelete = [](sqlite3_vfs*, const char* name, int sync) {
+    auto* disk = disk_of(name);
+    if (const int failed = fault(disk, SQLITE_IOERR_DELETE); failed != SQLITE_OK) return failed;
+    if (disk != nullptr) disk->unsynced_.erase(name);
+    return shared().real->xDelete(shared().real, name, sync);
   };
-  vfs_.xRandomness = [](sqlite3_vfs*, int size, char* to) {
+  all.vfs.xRandomness = [](sqlite3_vfs*, int size, char* to) {
     for (int i = 0; i < size; ++i) to[i] = static_cast<char>(i * 37 + 11);
     return size;
   };
-  vfs_.xSleep = [](sqlite3_vfs*, int microseconds) {
+  all.vfs.xSleep = [](sqlite3_vfs*, int microseconds) {
     pass(std::chrono::microseconds(microseconds));
     return microseconds;
   };
-  if (sqlite3_vfs_register(&vfs_, 1) != SQLITE_OK) throw std::runtime_error("no VFS");
+  if (sqlite3_vfs_register(&all.vfs, 1) != SQLITE_OK) throw std::runtime_error("no VFS");
 }
 
-LedgerDisk::~LedgerDisk() { sqlite3_vfs_unregister(&vfs_); }
+LedgerDisk::~LedgerDisk() {
+  std::erase(shared().disks, this);
+  if (shared().disks.empty()) sqlite3_vfs_unregister(&shared().vfs);
+}
 
-int LedgerDisk::fault(int error) {
-  if (fate_ == nullptr) return SQLITE_OK;
-  if (fate_->next() != Fate::Turn::goes_on) return error;
-  return fate_->disk_is_full && error == SQLITE_IOERR_WRITE ? SQLITE_FULL : SQLITE_OK;
+int LedgerDisk::fault(LedgerDisk* disk, int error) {
+  if (disk == nullptr || disk->fate_ == nullptr) return SQLITE_OK;
+  if (disk->fate_->next() != Fate::Turn::goes_on) return error;
+  return disk->fate_->disk_is_full && error == SQLITE_IOERR_WRITE ? SQLITE_FULL : SQLITE_OK;
 }
 
 void LedgerDisk::remember(sqlite3_file* file, sqlite3_int64 at, sqlite3_int64 size) {
+  auto* wrapped = reinterpret_cast<File*>(file);
+  if (wrapped->disk == nullptr) return;
   sqlite3_int64 before = 0;
   real(file)->pMethods->xFileSize(real(file), &before);
   std::string old(static_cast<std::size_t>(std::max<sqlite3_int64>(0, std::min(size, before - at))), '\0');
   if (!old.empty()) real(file)->pMethods->xRead(real(file), old.data(), static_cast<int>(old.size()), at);
-  unsynced_[*reinterpret_cast<File*>(file)->path].push_back({at, before, std::move(old)});
+  wrapped->disk->unsynced_[*wrapped->path].push_back({at, before, std::move(old)});
 }
 
 int LedgerDisk::open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
@@ -56,8 +79,9 @@ int LedgerDisk::open(sqlite3_vfs*, const char* name, sqlite3_file* file, int fla
   wrapped->base.pMethods = nullptr;
   wrapped->real = reinterpret_cast<sqlite3_file*>(wrapped + 1);
   wrapped->real->pMethods = nullptr;
-  if (self()->fault(SQLITE_CANTOPEN) != SQLITE_OK) return SQLITE_CANTOPEN;
-  const int result = self()->real_->xOpen(self()->real_, name, wrapped->real, flags, out_flags);
+  wrapped->disk = disk_of(name);
+  if (fault(file, SQLITE_CANTOPEN) != SQLITE_OK) return SQLITE_CANTOPEN;
+  const int result = shared().real->xOpen(shared().real, name, wrapped->real, flags, out_flags);
   if (wrapped->real->pMethods == nullptr) return result;
   wrapped->base.pMethods = methods();
   wrapped->path = new std::string(name == nullptr ? "" : name);
@@ -70,22 +94,23 @@ int LedgerDisk::close(sqlite3_file* file) {
 }
 
 int LedgerDisk::write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at) {
-  if (const int failed = self()->fault(SQLITE_IOERR_WRITE); failed != SQLITE_OK) return failed;
-  self()->remember(file, at, size);
+  if (const int failed = fault(file, SQLITE_IOERR_WRITE); failed != SQLITE_OK) return failed;
+  remember(file, at, size);
   return real(file)->pMethods->xWrite(real(file), from, size, at);
 }
 
 int LedgerDisk::truncate(sqlite3_file* file, sqlite3_int64 size) {
-  if (const int failed = self()->fault(SQLITE_IOERR_TRUNCATE); failed != SQLITE_OK) return failed;
+  if (const int failed = fault(file, SQLITE_IOERR_TRUNCATE); failed != SQLITE_OK) return failed;
   sqlite3_int64 before = 0;
   real(file)->pMethods->xFileSize(real(file), &before);
-  self()->remember(file, size, before - size);
+  remember(file, size, before - size);
   return real(file)->pMethods->xTruncate(real(file), size);
 }
 
 int LedgerDisk::sync(sqlite3_file* file, int flags) {
-  if (const int failed = self()->fault(SQLITE_IOERR_FSYNC); failed != SQLITE_OK) return failed;
-  self()->unsynced_.erase(*reinterpret_cast<File*>(file)->path);
+  if (const int failed = fault(file, SQLITE_IOERR_FSYNC); failed != SQLITE_OK) return failed;
+  auto* wrapped = reinterpret_cast<File*>(file);
+  if (wrapped->disk != nullptr) wrapped->disk->unsynced_.erase(*wrapped->path);
   return real(file)->pMethods->xSync(real(file), flags);
 }
 

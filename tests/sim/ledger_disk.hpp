@@ -1,5 +1,6 @@
-// The disk below SQLite: real files in memory (/dev/shm), through a VFS that follows the daemon's fate and remembers
-// what was not synced, so that a power failure can take it back. SQLite itself is the real library.
+// The disk of one machine below SQLite: real files in memory (/dev/shm), through a VFS that follows the daemon's fate and
+// remembers what was not synced, so that a power failure can take it back. SQLite itself is the real library. All machines
+// share the VFS; a file belongs to the machine in whose folder it lies.
 #pragma once
 
 #include <sqlite3.h>
@@ -14,8 +15,8 @@ namespace inbox_poller::sim {
 
 class LedgerDisk {
  public:
-  /// Registers the VFS as SQLite's default; one object at a time.
-  LedgerDisk();
+  /// Takes the files below `folder`. The first object registers the VFS as SQLite's default.
+  explicit LedgerDisk(std::string folder);
   ~LedgerDisk();
   LedgerDisk(const LedgerDisk&) = delete;
   LedgerDisk& operator=(const LedgerDisk&) = delete;
@@ -34,8 +35,11 @@ class LedgerDisk {
     sqlite3_file base;
     sqlite3_file* real;
     std::string* path;
+    LedgerDisk* disk;  // null: of no machine, and nothing fails
   };
-  static LedgerDisk*& self();
+  struct Shared;
+  static Shared& shared();
+  static LedgerDisk* disk_of(const char* name);
   static sqlite3_file* real(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real; }
   static const sqlite3_io_methods* methods();
   static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags);
@@ -44,11 +48,11 @@ class LedgerDisk {
   static int truncate(sqlite3_file* file, sqlite3_int64 size);
   static int sync(sqlite3_file* file, int flags);
   /// SQLITE_OK, or the error that the call ends with.
-  int fault(int error);
-  void remember(sqlite3_file* file, sqlite3_int64 at, sqlite3_int64 size);
+  static int fault(LedgerDisk* disk, int error);
+  static int fault(sqlite3_file* file, int error) { return fault(reinterpret_cast<File*>(file)->disk, error); }
+  static void remember(sqlite3_file* file, sqlite3_int64 at, sqlite3_int64 size);
 
-  sqlite3_vfs* real_;
-  sqlite3_vfs vfs_{};
+  std::string folder_;
   Fate* fate_ = nullptr;
   std::map<std::string, std::vector<Undo>> unsynced_;  // by path
 };

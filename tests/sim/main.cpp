@@ -169,11 +169,10 @@ struct Shrinker {
 };
 
 int play(Options options) {
-  const auto names = profile_names();
   Coverage coverage;
   for (std::uint64_t i = 0; i < options.histories; ++i) {
     const auto seed = options.seed + i;
-    options.setup.profile = profile_of(options.profile.empty() ? names[seed % names.size()] : options.profile);
+    options.setup.profile = profile_of(options.profile.empty() ? profile_by(seed) : options.profile);
     const auto outcome = play_one(seed, options.setup, options.covers);
     const auto& violations = outcome.violations;
     for (const auto& [row, count] : outcome.coverage.visits()) coverage.visit(row, count);

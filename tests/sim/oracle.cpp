@@ -35,27 +35,30 @@ void Oracle::written(const std::string& text) {
   found->second.written_at = now();
 }
 
-void Oracle::lead_sees(const std::string& text, long long attempts) {
+void Oracle::lead_sees(const std::string& machine, const std::string& text, long long attempts) {
   const auto found = chat.find(text);
   if (found == chat.end()) return violated("the lead got a text that no worker sent: " + text);
   auto& one = found->second;
   if (one.number == 0) return violated("the lead got a text before it was written: " + text);
+  if (attempts <= 1) ++one.unlabeled[machine];
   if (++one.seen == 1) {
     auto& last = last_seen_[one.from];
     if (one.number < last && !has_rival) violated("order: the lead got " + text + " after a later one of its sender");
     last = one.number;
-    judge_order(one, text);
+    if (machine == one.machine) judge_order(one, text);
     if (is_calm && now() - one.written_at > soon) violated("late: the lead got " + text + " long after it was written");
-  } else if (attempts <= 1) {
+  } else if (has_nodes ? one.unlabeled[machine] > 1 : attempts <= 1) {
     violated("a repeat without a label: " + text);
   }
 }
 
-void Oracle::person_answered(const std::string& id, bool approves) {
+void Oracle::person_answered(const std::string& machine, const std::string& id, bool approves) {
   auto& request = requests[id];
   if (request.verifies && !request.left) violated("an answer to a worker that verifies was accepted: " + id);
   request.answers.insert(approves);
-  if (request.answers.size() > 1) violated("two answers were accepted for " + id);
+  const auto [first, is_first] = request.answered_at.emplace(machine, approves);
+  if (first->second != approves || (request.answers.size() > 1 && !has_nodes))
+    violated("two answers were accepted for " + id);
 }
 
 /// Replies by rules stand before chat that was written after their requests goes to the lead.
@@ -98,7 +101,8 @@ void Oracle::worker_sees(const std::string& worker, const std::string& id, const
                        (clock_jumped || now() - request.written_at > requests_wait);
   if (success && request.rule == Request::Rule::denies) violated("allowed against a rule that denies: " + id);
   if (!by_rule && !by_person && !by_time) violated(std::string(success ? "allowed" : "denied") + " by nobody: " + id);
-  if (request.answers.contains(!success)) violated("the reply to " + id + " is not the answer that was accepted");
+  const bool is_other = has_nodes ? !by_rule && !by_time && !request.answers.contains(success) : true;
+  if (request.answers.contains(!success) && is_other) violated("the reply to " + id + " is not the answer that was accepted");
   if (is_calm && request.rule != Request::Rule::none && request.replies == 1 && now() - request.written_at > soon)
     violated("late: a rule answered " + id + " long after it was asked");
 }
@@ -137,21 +141,22 @@ void Oracle::box_holds(const std::set<std::string>& texts) {
 
 // --- what the daemon tells when all is quiet ---
 
-void Oracle::judge_status(const json::object& team, std::size_t open) {
+void Oracle::judge_status(const json::object& team, std::size_t open, const std::string& role) {
   const auto expect = [&](const std::string& what, long long found, long long right) {
     if (found != right)
       violated("status: " + what + " is " + std::to_string(found) + " and should be " + std::to_string(right));
   };
   expect("replies_owed", number_of(team, "replies_owed"), 0);
   const auto& counts = team.at("chat").as_object();
-  expect("chat.queued", number_of(counts, "queued"), 0);
-  expect("chat.offered", number_of(counts, "offered"), 0);
+  // A lead whose machine does not lead any more need not acknowledge.
+  if (role == "leader") expect("chat.queued", number_of(counts, "queued"), 0);
+  if (role == "leader") expect("chat.offered", number_of(counts, "offered"), 0);
   expect("requests.pending", number_of(team.at("requests").as_object(), "pending"),
          static_cast<long long>(open));
   if (const auto* fault = team.if_contains("ledger_fault"); fault != nullptr && !fault->is_null())
     violated("status: a ledger fault at the end: " + json::serialize(*fault));
-  if (!has_rival && text_of(team, "role") != "leader") violated("status: the role is " + text_of(team, "role"));
-  if (const auto state = text_of(team.at("inbox").as_object(), "state"); state != "ok" && state != "empty")
+  if (!has_rival && text_of(team, "role") != role) violated("status: the role is " + text_of(team, "role"));
+  if (const auto state = text_of(team.at("inbox").as_object(), "state"); role == "leader" && state != "ok" && state != "empty")
     violated("status: the inbox is " + state + ": " + text_of(team.at("inbox").as_object(), "detail"));
   if (!team.at("shutdowns").as_array().empty()) violated("status: a shutdown is open at the end");
 }
@@ -175,6 +180,7 @@ void Oracle::judge_pending(const json::array& open) {
 }
 
 void Oracle::judge_decisions(const json::array& decisions) {
+  if (has_nodes) return;  // a machine keeps what it decided, also if the worker had another answer before
   for (const auto& each : decisions) {
     const auto& one = each.as_object();
     const auto found = requests.find(text_of(one, "request_id"));
@@ -188,23 +194,27 @@ void Oracle::judge_decisions(const json::array& decisions) {
   }
 }
 
-void Oracle::judge_history(const json::array& messages) {
-  std::set<std::string> recorded;
+void Oracle::read_history(const json::array& messages, std::vector<Recorded>& all) {
   for (const auto& one : messages) {
-    judge_row(one.as_object());
-    recorded.insert(text_of(one.as_object(), "text"));
+    const auto& row = one.as_object();
+    all.push_back({text_of(row, "text"), text_of(row, "disposition"), text_of(row, "delivery")});
+  }
+}
+
+void Oracle::judge_history(const std::vector<Recorded>& all) {
+  std::set<std::string> recorded;
+  std::map<std::string, std::set<std::string>> deliveries;  // of what was accepted, on all machines
+  for (const auto& row : all) {
+    recorded.insert(row.text);
+    if (chat.contains(row.text) && row.disposition == "accepted") deliveries[row.text].insert(row.delivery);
+  }
+  for (const auto& [text, states] : deliveries) {
+    const bool is_delivered = states.contains("delivered");
+    if (is_delivered && chat[text].seen == 0) violated("history: delivered, but no model saw it: " + text);
+    if (!is_delivered && !has_rival) violated("history: " + text + " is " + *states.begin() + " at the end");
   }
   for (const auto& [text, one] : chat)
     if (one.owed && !recorded.contains(text)) violated("history does not have " + text + ", which was marked as read");
-}
-
-void Oracle::judge_row(const json::object& message) {
-  const auto found = chat.find(text_of(message, "text"));
-  if (found == chat.end() || text_of(message, "disposition") != "accepted") return;
-  const auto delivery = text_of(message, "delivery");
-  if (delivery == "delivered" && found->second.seen == 0)
-    violated("history: delivered, but no model saw it: " + found->first);
-  if (delivery != "delivered" && !has_rival) violated("history: " + found->first + " is " + delivery + " at the end");
 }
 
 void Oracle::judge_shutdowns(const json::array& shutdowns) {
@@ -226,8 +236,9 @@ std::vector<std::string> Oracle::missing() const {
     if (one.owed && one.seen == 0 && !one.by_rival) all.push_back("lost: no lead saw " + text);
   for (const auto& [id, request] : requests)
     if (request.owed && request.replies == 0 && !request.left && !request.verifies) all.push_back("no reply to " + id);
+  // What a machine accepted and did not send before it lost the lease waits until it leads again.
   for (const auto& [text, order] : orders)
-    if (order.accepted && order.seen == 0 && !order.left) all.push_back("no worker got " + text);
+    if (order.accepted && order.seen == 0 && !order.left && leads(order.machine)) all.push_back("no worker got " + text);
   return all;
 }
 

@@ -21,7 +21,9 @@ struct Chat {
   bool by_rival = false; // another consumer has taken it
   bool written = false;  // its writer knows that the write succeeded
   Span written_at{};
+  std::string machine;   // where it was written
   int seen = 0;          // how often a lead's model saw it
+  std::map<std::string, int> unlabeled;  // of these without the label of a repeat, by machine
 };
 
 /// One approval request of a worker.
@@ -38,13 +40,15 @@ struct Request {
   std::string entry;                // all of the first reply but its flag
   int replies = 0;                  // entries taken by the worker
   bool success = false;             // the reply
-  std::set<bool> answers;           // by the person; true: approved. Only those that the daemon accepted
+  std::set<bool> answers;           // by persons; true: approved. Only those that a daemon accepted
+  std::map<std::string, bool> answered_at;  // the same by machine
   int unknown_answers[2] = {0, 0};  // denials and approvals whose outcome the person has not learned
 };
 
 /// A message of the lead's side to a worker that the daemon has accepted.
 struct Order {
   std::string worker;
+  std::string machine;  // whose daemon accepted it
   int seen = 0;
   bool accepted = false;
   bool left = false;
@@ -56,6 +60,11 @@ struct Ending {
   bool agreed = false, refused = false;  // as the worker answered
   bool ended = false;                    // and its process has ended
   Span ended_at{};
+};
+
+/// What `history` told of one chat message.
+struct Recorded {
+  std::string text, disposition, delivery;
 };
 
 class Oracle {
@@ -85,6 +94,8 @@ class Oracle {
   /// True while there are no faults: times are judged.
   bool is_calm = false;
   bool clock_jumped = false;
+  /// The team is on several machines. A machine that does not lead any more may have accepted an answer in vain.
+  bool has_nodes = false;
   /// The lead cannot take chat, or another consumer may have.
   bool has_rival = false;
   [[nodiscard]] bool had_cause_since(Span moment) const {
@@ -96,12 +107,14 @@ class Oracle {
 
   /// A chat message is now in the lead's box.
   void written(const std::string& text);
-  /// The lead's model gets a message. `attempts` counts its offers before this one.
-  void lead_sees(const std::string& text, long long attempts);
-  /// The daemon has accepted a person's answer.
-  void person_answered(const std::string& id, bool approves);
+  /// The lead's model on this machine gets a message. `attempts` counts its offers there with this one.
+  void lead_sees(const std::string& machine, const std::string& text, long long attempts);
+  /// The daemon of this machine has accepted a person's answer.
+  void person_answered(const std::string& machine, const std::string& id, bool approves);
   /// True if the bytes of a reply stand in its worker's box.
   std::function<bool(const std::string& worker, const std::string& id)> stands = {};
+  /// True if this machine leads.
+  std::function<bool(const std::string& machine)> leads = {};
   /// A worker takes a reply out of its inbox, for the first time in these bytes.
   void worker_sees(const std::string& worker, const std::string& id, const boost::json::object& entry, bool success);
   /// A worker takes a message of the lead's side.
@@ -116,17 +129,17 @@ class Oracle {
   void box_holds(const std::set<std::string>& texts);
   /// Judges what the daemon tells when all is quiet: a team of `status`, and the answers to `pending`, `decisions`,
   /// `history` and `shutdowns`.
-  void judge_status(const boost::json::object& team, std::size_t open);
+  void judge_status(const boost::json::object& team, std::size_t open, const std::string& role);
   void judge_pending(const boost::json::array& open);
   void judge_decisions(const boost::json::array& decisions);
-  void judge_history(const boost::json::array& messages);
+  static void read_history(const boost::json::array& messages, std::vector<Recorded>& all);
+  void judge_history(const std::vector<Recorded>& all);
   void judge_shutdowns(const boost::json::array& shutdowns);
   /// What is missing now: a violation if it is still missing when all has settled.
   [[nodiscard]] std::vector<std::string> missing() const;
 
  private:
   void judge_order(const Chat& one, const std::string& text);
-  void judge_row(const boost::json::object& message);
   [[nodiscard]] std::set<std::string> open_requests() const;
   Tell trace_;
   std::vector<std::string> violations_;

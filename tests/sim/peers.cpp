@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "schema/ids.hpp"
+#include "tests/sim/world.hpp"
 
 namespace inbox_poller::sim {
 namespace json = boost::json;
@@ -51,8 +52,8 @@ Request::Rule rule_of(std::uint64_t kind) {
 // --- a worker ---
 
 void Worker::start() {
-  world_.after(world_.dice().between(milliseconds(100), seconds(2)), [this] { speak(); });
-  world_.after(world_.dice().between(milliseconds(100), seconds(1)), [this] { read(); });
+  machine_.after(machine_.dice().between(milliseconds(100), seconds(2)), [this] { speak(); });
+  machine_.after(machine_.dice().between(milliseconds(100), seconds(1)), [this] { read(); });
 }
 
 void Worker::lose_power() {
@@ -63,29 +64,29 @@ void Worker::lose_power() {
 void Worker::leave(bool taken_out) {
   taken_out_ = taken_out;
   left_at_ = now();
-  world_.trace(name_ + " leaves the team");
+  machine_.trace(name_ + " leaves the team");
   lose_power();
-  world_.oracle().cause();  // it may have died over a write
-  world_.oracle().destroyed();
-  world_.oracle().left(name_);
+  machine_.oracle().cause();  // it may have died over a write
+  machine_.oracle().destroyed();
+  machine_.oracle().left(name_);
   present_ = false;
-  if (verifies_) world_.shows_process(name_, false);
+  if (verifies_) machine_.shows_process(name_, false);
 }
 
 void Worker::join() {
-  world_.trace(name_ + " joins the team");
+  machine_.trace(name_ + " joins the team");
   said_.clear();
   deleted_.clear();
   taken_out_ = false;
   joined_at_ = now();
   present_ = true;
-  if (verifies_) world_.shows_process(name_, true);
+  if (verifies_) machine_.shows_process(name_, true);
 }
 
 void Worker::maybe_die() {
-  if (!world_.is_troubled() || !world_.dice().one_in(world_.peer_dies_one_in())) return;
-  world_.trace(name_ + " dies");
-  world_.oracle().destroyed();
+  if (!machine_.is_troubled() || !machine_.dice().one_in(machine_.peer_dies_one_in())) return;
+  machine_.trace(name_ + " dies");
+  machine_.oracle().destroyed();
   lose_power();
 }
 
@@ -95,10 +96,11 @@ void Worker::send(const std::string& text, std::function<void(bool)> done) {
 
 void Worker::send_chat() {
   const std::string text = "chat " + name_ + " " + std::to_string(++chats_);
-  world_.oracle().chat[text].from = name_;
+  machine_.oracle().chat[text].from = name_;
+  machine_.oracle().chat[text].machine = machine_.name();
   send(text, [this, text](bool written) {
-    world_.oracle().chat[text].written = written;
-    world_.trace(name_ + (written ? " wrote " : " dropped ") + text);
+    machine_.oracle().chat[text].written = written;
+    machine_.trace(name_ + (written ? " wrote " : " dropped ") + text);
   });
 }
 
@@ -107,38 +109,38 @@ std::string Worker::request_text(const std::string& id, Request& request) {
   // A person's answer about a domain is a rule from then on, so each request without a rule has a domain of its own.
   const std::string domains[] = {"a.example", "b.example", id + ".example"};
   // Nothing is decided by rules for a worker that verifies, and a person may answer it once it has left.
-  const auto kind = verifies_ ? 2 : world_.dice().below(3);
+  const auto kind = verifies_ ? 2 : machine_.dice().below(3);
   switch (request.kind) {
     case Request::Kind::plan: return plan(id, name_);
     case Request::Kind::sandbox: request.rule = rule_of(kind); return sandbox(id, name_, domains[kind]);
     case Request::Kind::permission: break;
   }
   request.rule = rule_of(kind);
-  request.may_be_ruled = kind == 2 && world_.makes_may_be_ruled();
+  request.may_be_ruled = kind == 2 && machine_.makes_may_be_ruled();
   return permission(id, name_, commands[kind]);
 }
 
 void Worker::send_request() {
   const std::string id = "perm-" + std::to_string(++requests_) + "-" + name_;
-  auto& request = world_.oracle().requests[id];
+  auto& request = machine_.oracle().requests[id];
   request.worker = name_;
   request.verifies = verifies_;
-  const auto kind = world_.dice().below(5);
+  const auto kind = machine_.dice().below(5);
   request.kind = kind == 0 ? Request::Kind::sandbox : kind == 1 ? Request::Kind::plan : Request::Kind::permission;
   request.written_at = now();
   const auto text = request_text(id, request);
   said_.push_back({id, text});
-  send(text, [this, id](bool written) { world_.trace(name_ + (written ? " asked " : " dropped ") + id); });
+  send(text, [this, id](bool written) { machine_.trace(name_ + (written ? " asked " : " dropped ") + id); });
 }
 
 /// Sends an earlier request again (W16), or another one under its id.
 void Worker::send_again() {
   if (said_.empty()) return send_request();
-  const auto [id, text] = said_[world_.dice().below(said_.size())];
-  const bool is_answered = world_.oracle().requests[id].replies > 0;
-  const bool is_permission = world_.oracle().requests[id].kind == Request::Kind::permission;  // ids are one kind's own
-  const bool other = is_answered && is_permission && world_.dice().one_in(2);
-  world_.trace(name_ + (other ? " reuses the id " : " repeats ") + id);
+  const auto [id, text] = said_[machine_.dice().below(said_.size())];
+  const bool is_answered = machine_.oracle().requests[id].replies > 0;
+  const bool is_permission = machine_.oracle().requests[id].kind == Request::Kind::permission;  // ids are one kind's own
+  const bool other = is_answered && is_permission && machine_.dice().one_in(2);
+  machine_.trace(name_ + (other ? " reuses the id " : " repeats ") + id);
   (other ? reused_ : repeated_).insert(id);
   send(other ? permission(id, name_, "git log") : text, [](bool) {});
 }
@@ -152,11 +154,11 @@ void Worker::send_idle() {
 }
 
 void Worker::speak() {
-  const auto mean = world_.profile().chat_every;
-  world_.after(world_.dice().between(mean / 10, mean * 2), [this] { speak(); });
-  if (!world_.is_troubled() || !present_) return;
+  const auto mean = machine_.profile().chat_every;
+  machine_.after(machine_.dice().between(mean / 10, mean * 2), [this] { speak(); });
+  if (!machine_.is_troubled() || !present_) return;
   maybe_die();
-  switch (world_.dice().below(12)) {
+  switch (machine_.dice().below(12)) {
     case 0: return send_again();
     case 1: return send_idle();
     case 2:
@@ -175,8 +177,8 @@ void Worker::take(const json::object& entry) {
   boost::system::error_code bad;
   const auto value = json::parse(text, bad);
   if (!bad && value.is_object()) return take_reply(value.as_object(), entry);
-  world_.trace(name_ + " reads " + text.substr(0, 60));
-  world_.oracle().worker_reads(name_, text);
+  machine_.trace(name_ + " reads " + text.substr(0, 60));
+  machine_.oracle().worker_reads(name_, text);
   constexpr std::string_view reminder = "Reminder: shutdown request ";
   if (text.starts_with(reminder)) answer_end(text.substr(reminder.size(), text.find(' ', reminder.size()) - reminder.size()), true);
 }
@@ -187,8 +189,8 @@ void Worker::note_came_again(const std::string& same, const std::string& text) {
   if (gone == deleted_.end()) return;
   const auto is_asked = [&](const std::string& id) { return text.find(id + "\"") != std::string::npos; };
   const bool asked_again = std::any_of(repeated_.begin(), repeated_.end(), is_asked);
-  if (!asked_again && !world_.oracle().had_cause_since(gone->second))
-    world_.oracle().violated("an entry came again to " + name_ + " after it was taken, without a cause: " + text);
+  if (!asked_again && !machine_.oracle().had_cause_since(gone->second))
+    machine_.oracle().violated("an entry came again to " + name_ + " after it was taken, without a cause: " + text);
   deleted_.erase(gone);
 }
 
@@ -207,19 +209,19 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
     return asked_to_end(id);
   else
     return;
-  world_.trace(name_ + " takes the reply to " + id + (success ? ": yes" : ": no"));
+  machine_.trace(name_ + " takes the reply to " + id + (success ? ": yes" : ": no"));
   const bool is_refusal = !success && text_of(entry, "text").find("because you used the request id") != std::string::npos;
   if (is_refusal && reused_.contains(id)) return;
-  world_.oracle().worker_sees(name_, id, entry, success);
+  machine_.oracle().worker_sees(name_, id, entry, success);
 }
 
 void Worker::asked_to_end(const std::string& id) {
-  world_.trace(name_ + " is asked to end: " + id);
-  auto& ending = world_.oracle().endings[id];
-  if (ending.ended && !world_.oracle().lost_power_since(ending.ended_at))
-    world_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
+  machine_.trace(name_ + " is asked to end: " + id);
+  auto& ending = machine_.oracle().endings[id];
+  if (ending.ended && !machine_.oracle().lost_power_since(ending.ended_at))
+    machine_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
-  switch (world_.dice().below(4)) {
+  switch (machine_.dice().below(4)) {
     case 0: return;  // its model says "ok" and goes on
     case 1: return answer_end(id, false);
     default: return answer_end(id, true);
@@ -227,7 +229,7 @@ void Worker::asked_to_end(const std::string& id) {
 }
 
 void Worker::answer_end(const std::string& id, bool agrees) {
-  auto& ending = world_.oracle().endings[id];
+  auto& ending = machine_.oracle().endings[id];
   ending.worker = name_;
   (agrees ? ending.agreed : ending.refused) = true;
   json::object said{{"type", agrees ? "shutdown_approved" : "shutdown_rejected"},
@@ -235,19 +237,19 @@ void Worker::answer_end(const std::string& id, bool agrees) {
                     {"from", name_},
                     {"timestamp", schema::iso_timestamp(system_ms())}};
   if (!agrees) said["reason"] = "still working";
-  world_.trace(name_ + (agrees ? " agrees to end: " : " refuses to end: ") + id);
+  machine_.trace(name_ + (agrees ? " agrees to end: " : " refuses to end: ") + id);
   send(json::serialize(said), [this, id, agrees](bool written) {
     if (!written || !agrees) return;
-    world_.oracle().endings[id].ended = true;
-    world_.oracle().endings[id].ended_at = now();
+    machine_.oracle().endings[id].ended = true;
+    machine_.oracle().endings[id].ended_at = now();
     leave(false);
   });
 }
 
 void Worker::read() {
-  world_.after(milliseconds(1000), [this] { read(); });
+  machine_.after(milliseconds(1000), [this] { read(); });
   if (!present_) return;
-  const auto bytes = world_.disk().read(world_.inbox(name_));
+  const auto bytes = machine_.disk().read(machine_.inbox(name_));
   if (!bytes || *bytes == idle_box_) return;
   const auto entries = boxes_.look(name_);
   if (!entries) return;
@@ -257,7 +259,7 @@ void Worker::read() {
     if (!one.is_object() || is_read(one.as_object())) continue;
     take(one.as_object());
     if (!taken.insert(json::serialize(one)).second)
-      world_.oracle().violated("two equal entries in the box of " + name_ + ": " + json::serialize(one));
+      machine_.oracle().violated("two equal entries in the box of " + name_ + ": " + json::serialize(one));
   }
   if (taken.empty()) {
     idle_box_ = *bytes;
@@ -267,7 +269,7 @@ void Worker::read() {
     if (client_ == Client::v2_1_50) {
       for (auto& one : now) {  // all, also what it has not seen
         const bool is_unseen = !is_read(one.as_object()) && !taken.contains(json::serialize(one));
-        if (is_unseen) world_.oracle().lost_by_client(text_of(one.as_object(), "text"));
+        if (is_unseen) machine_.oracle().lost_by_client(text_of(one.as_object(), "text"));
         one.as_object()["read"] = true;
       }
       return true;
@@ -292,53 +294,53 @@ void Churn::start() { look(); }
 
 /// Brings back who has left, and now and then makes somebody leave.
 void Churn::look() {
-  world_.after(seconds(1), [this] { look(); });
+  machine_.after(seconds(1), [this] { look(); });
   for (const auto& worker : workers_) {
     // A power failure may undo what was written of the roster.
-    if (worker->is_present() && !world_.has_member(worker->name())) world_.set_member(worker->name(), true);
-    if (worker->was_taken_out() && world_.has_member(worker->name())) world_.set_member(worker->name(), false);
-    if (!worker->may_be_followed() || world_.has_member(worker->name()) || !world_.dice().one_in(5)) continue;
-    world_.set_member(worker->name(), true);
+    if (worker->is_present() && !machine_.has_member(worker->name())) machine_.set_member(worker->name(), true);
+    if (worker->was_taken_out() && machine_.has_member(worker->name())) machine_.set_member(worker->name(), false);
+    if (!worker->may_be_followed() || machine_.has_member(worker->name()) || !machine_.dice().one_in(5)) continue;
+    machine_.set_member(worker->name(), true);
     worker->join();
   }
-  if (acts_ && world_.is_troubled() && world_.dice().one_in(15)) act();
+  if (acts_ && machine_.is_troubled() && machine_.dice().one_in(15)) act();
 }
 
 void Churn::act() {
-  if (world_.dice().one_in(2)) {
-    const auto& worker = workers_[world_.dice().below(workers_.size())];
+  if (machine_.dice().one_in(2)) {
+    const auto& worker = workers_[machine_.dice().below(workers_.size())];
     if (!worker->is_present()) return;
     worker->leave(true);
-    return world_.set_member(worker->name(), false);
+    return machine_.set_member(worker->name(), false);
   }
   // What a worker says before the daemon has seen it in the roster is rejected.
   const Span seen_since = now() - seconds(20);
   const auto is_fresh = [&](const auto& worker) { return worker->joined_at() > seen_since; };
   const bool is_new = std::any_of(workers_.begin(), workers_.end(), is_fresh);
-  const auto bytes = world_.disk().read(world_.roster());
+  const auto bytes = machine_.disk().read(machine_.roster());
   if (is_new || !bytes || bytes->empty()) return;
-  world_.trace("the roster is empty");
-  world_.disk().write(world_.roster(), "");
-  world_.after(world_.dice().between(milliseconds(300), seconds(6)), [this, was = *bytes] {
-    if (const auto now = world_.disk().read(world_.roster()); now && now->empty())
-      world_.disk().write(world_.roster(), was);
+  machine_.trace("the roster is empty");
+  machine_.disk().write(machine_.roster(), "");
+  machine_.after(machine_.dice().between(milliseconds(300), seconds(6)), [this, was = *bytes] {
+    if (const auto now = machine_.disk().read(machine_.roster()); now && now->empty())
+      machine_.disk().write(machine_.roster(), was);
   });
 }
 
 // --- a forger ---
 
 void Forger::start() {
-  world_.after(seconds(2), [this] { forge(); });
+  machine_.after(seconds(2), [this] { forge(); });
 }
 
 void Forger::forge() {
-  world_.after(world_.dice().between(seconds(2), seconds(20)), [this] { forge(); });
-  if (!world_.is_troubled()) return;
+  machine_.after(machine_.dice().between(seconds(2), seconds(20)), [this] { forge(); });
+  if (!machine_.is_troubled()) return;
   const std::string id = "forged-" + std::to_string(++count_);
   const auto write = [&](const std::string& from, const std::string& text) {
     boxes_.append("team-lead", from, text, [](bool) {});
   };
-  switch (world_.dice().below(6)) {
+  switch (machine_.dice().below(6)) {
     case 5: return put_back();
     case 0: return write("w2", permission(id, "w1", "git status"));
     case 1: return write("mallory", permission(id, "mallory", "git status"));
@@ -352,7 +354,7 @@ void Forger::forge() {
 
 /// Writes what an older copy of the box had: entries that were read are unread again.
 void Forger::put_back() {
-  world_.trace("an older copy of the lead's box is put back");
+  machine_.trace("an older copy of the lead's box is put back");
   boxes_.change(
       "team-lead",
       [](json::array& entries) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/world.hpp"
+#include "tests/sim/machine.hpp"
 
 namespace inbox_poller::sim {
 
@@ -22,6 +22,8 @@ class Peer {
   virtual void start() = 0;
   /// The machine lost its power: everything in memory is gone.
   virtual void lose_power() {}
+  /// What it still has to do before all has settled; empty: nothing.
+  [[nodiscard]] virtual std::string unsettled() const { return {}; }
 };
 
 /// The string of this name; empty if there is none.
@@ -38,7 +40,7 @@ enum class Client {
 /// others act and the process may die.
 class BoxAccess {
  public:
-  BoxAccess(World& world, Client client) : world_(world), client_(client) {}
+  BoxAccess(Machine& machine, Client client) : machine_(machine), client_(client) {}
 
   using Change = std::function<bool(boost::json::array&)>;  // false: leave the file as it is
   /// Changes a box under its lock; `done` learns whether it was written.
@@ -56,17 +58,18 @@ class BoxAccess {
   void rewrite(const std::string& box, Rewrite made, std::function<void(bool)> done);
   void write(const std::string& box, const std::string& bytes, std::function<void()> then);
   void after(Span delay, std::function<void()> step);
-  World& world_;
+  Machine& machine_;
   Client client_;
   int life_ = 0;
 };
 
 class Worker final : public Peer {
  public:
-  Worker(World& world, std::string name, Client client, bool verifies)
-      : world_(world), name_(std::move(name)), client_(client), verifies_(verifies), boxes_(world, client) {}
+  Worker(Machine& machine, std::string name, Client client, bool verifies)
+      : machine_(machine), name_(std::move(name)), client_(client), verifies_(verifies), boxes_(machine, client) {}
   void start() override;
   void lose_power() override;
+  [[nodiscard]] std::string unsettled() const override { return present_ ? "" : name_ + " is away"; }
   [[nodiscard]] const std::string& name() const { return name_; }
   /// False after its process has ended for good.
   [[nodiscard]] bool is_present() const { return present_; }
@@ -98,7 +101,7 @@ class Worker final : public Peer {
   void send_idle();
   std::string request_text(const std::string& id, Request& request);
   void maybe_die();
-  World& world_;
+  Machine& machine_;
   std::string name_;
   Client client_;
   bool verifies_;
@@ -119,14 +122,14 @@ class Worker final : public Peer {
 class Churn final : public Peer {
  public:
   /// `acts`: it also makes members leave. Otherwise it only brings back those whose shutdown has ended.
-  Churn(World& world, std::vector<std::shared_ptr<Worker>> workers, bool acts)
-      : world_(world), workers_(std::move(workers)), acts_(acts) {}
+  Churn(Machine& machine, std::vector<std::shared_ptr<Worker>> workers, bool acts)
+      : machine_(machine), workers_(std::move(workers)), acts_(acts) {}
   void start() override;
 
  private:
   void look();
   void act();
-  World& world_;
+  Machine& machine_;
   std::vector<std::shared_ptr<Worker>> workers_;
   bool acts_;
 };
@@ -134,13 +137,13 @@ class Churn final : public Peer {
 /// A process of the same user that writes what it may not say.
 class Forger final : public Peer {
  public:
-  explicit Forger(World& world) : world_(world), boxes_(world, Client::v2_1_331) {}
+  explicit Forger(Machine& machine) : machine_(machine), boxes_(machine, Client::v2_1_331) {}
   void start() override;
 
  private:
   void forge();
   void put_back();
-  World& world_;
+  Machine& machine_;
   BoxAccess boxes_;
   int count_ = 0;
 };

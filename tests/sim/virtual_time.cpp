@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -18,10 +19,13 @@ constexpr int first_process = 5'000'000;  // above pid_max of Linux, so that no 
 
 struct State {
   Span now{};
-  Span error{};
   std::uint64_t random = 1;
-  int pid = first_process;
-  std::function<void(int)> closed;
+  Host anywhere;
+  Host* host = nullptr;
+  bool refuses_waits = false;
+  int descriptor = first_descriptor;
+  std::map<const void*, std::function<void(int)>> closed;
+  Host& here() { return host == nullptr ? anywhere : *host; }
 };
 State& state() {
   static State one;
@@ -39,22 +43,30 @@ std::uint64_t next_random() {
 
 Span now() { return state().now; }
 void set_now(Span moment) { state().now = moment; }
-Span clock_error() { return state().error; }
-void set_clock_error(Span error) { state().error = error; }
-void set_process(int pid) { state().pid = first_process + pid; }
-void on_close(std::function<void(int)> closed) { state().closed = std::move(closed); }
+int next_descriptor() { return ++state().descriptor; }
 
-void begin_world(std::uint64_t seed) {
-  auto closed = std::move(state().closed);
-  state() = State{};
-  state().random = seed;
-  state().closed = std::move(closed);
+Inside::Inside(Host& host) : before_(std::exchange(state().host, &host)) {}
+Inside::~Inside() { state().host = before_; }
+
+Waits::Waits(bool refused) : before_(std::exchange(state().refuses_waits, refused)) {}
+Waits::~Waits() { state().refuses_waits = before_; }
+
+void on_close(const void* owner, std::function<void(int)> closed) {
+  if (closed)
+    state().closed[owner] = std::move(closed);
+  else
+    state().closed.erase(owner);
 }
 
-std::int64_t system_ns() { return start_of_epoch_ns + (state().now + state().error).count(); }
+void begin_world(std::uint64_t seed) {
+  state() = State{};
+  state().random = seed;
+}
+
+std::int64_t system_ns() { return start_of_epoch_ns + (state().now + state().here().clock_error).count(); }
 poller::EpochMs system_ms() { return system_ns() / 1'000'000; }
 
-VirtualClock::VirtualClock() : began_error_(clock_error()) {}
+VirtualClock::VirtualClock() : began_error_(state().here().clock_error) {}
 poller::SteadyTime VirtualClock::steady() const { return std::chrono::steady_clock::now(); }
 poller::EpochMs VirtualClock::wall_ms() const {
   return (start_of_epoch_ns + (sim::now() + began_error_).count()) / 1'000'000;
@@ -85,6 +97,8 @@ int epoll_wait(int epfd, epoll_event* events, int most, int timeout) {
   const auto ready = static_cast<int>(::syscall(SYS_epoll_pwait, epfd, events, most, 0, nullptr, 8));
   if (ready != 0 || timeout == 0) return ready;
   constexpr int longest_ms = 300'000;  // Asio's own bound
+  if (inbox_poller::sim::state().refuses_waits)
+    throw inbox_poller::sim::WouldWait{timeout < 0 ? longest_ms : timeout};
   inbox_poller::sim::pass(std::chrono::milliseconds(timeout < 0 ? longest_ms : timeout));
   return 0;
 }
@@ -95,11 +109,13 @@ int timerfd_create(int, int) noexcept {
   return -1;
 }
 
-pid_t getpid() noexcept { return inbox_poller::sim::state().pid; }
+pid_t getpid() noexcept {
+  return inbox_poller::sim::first_process + inbox_poller::sim::state().here().process;
+}
 
 int close(int fd) {
   if (fd < inbox_poller::sim::first_descriptor) return static_cast<int>(::syscall(SYS_close, fd));
-  if (inbox_poller::sim::state().closed) inbox_poller::sim::state().closed(fd);
+  for (const auto& [owner, closed] : inbox_poller::sim::state().closed) closed(fd);
   return 0;
 }
 }

@@ -18,21 +18,49 @@ Span now();
 void set_now(Span);
 inline void pass(Span span) { set_now(now() + span); }
 
-/// Difference between the system clock and an even clock. A person or NTP changes it.
-Span clock_error();
-void set_clock_error(Span);
+/// The clock and the process number of one machine.
+struct Host {
+  Span clock_error{};  // of the system clock, against an even clock. A person or NTP changes it
+  int process = 0;     // getpid() returns a number for it
+};
+/// Makes a host the one whose clock and process number the program sees, until the end of a scope. Scopes may nest.
+class Inside {
+ public:
+  explicit Inside(Host& host);
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
 
-/// Restarts time, randomness, the process number and the list of closed files for a new history.
+ private:
+  Host* before_;
+};
+
+/// Restarts time and randomness for a new history.
 void begin_world(std::uint64_t seed);
-/// The number that getpid() returns from now on.
-void set_process(int pid);
-/// Called with each simulated descriptor that is closed.
-void on_close(std::function<void(int)>);
+/// Registers what is called with each simulated descriptor that is closed; an empty function unregisters it.
+void on_close(const void* owner, std::function<void(int)> closed);
+
+/// Thrown by epoll_wait() in place of a wait of `ms` milliseconds, while waits are refused.
+struct WouldWait {
+  int ms;
+};
+/// Decides until the end of a scope whether a wait is refused, or lets virtual time pass. Scopes may nest.
+class Waits {
+ public:
+  explicit Waits(bool refused);
+  ~Waits();
+  Waits(const Waits&) = delete;
+  Waits& operator=(const Waits&) = delete;
+
+ private:
+  bool before_;
+};
 
 /// Descriptors of simulated files begin here; the kernel never gives so high a number.
 inline constexpr int first_descriptor = 1'000'000'000;
+int next_descriptor();
 
-/// Milliseconds since the Unix epoch by the system clock that peers see.
+/// Milliseconds since the Unix epoch by the system clock of the present host.
 poller::EpochMs system_ms();
 std::int64_t system_ns();
 
