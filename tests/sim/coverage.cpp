@@ -15,6 +15,8 @@ constexpr const char* no_panes = "no panes and no processes of workers in this w
 constexpr const char* no_hooks = "no lead with hooks in this world";
 constexpr const char* opens_first = "`lead run` reports first that the stream opens";
 constexpr const char* closes_first = "`lead run` reports before that the stream closed";
+constexpr const char* pushed_first = "a batch is pushed before the stream works, and moves the state";
+constexpr const char* no_reports = "no lead reports its state by name in this world";
 constexpr const char* no_sessions = "no files of sessions in this world";
 
 std::string text_of(const json::object& object, const char* name) {
@@ -36,9 +38,11 @@ std::string why_no_lead(handlers::LeadState state, handlers::LeadEvent event) {
   const std::string name(to_string(event));
   if (name == "stream_opens" && state == handlers::LeadState::busy) return closes_first;
   if (name.starts_with("stream_") && name != "stream_opens" && state == handlers::LeadState::offline) return opens_first;
+  if (name == "stream_works") return pushed_first;
   if (name.starts_with("stream_")) return {};
+  if (name.starts_with("reports_")) return no_reports;
   if (name.starts_with("session_works") || name.starts_with("session_rests")) return no_sessions;
-  if (name.starts_with("reports_") || name == "busy_limit_passes" || name == "batch_pushed" || name == "disconnects") return {};
+  if (name == "busy_limit_passes" || name == "batch_pushed" || name == "disconnects") return {};
   return no_hooks;
 }
 
