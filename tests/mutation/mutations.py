@@ -490,7 +490,7 @@ MUTATIONS = [
              Unit("poller", "a decision waits for a poll that began after the report and read all inboxes")),
     Mutation("unsent-lead", "a lead that takes its inbox itself gets no text that was not sent",
              "handlers/unsent_report.cpp",
-             "  if (!view.standing.may(Right::take)) return Lane::none;\n",
+             "  if (!view.membership.may(Right::take)) return Lane::none;\n",
              "",
              Unit("handlers", "a lead that consumes its inbox itself gets nothing of it")),
     Mutation("unsent-forged", "a text that was not sent cannot imitate the line that says so",
