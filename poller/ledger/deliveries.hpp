@@ -29,7 +29,8 @@ class DeliveryTable {
   /// Inserts the delivery of a message that was just inserted as row `id`, unless its state is `none`. `before` is the
   /// value of Database::chat_changes() before the message was inserted. Counts the message also if it is queued later.
   Status add(long long id, const MessageRow& message, long long before, Queued);
-  /// Inserts the deliveries of messages that were inserted with `later`, before their transaction ends.
+  /// Inserts the deliveries of messages that were inserted with `later`, as queued and never offered. Call it before
+  /// their transaction ends.
   Status queue(std::string_view team, Priority priority, const std::vector<long long>& ids);
   /// Pending replies that hold back the chat of their batch and of later ones: those of late, or all.
   enum class Owed { of_late, of_any_age };
