@@ -359,9 +359,8 @@ Status Receiver::record(MessageRow& row, Event event, Tx& tx, Piece& piece) cons
   // Keep all bytes of what the operator is shown; of other messages only what the fields do not say.
   const bool is_exact = row.disposition == Disposition::rejected || row.disposition == Disposition::malformed;
   if (is_exact || !piece.says_all) row.raw = piece.bytes;
-  using Queued = DeliveryTable::Queued;
   const bool is_plain = row.delivery == DeliveryState::queued && row.attempts == 0;  // as most are: queued by the batch
-  TRY(const auto id, tx.ledger.messages().insert(row, is_plain ? Queued::later : Queued::now));
+  TRY(const auto id, tx.ledger.messages().insert(row, is_plain ? DeliveryTable::Queued::later : DeliveryTable::Queued::now));
   if (is_plain) piece.queued[row.priority].push_back(id);
   // Chat and status that were accepted unchanged are by far the most, and their row records everything. A request has
   // its own line.
