@@ -31,6 +31,7 @@ ELSEWHERE = {
     **{"^%s " % program: "needs systemd as the first process: deploy/test --long --only systemd" for program in ("systemctl", "loginctl")},
     **{"^%s" % program: "builds and installs: deploy/test, and tests/package of a bare Debian" for program in (
         "./deploy/install-deps", "./deploy/build", "./deploy/package", "cmake --install")},
+    "^deploy/notify/watch ": "stays, and wants a desktop or a server: test_notices.py",
     "^npm install -g |^npx --package ": "installs what deploy/package builds: test_npm.py",
     "^./deploy/run demo": "builds, then plays the story: tests/demo/test_story.py",
     "^sudo ": "changes this machine",
