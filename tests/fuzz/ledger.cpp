@@ -104,7 +104,7 @@ Status tick(Ledger& ledger, int i) {
       return done;
     if (auto done = ledger.outbox().enqueue(reply); !done) return done;
     if (auto done = ledger.shutdowns().put("red", shutdown); !done) return done;
-    if (auto done = ledger.rules().add({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
+    if (auto done = ledger.rules().add({0, "red", "s", handlers::RuleKind::permission, "deny", id("rule", i), "mona", 5}); !done)
       return done.error();
     if (auto done = ledger.members().put({"red", "ann", true, {}, id("detail", i), "", i}); !done) return done;
     return ledger.history().add({i, "red", key("message", i).value, id("request", i), "message.accepted", ""});

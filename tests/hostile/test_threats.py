@@ -38,14 +38,14 @@ ROWS = {
         "hostile/test_threats.py": ["test_row_04_an_id_of_another_and_an_answer_beforehand_approve_nothing"],
         "integration/test_requests.py": ["test_the_same_request_gets_the_same_answer_byte_for_byte", "test_the_same_id_with_other_content_is_refused_and_shown"],
         "unit/handlers/dispatch_test.cpp": ["a worker uses an id once: other content is refused and denied in words, even if a rule would allow it"],
-        "unit/cli/top_test.cpp": ["another request under the same id is told and never answered by a key meant for the first"]}),
+        "unit/cli/top/top_test.cpp": ["another request under the same id is told and never answered by a key meant for the first"]}),
     5: ("a plan's path leads to a secret, or its file changes after the approval", {
         "hostile/test_threats.py": ["test_row_05_no_path_of_a_payload_is_ever_opened"],
         "unit/handlers/plan_approval_test.cpp": ["a decision is bound to the plan's text, not to its file, its time or its id"]}),
     6: ("an agreement to end names a pane or a process of somebody else, or is only prose", {
         "integration/test_shutdown.py": ["test_answers_to_what_nobody_asked_are_refused", "test_nobody_agrees_for_somebody_else",
                                          "test_the_pane_in_a_message_is_not_the_pane_that_is_closed", "test_what_is_no_pane_of_ours_is_not_touched_and_that_is_said"],
-        "unit/poller/shutdowns_test.cpp": ["no pane is touched that is not certainly the worker's, and it is said why",
+        "unit/poller/team/shutdowns_test.cpp": ["no pane is touched that is not certainly the worker's, and it is said why",
                                            "a pane that became somebody else's after we asked is not closed"],
         "hostile/test_content_typed.py": ["test_every_kind_with_every_field_spoilt_from_every_side"]}),
     7: ("a text breaks out of its block and speaks as the user, or as the system", {
@@ -60,14 +60,14 @@ ROWS = {
                                               "test_a_thousand_lines_and_a_hundred_kilobytes_arrive_whole_and_once",
                                               "test_another_server_with_the_same_pane_id_gets_nothing"],
         "unit/schema/ids_test.cpp": ["a pane id is a percent sign and digits, and nothing else"],
-        "unit/poller/tmux_sink_test.cpp": ["what is pasted holds nothing that a terminal would obey, however it is spelled"]}),
+        "unit/poller/delivery/tmux_sink_test.cpp": ["what is pasted holds nothing that a terminal would obey, however it is spelled"]}),
     9: ("a huge text, deep JSON, half an emoji, a million entries, a FIFO for an inbox", {
         "hostile/test_content_json.py": ["Entries", "Files", "Sizes"],
         "hostile/test_filesystem.py": ["FileSystemAttacks"],
         "integration/test_files.py": ["test_things_that_are_not_regular_files"]}),
     10: ("a name, a link or a lock that leads elsewhere", {
         "hostile/test_names.py": ["Names"], "hostile/test_filesystem.py": ["FileSystemAttacks"],
-        "unit/poller/lock_directory_test.cpp": ["a link, a FIFO or a large file at the lock path is reported at once or after patience, and stays"]}),
+        "unit/poller/mailbox/arrays/lock_directory_test.cpp": ["a link, a FIFO or a large file at the lock path is reported at once or after patience, and stays"]}),
     11: ("so many requests that somebody waves them through", {
         "hostile/test_flood.py": ["Flood"],
         "unit/handlers/permission_test.cpp": ["a worker with too many open requests is denied at once, but only where a person would be needed"],
@@ -80,15 +80,15 @@ ROWS = {
         "hostile/test_filesystem.py": ["FileSystemAttacks"], "unit/config/load_test.cpp": ["a file that others may write is refused with the command that closes it"]}),
     14: ("another user of the machine reads, squats or connects", {
         "hostile/test_sockets.py": ["SocketAttacks"], "hostile/test_filesystem.py": ["FileSystemAttacks"], "hostile/test_installation.py": ["Installation"],
-        "unit/poller/control_server.cpp": ["another user's connection is refused by name even where the file modes would let it in"]}),
+        "unit/poller/control/control_server_test.cpp": ["another user's connection is refused by name even where the file modes would let it in"]}),
     15: ("a peer's tool rewrites the inbox, takes flags back, or deletes it", {
         "hostile/test_threats.py": ["test_row_15_a_peer_that_replays_the_whole_inbox_gets_nothing_new"],
-        "unit/poller/team_test.cpp": ["a flip that a peer wrote over is set again, and nothing is delivered or answered twice"]}),
+        "unit/poller/team/team_test.cpp": ["a flip that a peer wrote over is set again, and nothing is delivered or answered twice"]}),
     16: ("a log that steers a terminal or tells secrets", {
         "hostile/test_content_log.py": ["Log"],
-        "unit/poller/telemetry_test.cpp": ["an event is one JSON line, whatever bytes an agent put into it"],
+        "unit/poller/context/telemetry_test.cpp": ["an event is one JSON line, whatever bytes an agent put into it"],
         "unit/schema/secrets_test.cpp": ["what looks like a credential is masked, the rest of the sentence stays"],
-        "unit/cli/cli_printable.cpp": ["what a terminal would obey is shown instead"]}),
+        "unit/cli/cli_printable_test.cpp": ["what a terminal would obey is shown instead"]}),
     17: ("an operator allows everything by mistake", {
         "hostile/test_threats.py": ["test_row_17_a_dangerous_setting_needs_its_name_and_is_told_at_every_start"],
         "unit/config/load_test.cpp": ["a dangerous setting stands once it is acknowledged, and is never quiet"]}),
