@@ -142,7 +142,7 @@ class RedisMailbox final : public Mailbox, public RosterStore, public TaskEvents
     std::string left_out;            // first entry that is leased to another consumer
     std::vector<Entry> entries;
     std::set<std::string> pending;   // all pending entries, if wanted
-    std::vector<ReadStatus> read_statuses;         // read status of `followed`, in order
+    std::vector<ReadStatus> read_statuses;         // read status of `tracked`, in order
   };
 
   // On the team's own thread. Uses only constant members, those under the mutex, and those marked as this thread's.
