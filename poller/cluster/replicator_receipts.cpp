@@ -43,7 +43,9 @@ asio::awaitable<bool> Replicator::tell(std::string node) {
     Frame frame;
     frame.address = node_address(node);
     frame.type = receipt_type;
-    frame.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
+    const auto epoch = state_.leading() ? state_.lease.epoch : 0;
+    frame.entry =
+        json::serialize(json::object{{"epoch", epoch}, {"there", there}, {"read", read}, {"refused", refused}});
     frame.at_ms = state_.context.clock.wall_ms();
     frame.key = schema::make_message_key({team, frame.address}, state_.settings.node, std::to_string(frame.at_ms),
                                           frame.entry, 0);
@@ -70,8 +72,12 @@ Status Replicator::take_receipt(const ReceivedFrame& frame, Tx& tx) {
   const auto* object = problem ? nullptr : parsed.if_object();
   if (object == nullptr) return Done{};
   const auto now = state_.context.clock.wall_ms();
-  // A node that led before may hold rows for the lead; its receipts for them do not count for the current leader.
-  NodeWord word{node_address(frame.node), frame.node == state_.leader, NodeMailState::there, {}};
+  // Rows for the lead that a node has from an earlier leadership are given up, also if this node leads again. So its
+  // receipts from then do not count.
+  const auto* told_in = object->if_contains("epoch");
+  const auto* epoch = told_in == nullptr ? nullptr : told_in->if_int64();
+  const bool leads = frame.node == state_.leader && epoch != nullptr && *epoch > 0 && *epoch >= state_.epoch;
+  NodeWord word{node_address(frame.node), leads, NodeMailState::there, {}};
   const auto list = [&](std::string_view name) {
     const auto* value = object->if_contains(name);
     const auto* found = value == nullptr ? nullptr : value->if_array();

@@ -336,14 +336,15 @@ Status NodeMailTable::take_up(long long id, NodeMailState state, EpochMs now) {
 
 Result<std::vector<NodeMailRow>> NodeMailTable::untold(std::string_view team, std::string_view node, int limit) {
   static const std::string sql = narrow_where(
-      "team = ?1 AND node = ?2 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'rejected')) ORDER BY id LIMIT ?3");
+      "team = ?1 AND node = ?2 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'rejected')) AND NOT "
+      "(state = 'there' AND attempts > 0) ORDER BY id LIMIT ?3");
   return mail_table().all(database_, database_.query(sql, team, node, limit));
 }
 
 Result<std::vector<std::string>> NodeMailTable::nodes_to_tell(std::string_view team) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail INDEXED BY node_mail_untold WHERE team = ?1 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN "
-               "('read', 'rejected'))",
+               "('read', 'rejected')) AND NOT (state = 'there' AND attempts > 0)",
                team);
 }
 

@@ -873,6 +873,36 @@ TEST_CASE("what the next leader did not settle is the first one's again when it 
   CHECK(world.h2.inbox("w4").size() == 1);
 }
 
+TEST_CASE("a leader's receipt from before another node led does not count when it leads again") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  const bool told_again = GENERATE(false, true);  // or the receipt was under way
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3")));
+  world.h2.step();
+  world.h1.receive();
+  if (!told_again) world.h1.send();
+  world.h1.again();  // it has not taken the request in
+  world.advance(11s);
+  h4.turn();
+  REQUIRE(h4.team->cluster()->state().leading());
+  world.h1.turn();
+  world.h1.poll();
+  world.advance(11s);
+  world.h1.turn();
+  REQUIRE(world.h1.team->cluster()->state().leading());
+  world.h1.send();
+  world.h2.turn();
+  world.h2.receive();
+  for (int i = 0; i < 4; ++i) {
+    world.go_on(1);
+    world.advance(4s);
+  }
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
 TEST_CASE("an answer that was under way when the first leader led again is the one that counts, for its own worker too") {
   Followed world;
   world.later(20);
