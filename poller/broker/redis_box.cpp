@@ -151,9 +151,9 @@ void RedisBox::wake() {
   for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) (*one)->cancel();
 }
 
-Result<RedisBox::Found> RedisBox::offer(const Filter& filter) {
+Result<RedisBox::Found> RedisBox::offer(const Filter& filter, const std::string& call) {
   const auto reply =
-      redis_.call(scripts::offer(), {stream_, keys_.of("boxes"), keys_.of("offer:" + fresh_id())},
+      redis_.call(scripts::offer(), {stream_, keys_.of("boxes"), call},
                   {actor(), std::to_string(an_offer.count()), filter.type ? "1" : "0", filter.type.value_or(""),
                    filter.reply_to ? "1" : "0", filter.reply_to.value_or("")});
   if (!reply) return reply.error();
@@ -206,11 +206,12 @@ asio::awaitable<Result<std::optional<HandOut>>> RedisBox::recv(Filter filter, mi
     }
   };
   Waits waits(*this);
+  const std::string call = keys_.of("offer:" + fresh_id());  // the same for each try, because an answer may be lost
   const auto until = steady_clock::now() + within;
   auto away_since = steady_clock::time_point::max();
   for (;;) {
     redis_.set_patience(within.count() > 0 ? looking_patience : patience_);
-    auto look = offer(filter);
+    auto look = offer(filter, call);
     redis_.set_patience(patience_);
     const auto now = steady_clock::now();
     if (look && look->offered) co_return std::move(look->offered);

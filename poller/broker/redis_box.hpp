@@ -73,7 +73,7 @@ class RedisBox final : public SharedBox {
     milliseconds again{0};  // time until the next lease of another consumer may expire; negative: wait for a new entry
     std::string last;       // id of the last entry in the stream
   };
-  Result<Found> offer(const Filter&);
+  Result<Found> offer(const Filter&, const std::string& call);
   void wake();
   void keep_offers();
   Status touch(bool is_free, const std::vector<std::string>& ids);

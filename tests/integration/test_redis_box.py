@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import threading
 import unittest
@@ -166,6 +167,38 @@ class RedisBoxes(ProcessTest):
             self.assertEqual(self.box("complete", task["id"], "done", root=root, actor="bob")["task"]["result"], "done")
 
     # --- trouble
+
+    def test_an_answer_that_is_lost_on_its_way_is_given_again_and_not_the_next_message(self):
+        self.box("send", "bob", "first")
+        self.box("send", "bob", "second")
+        lost = []
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.folder / "proxy"))
+        listener.listen()
+        self.stops.append(listener.close)
+
+        def pump(source, target):
+            while data := source.recv(1 << 20):
+                if b'"first"' in data and not lost:
+                    lost.append(data)
+                    break
+                target.sendall(data)
+            for one in (source, target):
+                one.close()
+
+        def serve():
+            while True:
+                client = listener.accept()[0]
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self.engine.socket))
+                threading.Thread(target=pump, args=(client, server), daemon=True).start()
+                pump(server, client)
+
+        threading.Thread(target=serve, daemon=True).start()
+        through = self.root.replace(str(self.engine.socket), str(self.folder / "proxy"))
+        got = [self.box("recv", "--timeout", "60s", root=through, actor="bob")["message"] for _ in range(2)]
+        self.assertEqual([(one["payload"], one.get("attempts")) for one in got], [("first", None), ("second", None)])
+        self.assertEqual(len(lost), 1)
 
     def test_the_server_is_killed_again_and_again_and_nothing_is_lost_or_done_twice(self):
         stop, lock, chance = threading.Event(), threading.Lock(), random.Random(11)
