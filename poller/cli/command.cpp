@@ -167,7 +167,12 @@ std::vector<const json::object*> objects_of(const json::object& object, std::str
 
 void rest(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
 
-long long now_ms() { return SystemClock().wall_ms(); }
+namespace {
+long long stopped_ms = 0;
+}
+
+long long now_ms() { return stopped_ms == 0 ? SystemClock().wall_ms() : stopped_ms; }
+void stop_clock(long long at_ms) { stopped_ms = at_ms; }
 
 std::string ago(long long epoch_ms) { return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago"; }
 

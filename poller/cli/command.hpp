@@ -145,6 +145,8 @@ std::vector<const boost::json::object*> objects_of(const boost::json::object&, s
 
 /// Returns the wall clock in milliseconds since the Unix epoch.
 long long now_ms();
+/// Lets now_ms() stand at this time, for tests; 0 lets it run.
+void stop_clock(long long at_ms);
 /// Sleeps for this time, or until a signal arrives.
 void rest(std::chrono::milliseconds time);
 /// Returns a text such as "3m ago"; "never" for 0.

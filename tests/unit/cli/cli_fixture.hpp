@@ -17,6 +17,14 @@
 
 namespace inbox_poller::poller::testing {
 
+/// The present of the commands, for texts that tell of a time.
+struct StoppedClock {
+  StoppedClock() { cli::stop_clock(cli::now_ms()); }
+  ~StoppedClock() { cli::stop_clock(0); }
+  StoppedClock(const StoppedClock&) = delete;
+  StoppedClock& operator=(const StoppedClock&) = delete;
+};
+
 struct Outcome {
   int code = -1;
   std::string out;

@@ -48,6 +48,7 @@ json::object request(json::object changes) {
 }  // namespace
 
 TEST_CASE("a pending request is a card with the whole input, the claim marked as one, and the two commands") {
+  const StoppedClock clock;
   const std::string card = shown(
       {"pending"},
       request({{"body", R"({"command":"rm -rf /\necho \u001b[2J done","n":1e400})"}, {"description", "List files"}}));
@@ -65,6 +66,7 @@ TEST_CASE("a pending request is a card with the whole input, the claim marked as
 }
 
 TEST_CASE("a request that cannot be answered from here says why, and names no command") {
+  const StoppedClock clock;
   const std::string card = shown({"pending"}, request({{"deadline_ms", 0},
                                                    {"answers", "verified"},
                                                    {"answers_reason", "its process carries a key"}}));
@@ -74,6 +76,7 @@ TEST_CASE("a request that cannot be answered from here says why, and names no co
 }
 
 TEST_CASE("why a request cannot be answered is said once, and nothing else of the reason is left out") {
+  const StoppedClock clock;
   const auto card = [](const std::string& reason) {
     return shown({"pending"}, request({{"reason", reason}, {"answers", "verified"}, {"answers_reason", "a key"}}));
   };
@@ -83,6 +86,7 @@ TEST_CASE("why a request cannot be answered is said once, and nothing else of th
 }
 
 TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
+  const StoppedClock clock;
   const std::string twice = shown({"pending"}, request({{"body", R"({"command":"ls","command":"rm"})"}}));
   CHECK(has(twice, "| ls\n"));
   CHECK(has(twice, "| rm\n"));
@@ -90,6 +94,7 @@ TEST_CASE("an input with a name twice shows both, one that is no object is shown
 }
 
 TEST_CASE("a plan is shown whole and cannot pass for a part of the card") {
+  const StoppedClock clock;
   const std::string card =
       shown({"pending"},
             request({{"kind", "plan"}, {"subject", "plan.md"}, {"file", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
@@ -98,12 +103,14 @@ TEST_CASE("a plan is shown whole and cannot pass for a part of the card") {
 }
 
 TEST_CASE("a host is shown as it was written, what hides in it made visible") {
+  const StoppedClock clock;
   const std::string card = shown(
       {"pending"}, request({{"kind", "sandbox"}, {"subject", "evil.com"}, {"body", "github.com\u202e.evil.com"}}));
   CHECK(has(card, "alice asks to reach the host\n    | github.com<U+202E>.evil.com\n"));
 }
 
 TEST_CASE("a wish to stop says what approving does, and is no plan") {
+  const StoppedClock clock;
   const std::string card = shown({"pending"}, request({{"kind", "stop"}, {"subject", "alice"}, {"body", "all\ndone"}}));
   CHECK(has(card, "alice asks to stop; approving ends its process and takes it out of the team\n"));
   CHECK(has(card, "its reason:\n    | all\n    | done\n"));
@@ -111,11 +118,13 @@ TEST_CASE("a wish to stop says what approving does, and is no plan") {
 }
 
 TEST_CASE("an id that a shell would obey is quoted in the commands to copy") {
+  const StoppedClock clock;
   const std::string card = shown({"pending"}, request({{"request_id", "-x; rm -rf ~"}}));
   CHECK(has(card, "-- '-x; rm -rf ~'\n"));
 }
 
 TEST_CASE("of two requests with one id the commands name the kind, of others they do not") {
+  const StoppedClock clock;
   auto requests = request({}).at("requests").as_array();
   requests.push_back(request({{"kind", "plan"}}).at("requests").as_array().front());
   requests.push_back(request({{"kind", "sandbox"}, {"team", "other"}}).at("requests").as_array().front());
@@ -140,6 +149,7 @@ TEST_CASE("an answer that was taken is told with the rule it added") {
 }
 
 TEST_CASE("status tells the lead, the workers and what waits - a field that is missing is no fault") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   const json::object member{{"member", "alice"},
                             {"present", true},
@@ -185,6 +195,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
 }
 
 TEST_CASE("a trace says where a message is now and then everything that happened to it") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   json::object message{
       {"message_key", "k1"},         {"team", "demo"},        {"inbox", "team-lead"},       {"sender", "alice"},
@@ -226,6 +237,7 @@ TEST_CASE("a trace says where a message is now and then everything that happened
 }
 
 TEST_CASE("a trace of a delivery tells whether somebody said that it arrived") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   json::object message{{"message_key", "k1"},   {"disposition", "chat"},       {"delivery", "delivered"},
                        {"method", "tmux"},        {"delivered_ms", now - 18'000'500}, {"attempts", 1},
@@ -240,6 +252,7 @@ TEST_CASE("a trace of a delivery tells whether somebody said that it arrived") {
 }
 
 TEST_CASE("a trace of a message that waits says for what, and since when") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   json::object message{{"message_key", "k1"},  {"team", "demo"}, {"disposition", "chat"},
                        {"delivery", "queued"}, {"attempts", 0},  {"priority", 1}};
@@ -277,6 +290,7 @@ TEST_CASE("a trace of a message that waits says for what, and since when") {
 }
 
 TEST_CASE("a trace of a request tells who decided it and whether the worker has its answer") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   const json::object effect{{"inbox", "alice"},
                             {"state", "pending"},
@@ -310,6 +324,7 @@ TEST_CASE("a trace of a request tells who decided it and whether the worker has 
 }
 
 TEST_CASE("the quarantine names the reason and where the bytes are") {
+  const StoppedClock clock;
   const json::object entry{{"team", "demo"},
                            {"inbox", "team-lead"},
                            {"sender", "mallory"},
@@ -326,6 +341,7 @@ TEST_CASE("the quarantine names the reason and where the bytes are") {
 }
 
 TEST_CASE("status tells on which way messages go to the lead, why not on a better one, and what became of them") {
+  const StoppedClock clock;
   const json::object exec{{"method", "exec"}, {"available", true}, {"chosen", true}, {"reason", ""}};
   const json::object hook{
       {"method", "hook"}, {"available", false}, {"chosen", false}, {"reason", "no hook\x1b was heard"}};
@@ -354,6 +370,7 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
 }
 
 TEST_CASE("status names the role and everything that is not as usual") {
+  const StoppedClock clock;
   const long long now = cli::now_ms();
   const json::object shutdown{{"member", "ann"},
                               {"state", "requested"},
@@ -458,6 +475,7 @@ TEST_CASE("a rule that allows more than it seems to is warned of, as in a config
 }
 
 TEST_CASE("modes and rules are told with who was told, and what cannot be taken back") {
+  const StoppedClock clock;
   CHECK(shown({"mode", "ann", "plan"}, {{"sent", json::array{json::object{{"member", "ann"}, {"mode", "plan"}}}}}) ==
         "ann is told to work in mode plan\n`inbox-poller status` shows who took it over\n");
   CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
@@ -484,6 +502,7 @@ TEST_CASE("modes and rules are told with who was told, and what cannot be taken 
 }
 
 TEST_CASE("decisions are a line each with who, when, by which rule and how long it took, the newest last") {
+  const StoppedClock clock;
   const long long at = cli::now_ms();
   const auto decision = [&](const std::string& id, long long decided, const std::string& by, const std::string& rule) {
     return json::object{{"team", "demo"},
@@ -510,6 +529,7 @@ TEST_CASE("decisions are a line each with who, when, by which rule and how long 
 
 TEST_CASE(
     "history is a line for each message, and a block for one that is named, with nothing that steers a terminal") {
+  const StoppedClock clock;
   const json::object message{{"team", "demo"},
                              {"inbox", "team-lead"},
                              {"sender", "ali\x1b[2Jce"},
@@ -534,6 +554,7 @@ TEST_CASE(
 }
 
 TEST_CASE("no message that fits is said, and ends with 4, and the request says what is wanted") {
+  const StoppedClock clock;
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
   daemon.prepare("history", {{"messages", json::array{}}});
@@ -549,6 +570,7 @@ TEST_CASE("no message that fits is said, and ends with 4, and the request says w
 }
 
 TEST_CASE("no decision that fits is said, and ends with 4") {
+  const StoppedClock clock;
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
   daemon.prepare("decisions", {{"decisions", json::array{}}});

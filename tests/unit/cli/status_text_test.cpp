@@ -78,6 +78,7 @@ TEST_CASE("what is wrong with a team is said in a word, and nothing where nothin
 }
 
 TEST_CASE("several teams are a line each and a sum; one, or --long, is told in detail") {
+  const StoppedClock clock;
   json::object busy = quiet("beta\x1b");
   busy["role"] = "paused";
   busy["requests"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
@@ -111,6 +112,7 @@ TEST_CASE("of one team nothing is said that is nothing, unless with --long") {
 }
 
 TEST_CASE("status --short: a line and 0, or nothing and 4") {
+  const StoppedClock clock;
   const Outcome nothing = run_status({quiet("a"), quiet("b")}, {"--short"});
   CHECK(nothing.code == 4);
   CHECK(nothing.out.empty());
