@@ -132,7 +132,7 @@ NodeMailRow ClusterMailbox::row_of(const std::string& inbox, const schema::Messa
   row.type = schema::type_name(payload);
   row.request_id = schema::claimed_request_id(message.text);
   row.entry = local_.encode(message);
-  row.lead = row.sender == context.lead;
+  row.lead = row.sender == context.lead && !std::holds_alternative<schema::PlainText>(payload);  // chat needs no lease
   row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
   row.created_ms = context.clock.wall_ms();
   return row;

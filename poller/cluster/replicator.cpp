@@ -390,7 +390,7 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
     TRY(const auto known, table.find(team, MailDirection::in, row.node, row.inbox, row.key));
     if (!known) return false;
     TRY(take_up(*known));
-    const auto told = table.tell_again(team, {known->id});  // our receipt did not arrive
+    const auto told = table.tell({known->id}, 0);  // our receipt did not arrive
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
   if (frame.number <= last->second || frame.after > last->second) {  // any other frame is new here

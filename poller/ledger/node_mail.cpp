@@ -206,6 +206,12 @@ Result<std::vector<NodeMailRow>> NodeMailTable::waiting(std::string_view team, s
   return waiting;
 }
 
+Result<std::vector<NodeMailRow>> NodeMailTable::unsent_orders(std::string_view team) {
+  static const std::string sql = narrow_where(
+      "team = ?1 AND direction = 'out' AND lead AND NOT final AND state = 'waiting' AND state IN ('waiting', 'put', 'there')");
+  return mail_table().all(database_, database_.query(sql, team));
+}
+
 Result<long long> NodeMailTable::after(std::string_view team, std::string_view stream, long long number) {
   // A new leader lacks the messages that the old leader has not settled. Later ones must wait for them.
   return database_.value<long long>(
@@ -350,11 +356,6 @@ Result<std::vector<std::string>> NodeMailTable::nodes_to_tell(std::string_view t
 
 Status NodeMailTable::tell(const std::vector<long long>& ids, int told) {
   return database_.run("UPDATE node_mail SET told = ?2 WHERE id IN (SELECT value FROM json_each(?1))", json_list(ids), told);
-}
-
-Status NodeMailTable::tell_again(std::string_view team, const std::vector<long long>& ids) {
-  return database_.run("UPDATE node_mail SET told = 0 WHERE +team = ?1 AND id IN (SELECT value FROM json_each(?2))", team,
-                       json_list(ids));
 }
 
 Status NodeMailTable::tell_all_again(std::string_view team) {

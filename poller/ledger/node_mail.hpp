@@ -32,7 +32,7 @@ struct NodeMailRow {
   std::string type;
   std::string request_id;
   std::string entry;     // bytes, as found in the inbox or as written there
-  bool lead = false;     // out: sent by the lead, under a lease; in: for the lead
+  bool lead = false;     // out: sent by the lead, under a lease, as all but its chat is; in: for the lead
   bool final = false;    // the answer to an approval request
   long long number = 0;  // position in its stream
   EpochMs created_ms = 0;
@@ -139,6 +139,8 @@ class NodeMailTable {
   /// Marks messages for the lead as read if they have no waiting delivery, open request or pending reply. A reply that
   /// has not reached the worker's node is pending, because the next leader would get the request again.
   Status settle_of_lead(std::string_view team, EpochMs now);
+  /// Lists the lead's messages that wait here for a lease of this node, without the answers to requests.
+  Result<std::vector<NodeMailRow>> unsent_orders(std::string_view team);
   /// Gives up messages that the lead has not settled, because another node leads. take_up() reverses this.
   Status hand_over(std::string_view team);
   /// Lists the oldest messages of this type that are not filed and whose request has no shutdown here.
@@ -148,10 +150,9 @@ class NodeMailTable {
   /// Lists received messages of this node for which it lacks the receipt of the arrival or of the final state.
   Result<std::vector<NodeMailRow>> untold(std::string_view team, std::string_view node, int limit);
   Result<std::vector<std::string>> nodes_to_tell(std::string_view team);
-  /// Records which receipt of these messages was sent: 1 arrival, 2 final state.
+  /// Records which receipt of these messages was sent: 1 arrival, 2 final state, 0 none that counts.
   Status tell(const std::vector<long long>& ids, int told);
-  /// Makes the receipts be sent again, because the sender requested them or Redis lost data.
-  Status tell_again(std::string_view team, const std::vector<long long>& ids);
+  /// Makes all receipts be sent again, because Redis lost data.
   Status tell_all_again(std::string_view team);
 
   Result<std::vector<NodeMailCount>> counts(std::string_view team);

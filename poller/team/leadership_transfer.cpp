@@ -5,6 +5,7 @@
 
 #include "handlers/nodes.hpp"
 #include "handlers/request_kind.hpp"
+#include "poller/context/message_life.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -36,10 +37,9 @@ LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& nodes,
       return kind != nullptr && one->kind == kind->kind && name_at_nodes(*one) == id;
     });
     if (found == open.end()) return Done{};
-    handlers::Answer answer;
-    answer.event = handlers::RequestEvent::answered_by_other;
-    answer.by = "node " + node;
-    answer.reason = "node " + node + " led the team then, and answered it";
+    const handlers::Answer answer{.event = handlers::RequestEvent::answered_by_other,
+                                  .by = "node " + node,
+                                  .reason = "node " + node + " led the team then, and answered it"};
     const auto outcome = requests_.answer(**found, answer, false);
     const auto* refused = std::get_if<Requests::Refusal>(&outcome);
     return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
@@ -60,6 +60,7 @@ void LeadershipTransfer::run_due() {
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
                                                                                  // message meanwhile
   if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
+  if (new_leader && !context_.commit([this](Tx& tx) { return give_up_orders(tx); })) return;
   const auto left = context_.ledger.deliveries().queued_count(context_.name);
   left_ = left ? *left : 0;
   to_ = state.leader;
@@ -79,6 +80,18 @@ Status LeadershipTransfer::hand_over() {
     TRY(hand_over_chat(tx));
     return hand_over_requests(tx);
   });
+}
+
+Status LeadershipTransfer::give_up_orders(Tx& tx) {
+  TRY(const auto orders, tx.ledger.node_mail().unsent_orders(context_.name));
+  for (const auto& order : orders) {
+    const std::string why = "node " + cluster_.state().leader + " leads now; if it is still wanted, order it there";
+    TRY(tx.ledger.node_mail().set(context_.name, {order.id}, NodeMailState::rejected, context_.clock.wall_ms(), why));
+    auto fields = letter_fields(order);
+    fields.emplace_back("reason", why);
+    tx.log(Event::replication_rejected, std::move(fields));
+  }
+  return Done{};
 }
 
 Status LeadershipTransfer::hand_over_chat(Tx& tx) {

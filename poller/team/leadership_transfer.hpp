@@ -19,6 +19,8 @@ class LeadershipTransfer {
 
  private:
   Status hand_over();
+  /// Gives up orders that this node has not sent. Sent when it leads again, they would come late.
+  Status give_up_orders(Tx& tx);
   Status hand_over_chat(Tx& tx);
   Status hand_over_requests(Tx& tx);
   [[nodiscard]] bool is_ours(const std::string& member) const;

@@ -903,6 +903,35 @@ TEST_CASE("a leader's receipt from before another node led does not count when i
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
 }
 
+TEST_CASE("of what a followed leader had for workers elsewhere chat still goes, and an order is given up in words") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.broker.cut_off = {"h1"};
+  auto& mailbox = world.h1.team->cluster()->mailbox();
+  schema::Message message;
+  message.from = "team-lead";
+  message.timestamp = "2026-01-01T00:00:00.000Z";
+  message.text = "look at the tests";
+  REQUIRE(mailbox.post("w3", message).put == WriteStatus::done);
+  message.text = R"({"type":"mode_set_request","mode":"plan","from":"team-lead"})";
+  REQUIRE(mailbox.post("w3", message).put == WriteStatus::done);
+  const auto order = world.h1.ledger->node_mail().latest({}, 1)->front().key;
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.broker.cut_off.clear();
+  for (int i = 0; i < 4; ++i) {
+    world.advance(4s);
+    world.go_on(1);
+  }
+  CHECK(world.h2.texts("w3") == std::vector<std::string>{"look at the tests"});
+  const auto row = *world.h1.ledger->node_mail().sent("t", "w3", order);
+  CHECK(row->state == NodeMailState::rejected);
+  CHECK(row->problem == "node h4 leads now; if it is still wanted, order it there");
+}
+
 TEST_CASE("an answer that was under way when the first leader led again is the one that counts, for its own worker too") {
   Followed world;
   world.later(20);
