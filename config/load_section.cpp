@@ -116,7 +116,9 @@ toml::table parse_toml(std::string_view text, Complaints& complaints) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    complaints.at(error.source().begin, "this is not TOML: " + std::string(error.description()));
+    const bool is_word = error.description().find("parsing boolean") != std::string_view::npos;
+    complaints.at(error.source().begin, "this is not TOML: " + std::string(error.description()) +
+                                            (is_word ? "; a text stands in double quotes, as in name = \"farm\"" : ""));
     return {};
   }
 }

@@ -83,7 +83,7 @@ std::string without_bounds(const PermissionRule& rule) {
   if (rule.specifier) return {};
   switch (tool_kind(rule.tool)) {
     case ToolKind::bash:
-      return "every command that can be split with certainty is allowed, whatever it does; write \"Bash(PROGRAM:*)\"";
+      return "every command that can be split with certainty is allowed, whatever it does; write \"Bash(PROGRAM *)\"";
     case ToolKind::edit: return "any file may be written, this configuration too; write \"Edit(./FOLDER/**)\"";
     case ToolKind::read:
     case ToolKind::search: return "any file may be read, keys and passwords too; write \"Read(./FOLDER/**)\"";

@@ -112,7 +112,7 @@ Result<PermissionRule> parse_permission_rule(std::string_view text) {
   const auto invalid = [&](std::string_view why) {
     return Error{"config.rule",
                  "\"" + std::string(text) + "\" is not a permission rule: " + std::string(why) +
-                     " (examples: \"Bash(git status:*)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
+                     " (examples: \"Bash(git status *)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
                      "\"mcp__server__tool\")"};
   };
   if (const auto odd = find_odd_character(text, LineBreaks::refused)) {

@@ -143,9 +143,7 @@ std::string_view path_rule_tool(ToolKind kind) {
 }
 
 ToolCall read_tool_call(std::string_view tool, std::string_view input_json, const RuleContext& context) {
-  ToolCall call;
-  call.tool = tool;
-  call.kind = tool_kind(tool);
+  ToolCall call{.tool = std::string(tool), .kind = tool_kind(tool)};
   if (const KnownTool* known = find_tool(tool)) call.primary_field = known->primary;
   read_input(call, input_json);
   const std::string* primary = scalar(call, call.primary_field);

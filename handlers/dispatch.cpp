@@ -111,6 +111,7 @@ Outcome first_state(Request request, const config::Verdict& verdict, const TeamV
   if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
   if (!view.membership.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
+    request.rule = "limits.pending_per_worker";
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
     return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);

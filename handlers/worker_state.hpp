@@ -27,7 +27,7 @@ struct WorkerSigns {
   bool active = true;            // the roster's isActive
   WorkerReport last_report = WorkerReport::none;
   std::uint32_t open_requests = 0;
-  EpochMs last_seen_ms = 0;  // last message of any kind, or the join
+  EpochMs last_seen_ms = 0;  // last message of any kind, or the join; for a worker never heard, the daemon's start
   EpochMs told_ms = 0;       // last text sent to the worker by InboxPoller; 0: none
 };
 WorkerState state_of(const WorkerSigns&, config::Duration unresponsive_after, EpochMs now_ms);

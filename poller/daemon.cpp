@@ -276,6 +276,7 @@ class Daemon {
     if (!options_.log_level) telemetry_.set_level(loaded.daemon.log.level);
     auto report = loop_.reload(teams_of(loaded));
     report.restart = fixed_settings_changed(written_, loaded.daemon);
+    report.warnings = loaded.warnings;
     telemetry_.emit(Event::daemon_reloaded,
                     {{"count", std::to_string(loaded.teams.size())}, {"reason", summary(report)}});
     return report;

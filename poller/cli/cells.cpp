@@ -61,10 +61,13 @@ std::vector<int> widths_of(const std::vector<Row>& rows, int columns) {
   return widths;
 }
 
-/// Returns the beginning that fits, but at least one character.
+/// Returns the beginning that fits, with whole words if it has a whole one, but at least one character.
 std::string_view part_of(std::string_view text, int columns) {
   const auto part = fitting(text, columns);
-  return part.empty() ? text.substr(0, piece_at(text, 0).bytes) : part;
+  if (part.empty()) return text.substr(0, piece_at(text, 0).bytes);
+  if (part.size() == text.size() || text[part.size()] == ' ') return part;
+  const auto blank = part.rfind(' ');
+  return blank == std::string_view::npos || part.find_first_not_of(' ') > blank ? part : part.substr(0, blank + 1);
 }
 
 }  // namespace
@@ -119,12 +122,9 @@ std::vector<std::string> wrapped(std::string_view text, int columns, std::string
 std::vector<std::string> by_words(std::string_view text, int columns) {
   std::vector<std::string> lines;
   while (!text.empty()) {
-    std::string_view part = part_of(text, columns);
-    if (part.size() < text.size() && text[part.size()] != ' ')
-      if (const auto space = part.rfind(' '); space != std::string_view::npos && space > 0)
-        part = part.substr(0, space);
-    lines.emplace_back(part);
+    const std::string_view part = part_of(text, columns);
     text.remove_prefix(part.size());
+    lines.emplace_back(part.substr(0, part.find_last_not_of(' ') + 1));
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
   return lines;

@@ -22,7 +22,8 @@ std::string cut(std::string_view text, int columns);
 /// Margin of a continued line. No other line of the program begins with it, so an agent's text cannot imitate one.
 inline constexpr std::string_view goes_on = "    : ";
 
-/// Wraps a text to lines of at most `columns` cells. Each continued line begins with `margin`.
+/// Wraps a text between words to lines of at most `columns` cells, with all its bytes. A word that is too long is split.
+/// Each continued line begins with `margin`.
 std::vector<std::string> wrapped(std::string_view text, int columns, std::string_view margin);
 
 /// Wraps a text between words. A word that is too long is split.

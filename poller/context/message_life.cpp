@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "handlers/subject.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
@@ -70,6 +71,20 @@ Fields letter_fields(const NodeMailRow& row) {
   auto fields = who_and_what(row);
   fields.emplace_back(row.direction == MailDirection::out ? "stream" : "node", row.node);
   return fields;
+}
+
+Fields request_fields(const std::string& team, const handlers::Request& request, std::string_view before) {
+  return {{"team", team},
+          {"request_id", request.request_id},
+          {"message_key", request.message.value},
+          {"type", std::string(handlers::to_string(request.kind))},
+          {"from", request.asker},
+          {"subject", handlers::subject_of(request)},
+          {"old", std::string(before)},
+          {"new", std::string(handlers::to_string(request.state))},
+          {"by", request.decided_by},
+          {"rule", request.rule},
+          {"reason", request.reason}};
 }
 
 std::string entry_text(const schema::Message& message, const std::string& raw) {

@@ -19,6 +19,9 @@ Fields delivered_fields(const MessageRow&);
 Event letter_event(const NodeMailRow&);
 Fields letter_fields(const NodeMailRow&);
 
+/// Fields of request.pending and request.decided, from the request after the event. `before`: its state before.
+Fields request_fields(const std::string& team, const handlers::Request&, std::string_view before);
+
 /// Text of an entry in an inbox; `raw` is used where the columns lose information.
 std::string entry_text(const schema::Message&, const std::string& raw);
 

@@ -28,16 +28,15 @@ void Tx::log(Event event, Fields fields) {
 void Tx::post(const std::vector<handlers::Post>& posts, const std::string& request_id, long long batch) {
   for (const auto& post : posts) {
     if (!so_far_) return;
-    OutboxRow row;
-    row.team = team.name;
-    row.batch = batch;
-    row.inbox = post.inbox;
-    row.key = post.key;
-    row.message = post.message;
-    row.request_id = request_id;
-    row.created_ms = team.clock.wall_ms();
-    row.next_ms = row.created_ms;
-    keep(ledger.outbox().enqueue(row));
+    const auto now = team.clock.wall_ms();
+    keep(ledger.outbox().enqueue({.team = team.name,
+                                  .batch = batch,
+                                  .inbox = post.inbox,
+                                  .key = post.key,
+                                  .message = post.message,
+                                  .request_id = request_id,
+                                  .created_ms = now,
+                                  .next_ms = now}));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "poller/control/request_finder.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace inbox_poller::poller {
 namespace {
@@ -10,13 +11,18 @@ using Found = RequestFinder::Found;
 constexpr std::size_t shortest_beginning = 4;  // of an id
 constexpr EpochMs remembered_ms = 3'600'000;   // time that a person may have a list in view
 constexpr int most_remembered = 1000;
+constexpr std::size_t most_described = 5;
 constexpr int most_alike = 50;  // messages that repeat the same id
 
-std::string described(const std::vector<Found>& found) {
+/// Lists candidates, open ones first, one a line.
+std::string described(std::vector<Found> found) {
+  std::stable_partition(found.begin(), found.end(), [](const Found& one) { return handlers::is_open(one.second.state); });
   std::string text;
-  for (const auto& [team, request] : found)
-    text += (text.empty() ? "" : "; ") + std::string(to_string(request.kind)) + " of " + request.asker + " in team " + team +
-            " (" + request.asker + "/" + request.request_id + ", " + std::string(to_string(request.state)) + ", key " + request.message.value + ")";
+  for (const auto& [team, request] : std::span(found).first(std::min(found.size(), most_described)))
+    text += "\n  " + std::string(to_string(request.kind)) + " of " + request.asker + " in team " + team + " (" + request.asker +
+            "/" + request.request_id + ", " + std::string(to_string(request.state)) + ", key " + request.message.value + ")";
+  if (found.size() > most_described)
+    text += "\n  and " + std::to_string(found.size() - most_described) + " more; `inbox-poller pending --list` shows the open ones";
   return text;
 }
 
@@ -119,15 +125,21 @@ Result<Found> RequestFinder::find(const std::string& id) {
   TRY(auto found, whole(id));
   const bool is_whole = of_.shown || !of_.message_key.empty();
   TRY(auto longer, is_whole ? Result<std::vector<Found>>(std::vector<Found>{}) : beginning(id, found.empty()));
+  if (found.empty() && longer.size() > 1) prefer_open(longer);
   if (found.empty() && longer.size() == 1) return std::move(longer.front());
   if (found.empty() && longer.size() > 1)
     return Error{"request.ambiguous",
                  "several requests begin with \"" + id + "\"; give more of it: " + described(longer)};
   if (found.empty() && went_elsewhere(id))
     return Error{"role.not_leader", "the request \"" + id + "\" went to the node that leads, and is answered there: `inbox-poller nodes`"};
+  if (found.empty() && !of_.team.empty() && !is_served(of_.team))
+    return Error{"team.unknown", "team \"" + of_.team + "\" is not served; `inbox-poller status` names those that are"};
   if (found.empty())
-    return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
-                                        "\" was ever received; `inbox-poller pending` shows the open ones"};
+    return Error{"request.unknown",
+                 (id.size() < shortest_beginning
+                      ? "\"" + id + "\" is no whole id, and too short for the beginning of one (at least 4 characters)"
+                      : "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "request with the id \"" + id + "\" was ever received") +
+                     "; `inbox-poller pending --list` shows the open ones"};
   if (const auto& key = of_.message_key; !key.empty()) {
     std::erase_if(found, [&](const auto& item) { return item.second.message.value != key; });
     if (found.empty())

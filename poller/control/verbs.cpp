@@ -344,7 +344,7 @@ Result<operations::Reloaded> Verbs::reload(const arguments::Reload&) {
   TRY(const auto report, reload_());
   using operations::texts_of;
   operations::Reloaded reloaded{texts_of(report.added), texts_of(report.removed), texts_of(report.changed),
-                                texts_of(report.restart), {}};
+                                texts_of(report.restart), texts_of(report.warnings), {}};
   for (const auto& [team, request] : report.answered) reloaded.answered.push_back(ruled_view(team, request));
   return reloaded;
 }

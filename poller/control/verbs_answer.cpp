@@ -80,11 +80,10 @@ Result<operations::Meant> Verbs::resolve(const arguments::Resolve& request) {
 }
 
 Result<operations::Outcomes> Verbs::approve(const arguments::Approve& request) {
-  handlers::Answer answer;
-  answer.event = handlers::RequestEvent::person_approves;
-  answer.by = request.by;
-  answer.reason = request.note;
-  answer.updated_input = request.input;
+  handlers::Answer answer{.event = handlers::RequestEvent::person_approves,
+                          .by = request.by,
+                          .reason = request.note,
+                          .updated_input = request.input};
   if (!request.mode.empty()) {
     answer.mode = schema::parse<config::PermissionMode>(request.mode);
     if (!answer.mode) return no_such_mode(request.mode);
@@ -93,10 +92,9 @@ Result<operations::Outcomes> Verbs::approve(const arguments::Approve& request) {
 }
 
 Result<operations::Outcomes> Verbs::deny(const arguments::Deny& request) {
-  handlers::Answer answer;
-  answer.event = handlers::RequestEvent::person_denies;
-  answer.by = request.by;
-  answer.reason = request.reason;
+  const handlers::Answer answer{.event = handlers::RequestEvent::person_denies,
+                                .by = request.by,
+                                .reason = request.reason};
   return this->answer(request, answer, false);
 }
 

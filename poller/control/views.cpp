@@ -43,7 +43,9 @@ handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs 
   signs.active = listed == nullptr || listed->is_active;
   signs.last_report = member.state;
   signs.open_requests = team.requests().pending_of(member.name);
-  signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
+  // Nobody listened to it before, so a worker that was never heard is not silent yet.
+  const EpochMs heard = member.last_seen_ms == 0 ? team.since_ms : member.last_seen_ms;
+  signs.last_seen_ms = std::max<EpochMs>(heard, listed == nullptr ? 0 : listed->joined_at_ms);
   signs.told_ms = told == context.told.end() ? 0 : told->second;
   return handlers::state_of(signs, context.config.team.unresponsive_after, now);
 }

@@ -97,7 +97,7 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
   if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_fault(path, "cannot lock", errno);
     return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
-                                      " has this ledger. Stop it first, or give this one another ledger"};
+                                      " has this ledger. Stop it first, or give this one a `state_dir` of its own in another daemon.toml (--daemon-config)"};
   }
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_dev != status.st_dev || named.st_ino != status.st_ino)

@@ -22,6 +22,7 @@ namespace inbox_poller::poller {
 struct ReloadReport {
   std::vector<std::string> added, removed, changed;
   std::vector<std::string> restart;  // changed settings that need a restart
+  std::vector<std::string> warnings = {};  // as check-config prints them
   std::vector<std::pair<std::string, handlers::Request>> answered = {};  // requests that the new rules decided, by team
 };
 

@@ -98,10 +98,9 @@ Result<Request> LeadRequests::open(const LeadCall& call, const LeadVerdict& verd
 }
 
 void LeadRequests::withdraw(const Request& request) {
-  handlers::Answer answer;
-  answer.event = handlers::RequestEvent::asker_leaves;
-  answer.by = context_.lead;
-  answer.reason = "the lead's session no longer waits for it";
+  const handlers::Answer answer{.event = handlers::RequestEvent::asker_leaves,
+                                .by = context_.lead,
+                                .reason = "the lead's session no longer waits for it"};
   static_cast<void>(requests_.answer(request, answer, false));  // fails if decided just now, or if the deadline decides
 }
 

@@ -94,10 +94,9 @@ void Receiver::close(const std::vector<handlers::RequestName>& moot) {
   for (const auto& name : moot) {
     const auto* request = requests_.find(name);  // null if it was answered meanwhile
     if (request == nullptr) continue;
-    handlers::Answer answer;
-    answer.event = handlers::RequestEvent::answered_by_other;
-    answer.by = context_.lead;
-    answer.reason = "the worker's turn has ended, so it waits no longer";
+    const handlers::Answer answer{.event = handlers::RequestEvent::answered_by_other,
+                                  .by = context_.lead,
+                                  .reason = "the worker's turn has ended, so it waits no longer"};
     static_cast<void>(requests_.answer(*request, answer, false));
   }
 }
@@ -261,17 +260,7 @@ Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, Me
   const auto& request = asked.request;
   TRY(tx.ledger.requests().put(context_.name, request));
   tx.post(asked.posts, request.request_id, row.batch);
-  Fields fields{{"team", context_.name},
-                {"request_id", request.request_id},
-                {"message_key", row.key.value},
-                {"type", std::string(handlers::to_string(request.kind))},
-                {"from", request.asker},
-                {"subject", handlers::subject_of(request)},
-                {"old", "received"},
-                {"new", std::string(handlers::to_string(request.state))},
-                {"by", request.decided_by},
-                {"rule", request.rule},
-                {"reason", request.reason}};
+  auto fields = request_fields(context_.name, request, "received");
   if (handlers::is_open(request.state)) {
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
     tx.then([this, request] { requests_.opened(request); });

@@ -9,6 +9,7 @@
 #include "handlers/request_kind.hpp"
 #include "handlers/request_route.hpp"
 #include "handlers/subject.hpp"
+#include "poller/context/message_life.hpp"
 #include "poller/team/request_view.hpp"
 
 namespace inbox_poller::poller {
@@ -79,16 +80,12 @@ void Requests::run_due() {
       unanswered_.erase(id);
     }
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
-      handlers::Answer answer;
-      answer.event = RequestEvent::asker_leaves;
-      answer.by = "roster";
+      const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "roster"};
       due.push_back({this, open.request, answer});
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (!unanswered_.contains(id) && tell_unanswered(open.request)) unanswered_.insert(id);
     } else if (open.deadline <= now) {
-      handlers::Answer answer;
-      answer.event = RequestEvent::deadline_passes;
-      answer.by = "deadline";
+      const handlers::Answer answer{.event = RequestEvent::deadline_passes, .by = "deadline"};
       due.push_back({this, open.request, answer});
     } else {
       tell(open);
@@ -111,10 +108,7 @@ bool Requests::is_refused(Open& open) const {
 }
 
 void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string& why) {
-  handlers::Answer answer;
-  answer.event = RequestEvent::asker_leaves;
-  answer.by = "shutdown";
-  answer.reason = why;
+  const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "shutdown", .reason = why};
   std::vector<Wanted> withdrawn;
   for (const auto* request : oldest_first())
     if (request->asker == asker && request->asked_ms <= at_ms) withdrawn.push_back({this, *request, answer});
@@ -215,10 +209,10 @@ std::vector<handlers::Request> Requests::judge_again() {
   for (const auto* request : oldest_first()) {
     const auto verdict = handlers::ruled(*request, folder_of(*request), context_.view());
     if (!verdict) continue;
-    handlers::Answer answer;
-    answer.event = verdict->action == config::Action::allow ? RequestEvent::rule_allows : RequestEvent::rule_denies;
-    answer.by = "rule";
-    answer.reason = handlers::reason_of(*verdict);
+    const bool allows = verdict->action == config::Action::allow;
+    const handlers::Answer answer{.event = allows ? RequestEvent::rule_allows : RequestEvent::rule_denies,
+                                  .by = "rule",
+                                  .reason = handlers::reason_of(*verdict)};
     ruled.push_back({this, *request, answer});
     ruled.back().request.rule = verdict->rule;
   }
@@ -276,17 +270,9 @@ Status Requests::record(const Wanted& wanted, Decision& decision, Tx& tx) {
   TRY(tx.ledger.requests().put(context_.name, decided));
   tx.post(decision.made.posts, decided.request_id, batch);
   const auto waited = std::max<EpochMs>(0, decided.decided_ms - wanted.request.asked_ms);
-  tx.log(Event::request_decided, {{"team", context_.name},
-                                  {"request_id", decided.request_id},
-                                  {"message_key", decided.message.value},
-                                  {"type", std::string(handlers::to_string(decided.kind))},
-                                  {"from", decided.asker},
-                                  {"subject", handlers::subject_of(decided)},
-                                  {"old", std::string(handlers::to_string(wanted.request.state))},
-                                  {"new", std::string(handlers::to_string(decided.state))},
-                                  {"by", decided.decided_by},
-                                  {"reason", decided.reason},
-                                  {"latency_ms", std::to_string(waited)}});
+  auto fields = request_fields(context_.name, decided, handlers::to_string(wanted.request.state));
+  fields.emplace_back("latency_ms", std::to_string(waited));
+  tx.log(Event::request_decided, std::move(fields));
   TRY(close_before_lead(decided, tx));
   auto& rule = decision.rule;
   if (!rule) return Done{};

@@ -43,10 +43,7 @@ asio::awaitable<bool> RuleGrants::begin(Request granted) {
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
                                                                       // it
   if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // a new worker under its name
-  Shutdowns::Order order;
-  order.member = granted.asker;
-  order.by = granted.decided_by;
-  order.reason = handlers::stop_reason(granted);
+  Shutdowns::Order order{.member = granted.asker, .by = granted.decided_by, .reason = handlers::stop_reason(granted)};
   const auto begun = co_await shutdowns_.request(std::move(order));
   // A shutdown under way already fulfills the request; after a ledger fault retry later.
   co_return begun.ok();

@@ -100,7 +100,9 @@ std::optional<NotTaken> Shutdowns::open_for(const std::string& member) const {
   for (const auto& [id, other] : open_)
     if (other.member == member)
       return NotTaken{"shutdown.open", member + " is being shut down already: " + id + " is " +
-                                           std::string(to_string(other.state)) + "; inbox-poller trace " + id};
+                                           std::string(to_string(other.state)) +
+                                           " and cannot be canceled. `--force-after` or `--force` ends it sooner; "
+                                           "`inbox-poller shutdowns` shows how far it is"};
   return std::nullopt;
 }
 

@@ -25,7 +25,8 @@ Team::Team(Runtime& services, const config::TeamConfig& config, const std::strin
            system_of(config).open(services.files, services.clock, services.pool, config, name, services.state_dir)) {}
 
 Team::Team(Runtime& services, const config::TeamConfig& config, std::string name, OpenTeam boxes)
-    : services_(services),
+    : since_ms(services.clock.wall_ms()),
+      services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       boxes_(std::move(boxes)),
       cluster_(open_cluster(services, context_, boxes_)),

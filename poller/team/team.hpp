@@ -27,6 +27,8 @@ class Team {
   /// Uses these mailbox objects instead of the configured ones.
   Team(Runtime& services, const config::TeamConfig& config, std::string name, OpenTeam boxes);
 
+  const EpochMs since_ms;  // begin of our service, wall clock
+
   /// Loads everything that was open before a restart. Errors: ledger.*.
   Status restore();
 

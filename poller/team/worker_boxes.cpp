@@ -85,10 +85,9 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<BoxMessage
   if (!told) return false;
   for (const auto& finding : findings) {
     if (!finding.closes) continue;
-    handlers::Answer answer;
-    answer.event = handlers::RequestEvent::answered_by_other;
-    answer.by = finding.by;
-    answer.reason = finding.reason;
+    const handlers::Answer answer{.event = handlers::RequestEvent::answered_by_other,
+                                  .by = finding.by,
+                                  .reason = finding.reason};
     static_cast<void>(requests_.answer(*finding.closes, answer, false));
   }
   return true;

@@ -1,6 +1,6 @@
 #include "poller/team/worker_calls.hpp"
 
-#include "handlers/subject.hpp"
+#include "poller/context/message_life.hpp"
 #include "schema/hook_settings.hpp"
 #include "schema/ids.hpp"
 
@@ -104,17 +104,9 @@ Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& 
     }
     if (!decided) return decided;
     TRY(context_.commit([&](Tx& tx) -> Status {
-      tx.log(Event::request_decided, {{"team", context_.name},
-                                      {"request_id", id},
-                                      {"type", std::string(handlers::to_string(decided->kind))},
-                                      {"from", worker},
-                                      {"subject", handlers::subject_of(*decided)},
-                                      {"old", "received"},
-                                      {"new", std::string(handlers::to_string(decided->state))},
-                                      {"by", decided->decided_by},
-                                      {"rule", decided->rule},
-                                      {"reason", decided->reason},
-                                      {"latency_ms", "0"}});
+      auto fields = request_fields(context_.name, *decided, "received");
+      fields.emplace_back("latency_ms", "0");
+      tx.log(Event::request_decided, std::move(fields));
       return tx.ledger.requests().put(context_.name, *decided);
     }));
     return decided;

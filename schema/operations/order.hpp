@@ -30,9 +30,10 @@ BOOST_DESCRIBE_STRUCT(Resumed, (), (team, role))
 struct Reloaded {
   Texts added, removed, changed;  // names of teams, or patterns of names
   Texts restart;                  // settings that hold only after a restart
+  Texts warnings;                 // about the files, as check-config prints them
   std::vector<RuledRequest> answered;
 };
-BOOST_DESCRIBE_STRUCT(Reloaded, (), (added, removed, changed, restart, answered))
+BOOST_DESCRIBE_STRUCT(Reloaded, (), (added, removed, changed, restart, warnings, answered))
 
 /// A worker that keeps its team from being idle.
 struct Working {

@@ -98,19 +98,9 @@ Status LineBox::recognize(const Directory& folder, const File& file) {
   if (record != before)
     if (auto saved = team_.records.save(true); !saved) return record = before, saved;
   for (const auto& name : prepared) static_cast<void>(team_.files.unlink_at(folder, name));
-  for (const auto& one : record.aside) {
-    Source source;
-    source.name = one.name;
-    source.inode = one.inode;
-    source.generation = one.generation;
-    source.aside_ms = one.since_ms;
-    sources_.push_back(std::move(source));
-  }
-  Source source;
-  source.name = file_;
-  source.inode = file.stat.ino;
-  source.generation = record.generation;
-  sources_.push_back(std::move(source));
+  for (const auto& one : record.aside)
+    sources_.push_back({.name = one.name, .inode = one.inode, .generation = one.generation, .aside_ms = one.since_ms});
+  sources_.push_back({.name = file_, .inode = file.stat.ino, .generation = record.generation});
   return Done{};
 }
 

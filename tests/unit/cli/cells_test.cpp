@@ -55,6 +55,8 @@ TEST_CASE("a text is taken apart at blanks, and a word that is too long anywhere
   CHECK(by_words("日本", 1) == Lines{"日", "本"});  // nothing fits, and it ends all the same
   CHECK(wrapped("abc\n\nd", 2, ":") == Lines{"ab", ":c", "", "d"});
   CHECK(wrapped("abc", 1, "    : ").size() == 3);
+  CHECK(wrapped("one two three", 9, ": ") == Lines{"one two ", ": three"});
+  CHECK(wrapped("  `a-long-word`", 8, ":") == Lines{"  `a-lon", ":g-word`"});
 }
 
 TEST_CASE("a table is as wide as its cells where nobody says how wide it may be") {

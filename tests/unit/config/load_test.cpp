@@ -468,12 +468,12 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[permissions]\ndeny = [\"Write(/x)\"]",
        "4:9: permissions.deny: \"Write(/x)\" is not a permission rule: paths are judged by Edit rules only; write "
        "\"Edit(/x)\" "
-       "(examples: \"Bash(git status:*)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
+       "(examples: \"Bash(git status *)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
        "\"mcp__server__tool\")"},
       {"[team]\nname = \"a\"\n[permissions]\nask = [\n  \"Bash(ls)\",\n  \"Bash(ls && pwd)\",\n]",
        "6:3: permissions.ask: \"Bash(ls && pwd)\" is not a permission rule: it is compared with one simple command at a "
        "time, so it cannot hold operators, redirections or doubled blanks; write one rule for each command, and Edit(…) "
-       "for the file of a redirection (examples: \"Bash(git status:*)\", \"Edit(/src/**)\", "
+       "for the file of a redirection (examples: \"Bash(git status *)\", \"Edit(/src/**)\", "
        "\"WebFetch(domain:example.com)\", \"mcp__server__tool\")"},
       {"[team]\nname = \"a\"\n[permissions]\ntimeout = \"8d\"",
        "4:11: permissions.timeout is 8d; it must be from 1s to 7d"},
@@ -595,7 +595,7 @@ TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quie
   REQUIRE(parsed.warnings.size() == 5);
   CHECK(parsed.warnings[0] ==
         "t.toml:6: permissions.allow holds \"Bash\": every command that can be split with certainty is allowed, "
-        "whatever it does; write \"Bash(PROGRAM:*)\"");
+        "whatever it does; write \"Bash(PROGRAM *)\"");
   CHECK(parsed.warnings[1] ==
         "t.toml: every call that no rule matches is allowed without asking "
         "(team.accept_risks says that this is meant)");

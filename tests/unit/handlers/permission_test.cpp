@@ -143,6 +143,7 @@ TEST_CASE("a worker with too many open requests is denied at once, but only wher
   const auto denied = expect<Asked>(receive(team, "w1", permission_request("Bash", ls), known));
   CHECK(denied.request.state == RequestState::denied);
   CHECK(denied.request.decided_by == "limit");
+  CHECK(denied.request.rule == "limits.pending_per_worker");
   CHECK(
       only_text(denied.posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Denied because 3 of your )"

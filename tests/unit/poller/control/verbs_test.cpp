@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 struct Serving : Served {
-  Result<ReloadReport> reloaded = ReloadReport{{"a"}, {"b"}, {"c"}, {"daemon.socket"}};
+  Result<ReloadReport> reloaded = ReloadReport{{"a"}, {"b"}, {"c"}, {"daemon.socket"}, {"t.toml:4: allows nothing"}};
   Verbs verbs;
 
   explicit Serving(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
@@ -216,6 +216,7 @@ TEST_CASE("the status tells of each worker what it is doing, in which mode, and 
   };
   CHECK(doing(0) == "waiting");
   CHECK(doing(1) == "busy");
+  CHECK(Serving().status().at("members").at(0).at("doing") == "busy");  // never heard, and nobody listened before
   serving.world.clock.advance(serving.world.config.team.unresponsive_after + milliseconds(1));
   CHECK(doing(1) == "unresponsive");
   spill(serving.world.scratch.path("teams/t/config.json"),
@@ -226,6 +227,28 @@ TEST_CASE("the status tells of each worker what it is doing, in which mode, and 
   CHECK(serving.status().at("members").at(1).at("mode") == "plan");
 }
 
+TEST_CASE("a request is answered by the beginning of its id as long as one open request has it") {
+  Serving serving;
+  std::vector<std::string> box;
+  for (int i = 0; i < 7; ++i)
+    box.push_back(World::entry("w1", World::request("perm-" + std::to_string(i), "make"), i + 1));
+  serving.world.write_lead(box);
+  REQUIRE(serving.until([&] { return serving.team().requests().open().size() == 7; }));
+  const auto approve = [&](const std::string& id, const std::string& team = "") {
+    return serving.ask("approve", {{"ids", json::array{id}}, {"team", team}});
+  };
+  const auto uncertain = approve("perm");
+  CHECK(uncertain.at("code") == "request.ambiguous");
+  const auto text = json::value_to<std::string>(uncertain.at("message"));
+  CHECK(std::ranges::count(text, '\n') == 6);
+  CHECK(text.ends_with("\n  and 2 more; `inbox-poller pending --list` shows the open ones"));
+  serving.world.clock.advance(milliseconds(1000));
+  for (int i = 1; i < 7; ++i) CHECK(approve("perm-" + std::to_string(i)).at("ok") == true);
+  CHECK(approve("perm").at("answers").at(0).at("request_id") == "perm-0");
+  CHECK(approve("p").at("message").as_string().find("at least 4 characters") != std::string::npos);
+  CHECK(approve("perm-0", "fire").at("message") == "team \"fire\" is not served; `inbox-poller status` names those that are");
+}
+
 TEST_CASE("reload tells what changed, or hands on every complaint") {
   Serving serving;
   const auto answer = serving.ask("reload");
@@ -233,6 +256,7 @@ TEST_CASE("reload tells what changed, or hands on every complaint") {
   CHECK(strings(answer.at("removed")) == std::vector<std::string>{"b"});
   CHECK(strings(answer.at("changed")) == std::vector<std::string>{"c"});
   CHECK(strings(answer.at("restart")) == std::vector<std::string>{"daemon.socket"});
+  CHECK(strings(answer.at("warnings")) == std::vector<std::string>{"t.toml:4: allows nothing"});
   serving.reloaded = Error{"config.refused", "t.toml:3:1: unknown key"};
   CHECK(serving.ask("reload").at("message") == "t.toml:3:1: unknown key");
 }
