@@ -302,7 +302,7 @@ Settled LineBox::ack(const Directory& folder, const std::vector<Ack>& disposals)
   shown_to_.clear();  // disposals apply once
   if (reader_ != Access::exclusive) return result;
   owes_emptying_ = may_be_emptied();
-  // Empty in a quiet moment, or if the file is big, because each emptying costs two writes to the disk.
+  // Empty in a quiet moment, or if the file is big, because each emptying costs several writes to the disk.
   if (owes_emptying_ && all_shown_ && (shown == 0 || in_place().size >= big_enough)) empty(folder, result);
   drop_aside(folder);
   return result;
@@ -326,6 +326,8 @@ void LineBox::empty(const Directory& folder, Settled& result) {
   if (!tail) return told(tail.error());
   const FileMark mark{source.inode, source.offset, file->stat.ctime_ns, schema::content_hash(*tail)};
   if (record.emptying != mark) {
+    // A power failure must not leave less of the file than the mark says, because a shorter file counts as emptied.
+    if (const auto synced = team_.files.sync(*file); !synced) return told(synced.error());
     const BoxRecord before = std::exchange(record, {source.generation, mark, record.aside});
     if (auto saved = team_.records.save(true); !saved) {
       record = before;
