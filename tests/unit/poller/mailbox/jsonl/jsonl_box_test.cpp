@@ -274,6 +274,23 @@ TEST_CASE("a power failure after the mark leaves no less of the file than the ma
   CHECK(at.accepted == Texts{"one", "two"});
 }
 
+TEST_CASE("the record of generations is on the disk before it takes its name, so a power failure leaves it whole") {
+  BoxSetting at;
+  bool is_synced = false, is_whole = true;
+  int renames = 0;
+  at.files.before(test::Call::create_exclusive, [&](const std::string&) { is_synced = false; });
+  at.files.before(test::Call::sync, [&](const std::string& name) { is_synced = is_synced || name.ends_with(".new"); });
+  at.files.before(test::Call::rename_at, [&](const std::string&) {
+    ++renames;
+    is_whole = is_whole && is_synced;
+  });
+  at.write("one\n");
+  at.drain();
+  CHECK(at.bytes().empty());
+  CHECK(renames == 2);  // the mark, and the next generation
+  CHECK(is_whole);
+}
+
 TEST_CASE("every call that fails costs a look and nothing else") {
   const unsigned met = test::with_every_fault([](const test::Fault& fault) {
     BoxSetting at;
