@@ -81,10 +81,11 @@ Status LineBox::recognize(const Directory& folder, const File& file) {
   std::vector<std::string> prepared;
   for (const auto& one : record.aside) {
     const auto found = team_.files.stat_at(folder, one.name);
-    if (found && found->ino == one.inode) aside.push_back(one);
-    if (!found || found->ino == one.inode) continue;
-    record.generation = one.generation;
-    prepared.push_back(one.name);
+    const bool exchanged = found && found->ino == one.inode;
+    if (exchanged) aside.push_back(one);
+    // A power failure may have removed the prepared file's name, so the inode in place counts as well.
+    if (!exchanged && (found || file.stat.ino == one.inode)) record.generation = one.generation;
+    if (!exchanged && found) prepared.push_back(one.name);
   }
   record.aside = aside;
   if (const auto mark = record.emptying) {

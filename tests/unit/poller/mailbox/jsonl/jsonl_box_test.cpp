@@ -291,6 +291,25 @@ TEST_CASE("the record of generations is on the disk before it takes its name, so
   CHECK(is_whole);
 }
 
+TEST_CASE("a power failure before an exchange that takes the prepared file away leaves the generation as it was") {
+  BoxSetting at;
+  at.size_limit = 16;
+  at.reopen();
+  at.write("one\n");
+  at.write("two\n");
+  const int writer = ::open(at.file().c_str(), O_WRONLY | O_APPEND);  // keeps the file from being emptied
+  struct PowerFails {};
+  at.files.before(test::Call::exchange_at, [](const std::string&) { throw PowerFails{}; });
+  CHECK_THROWS_AS([&] { for (int i = 0; i < 5; ++i) at.look(); }(), PowerFails);
+  at.files.before(test::Call::exchange_at, [](const std::string&) {});
+  ::close(writer);
+  for (const auto& name : at.names())
+    if (name != "lead.jsonl") std::filesystem::remove(at.scratch.path("inbox/" + name));
+  at.reopen();
+  at.drain();
+  CHECK(at.accepted == Texts{"one", "two"});
+}
+
 TEST_CASE("every call that fails costs a look and nothing else") {
   const unsigned met = test::with_every_fault([](const test::Fault& fault) {
     BoxSetting at;
