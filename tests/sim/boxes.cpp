@@ -1,5 +1,7 @@
 // The access of clients to inboxes (docs/reference/wire.md W7 to W13).
 #include <boost/json.hpp>
+#include <cstdio>
+#include <utility>
 
 #include "schema/ids.hpp"
 #include "tests/sim/peers.hpp"
@@ -15,10 +17,33 @@ namespace {
 constexpr Span stale = seconds(10);
 constexpr int tries = 10;
 
-std::string dump(const json::array& entries) {
-  std::string out = "[";
-  for (const auto& entry : entries) out += (out.size() > 1 ? ",\n  " : "\n  ") + json::serialize(entry);
-  return out + "\n]";
+/// As JSON.stringify(value, null, 2) writes it.
+void print(const json::value& value, const std::string& margin, std::string& out) {
+  const std::string inner = margin + "  ";
+  const bool is_list = value.is_array();
+  if (is_list ? value.as_array().empty() : !value.is_object() || value.as_object().empty()) {
+    out += json::serialize(value);
+    return;
+  }
+  out += is_list ? "[" : "{";
+  auto begin = [&, is_first = true]() mutable {
+    out += std::string(std::exchange(is_first, false) ? "" : ",") + "\n" + inner;
+  };
+  if (is_list)
+    for (const auto& one : value.as_array()) begin(), print(one, inner, out);
+  else
+    for (const auto& [name, one] : value.as_object()) {
+      begin();
+      out += json::serialize(json::string(name)) + ": ";
+      print(one, inner, out);
+    }
+  out += "\n" + margin + (is_list ? "]" : "}");
+}
+
+std::string dump(const json::value& value, const std::string& margin = {}) {
+  std::string out;
+  print(value, margin, out);
+  return out;
 }
 
 }  // namespace
@@ -111,15 +136,26 @@ void BoxAccess::rewrite(const std::string& box, Rewrite made, std::function<void
   });
 }
 
-void BoxAccess::append(const std::string& box, const std::string& from, const std::string& text,
-                       std::function<void(bool)> done) {
-  const auto entry = [from, text] {
-    return json::object{
-        {"from", from}, {"text", text}, {"timestamp", schema::iso_timestamp(system_ms())}, {"read", false}};
-  };
+json::object BoxAccess::entry(const Letter& letter) {
+  json::object entry{{"from", letter.from}, {"text", letter.text}};
+  if (!letter.summary.empty()) entry["summary"] = letter.summary;
+  entry["timestamp"] = schema::iso_timestamp(system_ms());
+  entry["color"] = "blue";
+  if (client_ == Client::v2_1_331) {  // W6
+    char id[40];
+    std::snprintf(id, sizeof id, "00000000-0000-4000-8000-%012d", machine_.next_number());
+    entry["msgV"] = 1;
+    entry["msg_id"] = id;
+    entry["type"] = "message";
+  }
+  entry["read"] = false;
+  return entry;
+}
+
+void BoxAccess::append(const std::string& box, const Letter& letter, std::function<void(bool)> done) {
   const auto grow = [=, this](json::array& entries) {
-    entries.push_back(entry());
-    machine_.oracle().written(text);
+    entries.push_back(entry(letter));
+    machine_.oracle().written(letter.text);
     return true;
   };
   constexpr std::string_view end = "}\n]";
@@ -130,8 +166,8 @@ void BoxAccess::append(const std::string& box, const std::string& from, const st
       box,
       [=, this](const std::string& now) -> std::optional<std::string> {
         if (!now.starts_with('[') || !now.ends_with(end)) return std::nullopt;
-        machine_.oracle().written(text);
-        return now.substr(0, now.size() - 2) + ",\n  " + json::serialize(entry()) + "\n]";
+        machine_.oracle().written(letter.text);
+        return now.substr(0, now.size() - 2) + ",\n  " + dump(entry(letter), "  ") + "\n]";
       },
       std::move(done));
 }

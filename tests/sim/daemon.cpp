@@ -54,6 +54,7 @@ config::TeamConfig Daemon::team_config(const std::string& root, const Rules& rul
   config.compaction.after = std::chrono::seconds(20);
   config.cluster = rules.nodes;
   config.team.role = rules.may_lead ? config::Role::leader : config::Role::follower;
+  if (rules.configure) rules.configure(config);
   return config;
 }
 

@@ -25,6 +25,7 @@ struct Rules {
   std::string verifies;  // agent id of the worker that verifies its lead; empty: there is none
   config::ClusterSettings nodes = {};  // empty: the team is on one machine
   bool may_lead = true;
+  std::function<void(config::TeamConfig&)> configure = {};  // names the team's files
 };
 
 /// A machine with one other process of this user: the worker that verifies its lead, if there is one.

@@ -1,10 +1,14 @@
 #include "tests/sim/disk.hpp"
 
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "tests/sim/file_events.hpp"
 
 namespace inbox_poller::sim {
 
@@ -37,18 +41,141 @@ poller::FileStat stat_of(const Node& node) {
   stat.ino = node.ino;
   stat.kind = node.kind;
   stat.size = node.bytes.size();
-  stat.mtime_ns = stat.ctime_ns = node.mtime_ns;
+  stat.mtime_ns = node.mtime_ns;
+  stat.ctime_ns = node.ctime_ns;
   stat.mode = node.mode;
   stat.uid = ::geteuid();
   stat.links = 1;
   return stat;
 }
 
+std::set<const Disk*>& disks() {
+  static std::set<const Disk*> all;
+  return all;
+}
+
+/// The regular files that are reachable, by number, with where their names are.
+struct Place {
+  NodePtr folder;
+  std::string name;
+  bool operator==(const Place&) const = default;
+};
+struct Placed {
+  NodePtr node;
+  std::vector<Place> places;
+};
+using Files = std::map<std::uint64_t, Placed>;
+void collect(const NodePtr& folder, bool durable, Files& files) {
+  for (const auto& [name, child] : durable ? folder->durable_names : folder->names) {
+    if (child->kind == FileKind::directory) {
+      collect(child, durable, files);
+    } else {
+      auto& [node, places] = files[child->ino];
+      node = child;
+      places.push_back({folder, name});
+    }
+  }
+}
+
 }  // namespace
+
+// --- a peer's file ---
+
+PeerFile::PeerFile(NodePtr node, bool writes) : node_(std::move(node)), writes_(writes) {
+  ++(writes_ ? node_->writers : node_->readers);
+  note_event(*node_, IN_OPEN);
+}
+
+PeerFile::~PeerFile() {
+  --(writes_ ? node_->writers : node_->readers);
+  note_event(*node_, writes_ ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
+}
+
+std::string PeerFile::read() const {
+  if (!node_->bytes.empty()) note_event(*node_, IN_ACCESS);
+  return node_->bytes;
+}
+
+void PeerFile::append(const std::string& bytes) {
+  node_->bytes += bytes;
+  Disk::touch(*node_);
+  note_event(*node_, IN_MODIFY);
+}
 
 // --- the medium ---
 
-Disk::Disk() : root_(make(FileKind::directory, 0700)) {}
+Disk::Disk() : root_(make(FileKind::directory, 0700)) { disks().insert(this); }
+Disk::~Disk() { disks().erase(this); }
+
+NodePtr watchable(const std::string& path) {
+  for (const auto* disk : disks())
+    if (auto node = disk->find(path); node && disk->has_watches) return node;
+  return nullptr;
+}
+
+Disk::Opened Disk::open(const std::string& path, As how) {
+  const auto [folder, name] = parent(path);
+  if (!folder) return {};
+  const auto found = folder->names.find(name);
+  if (found == folder->names.end() && how == As::read) return {};
+  auto node = found == folder->names.end() ? nullptr : found->second;
+  if (!node) {
+    node = folder->names[name] = make(FileKind::regular, 0600);
+    touch(*folder);
+  }
+  if (node->lease == poller::Lease::write || (node->lease == poller::Lease::read && how != As::read)) {
+    node->lease_is_wanted = true;
+    return {nullptr, true, {}};
+  }
+  Opened opened{std::make_shared<PeerFile>(node, how != As::read), false, {}};
+  if (how == As::truncate) {
+    opened.cut = std::exchange(node->bytes, {});
+    emptied(node);
+    touch(*node);
+    note_event(*node, IN_MODIFY);
+  }
+  return opened;
+}
+
+bool Disk::rename(const std::string& from, const std::string& to) {
+  const auto [old, name] = parent(from);
+  const auto [fresh, as] = parent(to);
+  const auto found = old ? old->names.find(name) : std::map<std::string, NodePtr>::iterator();
+  if (!old || !fresh || found == old->names.end()) return false;
+  auto node = found->second;
+  old->names.erase(found);
+  node->ctime_ns = system_ns();
+  note_event(*node, IN_MOVE_SELF);
+  fresh->names[as] = std::move(node);
+  touch(*old);
+  touch(*fresh);
+  return true;
+}
+
+bool Disk::unlink(const std::string& path) {
+  const auto [folder, name] = parent(path);
+  if (!folder) return false;
+  const auto found = folder->names.find(name);
+  if (found == folder->names.end()) return false;
+  note_event(*found->second, IN_DELETE_SELF);
+  folder->names.erase(found);
+  touch(*folder);
+  return true;
+}
+
+std::vector<std::string> Disk::list(const std::string& path) const {
+  std::vector<std::string> names;
+  if (const auto folder = find(path))
+    for (const auto& [name, node] : folder->names) names.push_back(name);
+  return names;
+}
+
+void Disk::sync_file(const std::string& path) {
+  const auto node = find(path);
+  if (!node) return;
+  node->durable_bytes = node->bytes;
+  note_times(*node);
+}
 
 NodePtr Disk::make(FileKind kind, unsigned mode) {
   auto node = std::make_shared<Node>();
@@ -57,6 +184,7 @@ NodePtr Disk::make(FileKind kind, unsigned mode) {
   node->ino = ++inodes_;
   node->made_at = now();
   touch(*node);
+  note_times(*node);
   return node;
 }
 
@@ -81,9 +209,11 @@ void Disk::write(const std::string& path, const std::string& bytes) {
   if (!node) {
     node = make(FileKind::regular, 0600);
     touch(*folder);
+    step("create");
   }
   node->bytes = bytes;
   touch(*node);
+  step("write");
 }
 
 void Disk::replace(const std::string& path, const std::string& bytes) {
@@ -92,6 +222,7 @@ void Disk::replace(const std::string& path, const std::string& bytes) {
   node->bytes = bytes;
   folder->names[name] = std::move(node);
   touch(*folder);
+  step("replace");
 }
 
 bool Disk::mkdir(const std::string& path) {
@@ -99,6 +230,7 @@ bool Disk::mkdir(const std::string& path) {
   if (!folder->names.emplace(name, nullptr).second) return false;
   folder->names[name] = make(FileKind::directory, 0700);
   touch(*folder);
+  step("lock");
   return true;
 }
 
@@ -106,6 +238,7 @@ bool Disk::rmdir(const std::string& path) {
   const auto [folder, name] = parent(path);
   if (folder->names.erase(name) == 0) return false;
   touch(*folder);
+  step("unlock");
   return true;
 }
 
@@ -122,11 +255,16 @@ void Disk::make_folders(const std::string& path) {
 void Disk::sync(Node& node) {
   node.durable_bytes = node.bytes;
   node.durable_names = node.names;
+  note_times(node);
   for (auto& [name, child] : node.names) sync(*child);
 }
 
 void Disk::lose(Node& node, Dice& dice) {
-  if (node.bytes != node.durable_bytes && dice.one_in(2)) node.bytes = node.durable_bytes;
+  if (node.bytes != node.durable_bytes && dice.one_in(2)) {
+    node.bytes = node.durable_bytes;
+    node.mtime_ns = node.durable_mtime_ns;
+    node.ctime_ns = node.durable_ctime_ns;
+  }
   if (node.names != node.durable_names) {
     auto names = node.durable_names;
     for (const auto& [name, child] : node.names)
@@ -138,11 +276,34 @@ void Disk::lose(Node& node, Dice& dice) {
   for (auto& [name, child] : node.names) lose(*child, dice);
   node.durable_bytes = node.bytes;
   node.durable_names = node.names;
+  note_times(node);
+}
+
+void Disk::lose_power(Dice& dice) {
+  Files before, last, now;
+  collect(root_, true, before);
+  collect(root_, false, last);
+  emptied_.clear();
+  lose(*root_, dice);
+  collect(root_, false, now);
+  // A file that was moved, or whose name was exchanged, has exactly one of its two names.
+  for (const auto& [number, file] : before) {
+    const auto moved = last.find(number);
+    if (moved == last.end() || file.places.size() != 1 || moved->second.places.size() != 1) continue;
+    const auto old = file.places.front(), fresh = moved->second.places.front();
+    const auto places = now.contains(number) ? now[number].places : std::vector<Place>();
+    if (old == fresh || places.size() == 1) continue;
+    const bool goes_back = !old.folder->names.contains(old.name) && dice.one_in(2);
+    const auto& kept = goes_back || (places.size() == 2 && dice.one_in(2)) ? old : fresh;
+    for (const auto& place : places) place.folder->names.erase(place.name);
+    kept.folder->names[kept.name] = file.node;
+    for (const auto* one : {&old, &fresh}) one->folder->durable_names = one->folder->names;
+  }
 }
 
 // --- a daemon's calls ---
 
-struct SimFiles::Place {
+struct SimFiles::Spot {
   NodePtr folder;
   std::string name, path;
   [[nodiscard]] NodePtr node() const {
@@ -152,9 +313,29 @@ struct SimFiles::Place {
 };
 
 SimFiles::SimFiles(Disk& disk, Fate& fate) : disk_(disk), fate_(fate) {
-  on_close(this, [this](int fd) { open_.erase(fd); });
+  on_close(this, [this](int fd) { closed(fd); });
 }
-SimFiles::~SimFiles() { on_close(this, {}); }
+SimFiles::~SimFiles() {
+  on_close(this, {});
+  for (const auto& node : held_) node->lease = poller::Lease::none;
+  for (const auto& [fd, node] : locks_) node->locked_by = nullptr;
+}
+
+void SimFiles::release(const NodePtr& node) {
+  if (held_.erase(node) > 0) node->lease = poller::Lease::none;
+}
+
+void SimFiles::closed(int fd) {
+  const auto found = open_.find(fd);
+  if (found == open_.end()) return;
+  const auto node = found->second;
+  open_.erase(found);
+  if (fate_.is_dead) return;  // what it held goes with the object
+  note_event(*node, IN_CLOSE_NOWRITE);
+  if (locks_.erase(fd) > 0) node->locked_by = nullptr;
+  const auto is_same = [&](const auto& one) { return one.second == node; };
+  if (std::none_of(open_.begin(), open_.end(), is_same)) release(node);
+}
 
 std::optional<Error> SimFiles::enter(const std::string& path, bool writes) {
   if (fate_.next() != Fate::Turn::goes_on) return io_error(EIO, "(injected)", path);
@@ -170,17 +351,18 @@ NodePtr SimFiles::node_of(int fd) const {
 
 int SimFiles::open(NodePtr node) {
   const int descriptor = next_descriptor();
+  note_event(*node, IN_OPEN);
   open_[descriptor] = std::move(node);
   return descriptor;
 }
 
-Result<SimFiles::Place> SimFiles::place(const poller::Directory& at, const std::string& name, const char* action) {
+Result<SimFiles::Spot> SimFiles::place(const poller::Directory& at, const std::string& name, const char* action) {
   const std::string path = at.path.empty() ? name : at.path + "/" + name;
   auto parts = parts_of(name);
   if (parts.empty()) return io_error(EINVAL, action, path);
   auto folder = walk(node_of(at.fd.get()), parts, parts.size() - 1);
   if (!folder) return io_error(ENOENT, action, path);
-  return Place{std::move(folder), parts.back(), path};
+  return Spot{std::move(folder), parts.back(), path};
 }
 
 Result<poller::Directory> SimFiles::open_dir(const poller::Directory& at, const std::string& name) {
@@ -251,6 +433,7 @@ Result<std::size_t> SimFiles::read_at(const poller::File& file, char* buffer, st
   if (offset >= bytes.size()) return std::size_t{0};
   const auto count = std::min<std::size_t>(size, bytes.size() - offset);
   std::memcpy(buffer, bytes.data() + offset, count);
+  if (count > 0) note_event(*node_of(file.fd.get()), IN_ACCESS);
   return count;
 }
 
@@ -262,6 +445,7 @@ Status SimFiles::write_at(const poller::File& file, std::string_view bytes, std:
   if (node->bytes.size() < offset + bytes.size()) node->bytes.resize(offset + bytes.size());
   std::memcpy(node->bytes.data() + offset, bytes.data(), bytes.size());
   Disk::touch(*node);
+  if (!bytes.empty()) note_event(*node, IN_MODIFY);
   return error ? Status(*error) : Status(Done{});
 }
 
@@ -273,24 +457,44 @@ Status SimFiles::truncate(const poller::File& file, std::uint64_t size) {
   if (auto error = enter(file.path)) return *error;
   const auto node = node_of(file.fd.get());
   node->bytes.resize(size);
+  if (size == 0) disk_.emptied(node);
   Disk::touch(*node);
+  note_event(*node, IN_MODIFY);
   return Done{};
 }
 
-Result<bool> SimFiles::set_lease(const poller::File& file, poller::Lease) {
-  return io_error(EINVAL, "leasing", file.path);  // as on a network file system
+Result<bool> SimFiles::set_lease(const poller::File& file, poller::Lease lease) {
+  if (fate_.next(false) != Fate::Turn::goes_on) return io_error(EIO, "(injected)", file.path);
+  if (!disk_.has_leases) return io_error(EINVAL, "leasing", file.path);  // as on a network file system
+  const auto node = node_of(file.fd.get());
+  if (lease == poller::Lease::none) {
+    release(node);
+    return true;
+  }
+  const auto own = std::count_if(open_.begin(), open_.end(), [&](const auto& one) { return one.second == node; });
+  const bool is_free = lease == poller::Lease::read ? node->writers == 0 : node->readers + node->writers == 0 && own == 1;
+  if (!is_free) return false;
+  node->lease = lease;
+  node->lease_is_wanted = false;
+  held_.insert(node);
+  return true;
 }
+
+bool SimFiles::lease_is_wanted(const poller::File& file) { return node_of(file.fd.get())->lease_is_wanted; }
 
 Status SimFiles::sync(const poller::File& file) {
   if (auto error = enter(file.path)) return *error;
   const auto node = node_of(file.fd.get());
+  disk_.synced();
   node->durable_bytes = node->bytes;
+  Disk::note_times(*node);
   return Done{};
 }
 
 Status SimFiles::sync_dir(const poller::Directory& directory) {
   if (auto error = enter(directory.path)) return *error;
   const auto node = node_of(directory.fd.get());
+  disk_.synced();
   node->durable_names = node->names;
   return Done{};
 }
@@ -312,6 +516,8 @@ Status SimFiles::move(const poller::Directory& from, const std::string& name, co
   if (!node) return io_error(ENOENT, "renaming", old.path);
   if (onto == poller::Onto::nothing && fresh.node()) return io_error(EEXIST, "renaming", fresh.path);
   old.folder->names.erase(old.name);
+  node->ctime_ns = system_ns();
+  note_event(*node, IN_MOVE_SELF);
   fresh.folder->names[fresh.name] = std::move(node);
   Disk::touch(*old.folder);
   Disk::touch(*fresh.folder);
@@ -324,6 +530,10 @@ Status SimFiles::swap(const poller::Directory& at, const std::string& one, const
   TRY(const auto left, place(at, one, "exchanging"));
   TRY(const auto right, place(there, other, "exchanging"));
   if (!left.node() || !right.node()) return io_error(ENOENT, "exchanging", right.path);
+  for (const auto& node : {left.node(), right.node()}) {
+    node->ctime_ns = system_ns();
+    note_event(*node, IN_MOVE_SELF);
+  }
   std::swap(left.folder->names[left.name], right.folder->names[right.name]);
   Disk::touch(*left.folder);
   Disk::touch(*right.folder);
@@ -336,6 +546,7 @@ Status SimFiles::unlink_at(const poller::Directory& at, const std::string& name)
   const auto node = found.node();
   if (!node) return io_error(ENOENT, "removing", found.path);
   if (node->kind == FileKind::directory) return io_error(EISDIR, "removing", found.path);
+  note_event(*node, IN_DELETE_SELF);
   found.folder->names.erase(found.name);
   Disk::touch(*found.folder);
   return Done{};
@@ -375,8 +586,12 @@ Result<std::vector<std::string>> SimFiles::list(const poller::Directory& directo
   return names;
 }
 
-Status SimFiles::lock(const poller::Fd&, const std::string& path) {
+Status SimFiles::lock(const poller::Fd& open, const std::string& path) {
   if (auto error = enter(path)) return *error;
+  const auto node = node_of(open.get());
+  if (node->locked_by != nullptr) return io_error(EAGAIN, "locking", path);
+  node->locked_by = this;
+  locks_[open.get()] = node;
   return Done{};
 }
 

@@ -128,16 +128,74 @@ NODES = [
              "  if (!answer) return none;", "  if (!answer || answer->id > 0) return none;", None),
 ]
 
+# With JSON lines. The names are those of tests/mutation.
+SHARED_LINES = ["emptied-under-lease", "the-same-lines-again", "generation-in-key", "read-before-emptied", "own-looks-are-no-proof"]
+LINES = [
+    Mutation("mark-not-synced", "what a mark says of a file is on the disk", "poller/mailbox/jsonl/line_box.cpp",
+             "const auto synced = team_.files.sync(*file); !synced)", "const auto synced = Status(Done{}); !synced)", None),
+    Mutation("cursor-before-commit", "a line is passed by only when its commit worked", "poller/mailbox/jsonl/line_box.cpp",
+             "    if (disposals[i] == Ack::requeue) {\n", "    if (false && disposals[i] == Ack::requeue) {\n", None),
+    Mutation("emptied-with-new-lines", "a file is emptied only while it is as it was marked", "poller/mailbox/jsonl/line_box.cpp",
+             "now->size == mark.size && now->ctime_ns == mark.ctime_ns;", "now->size >= mark.size;", None),
+    Mutation("last-line-not-ended", "a torn last line stays apart from the next", "poller/mailbox/jsonl/line_box.cpp",
+             "  if (reader == Access::exclusive) end_last_line(folder, in_place(), batch);\n", "", None),
+    Mutation("torn-line-skipped", "a line that does not parse is set aside with its bytes", "poller/mailbox/jsonl/line_box.cpp",
+             "    if (is_blank_line(line)) continue;\n", "    if (is_blank_line(line) || line.front() != '{' || line.back() != '}') continue;\n", None),
+    Mutation("destroyed-is-read", "a line that its reader removed unread is written again", "poller/mailbox/jsonl/line_post.cpp",
+             "      case Proof::destroyed: one.read_status = ReadStatus::lost; break;", "      case Proof::destroyed: one.read_status = ReadStatus::consumed; break;",
+             None),
+    Mutation("posted-without-lease", "a line is written while nobody has the file open", "poller/mailbox/jsonl/line_post.cpp",
+             "    if (!hold.held() && !hold.impossible()) return hold.result();\n", "    if (hold.file().fd.get() < 0) return hold.result();\n", None),
+    Mutation("words-stay", "a successor does not read the request to the one before", "poller/mailbox/jsonl/line_post.cpp",
+             "      const auto written = files_.write_at(hold.file(), silenced_jsonl(line), hold.begins() + at);\n",
+             "      const auto written = files_.write_at(hold.file(), line, hold.begins() + at);\n", None),
+    Mutation("forgotten-after-a-restart", "a restart follows the lines that were written", "poller/mailbox/jsonl/line_post.cpp",
+             "  posted_[file].lines.try_emplace(key, Posted{{}, 0, ReadStatus::waiting, false});\n",
+             "  posted_[file].lines.try_emplace(key, Posted{{}, 0, ReadStatus::consumed, false});\n", None),
+]
+
+# In a folder that agents share.
+SHARED_LETTERS = ["order-of-letters", "another-under-its-id", "sweep-in-two-steps", "done-is-not-claimed"]
+LETTERS = [
+    Mutation("taken-before-commit", "a letter is taken only when its commit worked", "poller/mailbox/maildir/maildir_mailbox.cpp",
+             "    if (disposals[i] == Ack::requeue) {\n", "    if (disposals[i] == Ack::requeue && !shown.open) {\n", None),
+    Mutation("torn-letter-taken", "an unreadable letter stays in its place", "poller/mailbox/maildir/new_mail.cpp",
+             "    if (is_errno(file.error(), ENOENT)) return;\n",
+             "    if (is_errno(file.error(), ENOENT)) return;\n    static_cast<void>(root_.files().unlink_at(folder, name));\n", None),
+    Mutation("vanished-is-read", "a letter that vanished is written again once", "poller/mailbox/maildir/maildir_mailbox.cpp",
+             "was_read || out.deletes ? ReadStatus::consumed : ReadStatus::lost;", "true || was_read ? ReadStatus::consumed : ReadStatus::lost;", None),
+    Mutation("letter-not-synced", "the name of a letter is on the disk when it counts as written", "poller/mailbox/maildir/maildir_root.cpp",
+             "  return files_.sync_dir(at);\n", "  return Done{};\n", None),
+    Mutation("swept-while-held", "a task whose lease was renewed is not given back", "poller/mailbox/maildir/task_sweep.cpp",
+             "  if (!is_over(where, *file)) return Done{};\n", "  if (file->envelope.text(\"owner\").empty()) return Done{};\n", None),
+    Mutation("claim-dropped", "a claim without a place is given back, not dropped", "poller/mailbox/maildir/task_sweep.cpp",
+             "  TRY(auto left, release_claim(swept, name, std::move(task)));\n  gone.push_back(std::move(left));\n",
+             "  static_cast<void>(gone);\n  return root_.files().unlink_at(swept, name);\n", None),
+    Mutation("resent-is-new", "a letter that is sent again is one message", "poller/mailbox/letter.cpp",
+             "  return schema::make_message_key(scope, from, id, letter.text(\"type\") + '\\n' + says, 0);\n",
+             "  static int resent = 0;\n  return schema::make_message_key(scope, from, id, letter.text(\"type\") + '\\n' + says, static_cast<std::size_t>(++resent));\n",
+             None),
+]
+
+
+def ways_of(fault):
+    """The words of `simulate` for the histories in which this fault can be found."""
+    if fault in NODES:
+        return ["--profile", "hosts"]
+    is_of = lambda own, names: fault in own or fault.name in names
+    system = "jsonl" if is_of(LINES, SHARED_LINES) else "maildir" if is_of(LETTERS, SHARED_LETTERS) else "arrays"
+    return ["--mailbox", system]
+
 
 def chosen(names):
-    shared = [one for one in MUTATIONS if one.name in SHARED]
-    return [one for one in shared + OWN + NODES if not names or one.name in names]
+    shared = [one for one in MUTATIONS if one.name in SHARED + SHARED_LINES + SHARED_LETTERS]
+    return [one for one in shared + OWN + NODES + LINES + LETTERS if not names or one.name in names]
 
 
 def unfit(faults):
     problems = [f"{one.name}: its text does not occur exactly once in {one.file}" for one in faults
                 if (ROOT / one.file).read_text("utf-8").count(one.before) != 1]
-    missing = set(SHARED) - {one.name for one in MUTATIONS}
+    missing = set(SHARED + SHARED_LINES + SHARED_LETTERS) - {one.name for one in MUTATIONS}
     return problems + [f"{name}: tests/mutation has no such mutation" for name in sorted(missing)]
 
 
@@ -194,7 +252,7 @@ def try_one(fault, most):
             built = run(link_command(output, program), BUILD)
         if built.returncode != 0:
             return "does not compile", built.stdout[-1500:]
-        count, what = play(program, most, ["--profile", "hosts"] if fault in NODES else [])
+        count, what = play(program, most, ways_of(fault))
     return ("not found" if count is None else str(count)), what
 
 

@@ -16,19 +16,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr const char* lead = "team-lead";
 constexpr Span restart_after = seconds(1);
-
-json::object member(const std::string& name) {
-  return {{"agentId", name + "@t"}, {"name", name}, {"joinedAt", system_ms()}};
-}
-
-std::string roster_of(const std::vector<std::string>& names) {
-  json::array members;
-  for (const auto& name : names) members.push_back(member(name));
-  return json::serialize(
-      json::object{{"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", members}});
-}
 
 /// True until the end of a scope.
 class Busy {
@@ -64,9 +52,10 @@ Machine::Machine(World& world, std::string name, std::string folder, std::vector
       number_(number),
       ledger_disk_(folder_) {
   std::filesystem::create_directories(root());
-  disk_.make_folders(root() + "/t/inboxes");
+  files_of_team_ = make_team_files(world_.system(), *this, root());
+  rules_.configure = [this](config::TeamConfig& config) { files_of_team_->configure(config); };
   disk_.make_folders(folder_ + "/quarantine");
-  disk_.write(roster(), roster_of(boxes()));
+  files_of_team_->make();
   disk_.sync_all();
   disk_.on_stolen_lock = [this](const std::string& path, Span age) {
     oracle().violated("the daemon removed a lock of a peer that was " + std::to_string(age / milliseconds(1)) +
@@ -91,12 +80,6 @@ bool Machine::is_troubled() const { return world_.is_troubled(); }
 void Machine::busy_for(Span span) { world_.busy_for(span); }
 const std::vector<std::string>& Machine::team() const { return world_.team(); }
 std::string Machine::log() const { return test::slurp(folder_ + "/log"); }
-
-std::vector<std::string> Machine::boxes() const {
-  std::vector<std::string> all{lead};
-  all.insert(all.end(), workers_.begin(), workers_.end());
-  return all;
-}
 
 int Machine::life() const { return daemon_ && !daemon_->fate().is_dead ? lives_ : 0; }
 
@@ -128,26 +111,7 @@ void Machine::hang_up(const std::shared_ptr<Line>& line) {
 
 // --- the team's files ---
 
-bool Machine::has_member(const std::string& name) const {
-  boost::system::error_code bad;
-  const auto value = json::parse(disk_.read(roster()).value_or(""), bad);
-  if (bad || !value.is_object()) return true;  // not known
-  for (const auto& one : value.at("members").as_array())
-    if (one.at("name").as_string() == name) return true;
-  return false;
-}
-
-void Machine::set_member(const std::string& name, bool is_member) {
-  boost::system::error_code bad;
-  auto value = json::parse(disk_.read(roster()).value_or(""), bad);
-  if (bad || !value.is_object()) return after(seconds(1), [this, name, is_member] { set_member(name, is_member); });
-  auto& members = value.at("members").as_array();
-  members.erase(std::remove_if(members.begin(), members.end(),
-                               [&](const json::value& one) { return one.at("name").as_string() == name; }),
-                members.end());
-  if (is_member) members.push_back(member(name));
-  disk_.replace(roster(), json::serialize(value));
-}
+bool Machine::made_lock(const std::string& path) const { return daemon_ && daemon_->made_lock(path); }
 
 void Machine::change_rules() {
   rules_.makes = !rules_.makes;
@@ -175,72 +139,24 @@ void Machine::rival_took(const std::string& text) {
 
 void Machine::note_marks() {
   noted_at_ = now();
-  const auto bytes = disk_.read(inbox(lead));
-  if (!bytes || *bytes == seen_lead_box_) return;
-  seen_lead_box_ = *bytes;
-  boost::system::error_code bad;
-  const auto entries = json::parse(*bytes, bad);
-  if (bad || !entries.is_array()) return;
-  for (const auto& one : entries.as_array()) {
-    if (!one.is_object() || !one.as_object().contains("read") || !one.at("read").as_bool()) continue;
-    const std::string text(one.at("text").as_string());
-    if (!noted_.insert(text).second) continue;
-    const auto payload = text.starts_with('{') ? json::parse(text, bad) : json::value();
-    const auto* object = !bad && payload.is_object() ? &payload.as_object() : nullptr;
-    const bool is_camel = object != nullptr && object->contains("requestId");
-    oracle().marked(text, object == nullptr ? "" : text_of(*object, is_camel ? "requestId" : "request_id"));
-  }
+  files_of_team_->note_marks();
 }
 
-void Machine::read_box(std::set<std::string>& texts) const {
-  boost::system::error_code bad;
-  const auto entries = json::parse(disk_.read(inbox(lead)).value_or("[]"), bad);
-  if (!bad && entries.is_array())
-    for (const auto& one : entries.as_array()) texts.insert(text_of(one.as_object(), "text"));
-}
-
-void Machine::check_locks() {
-  for (const auto& box : boxes())
-    if (daemon_ && daemon_->made_lock(inbox(box) + ".lock") && profile().error_one_in == 0)
-      oracle().violated("a lock is left at the box of " + box);
+void Machine::check_files() {
+  const Inside inside(host_);
+  files_of_team_->check();
 }
 
 std::string Machine::unsettled() {
   if (life() == 0) return "the daemon is down";
   for (const auto& peer : peers_)
     if (const auto what = peer->unsettled(); !what.empty()) return what;
-  for (const auto& box : boxes()) {
-    if (!has_member(box)) return box + " has not come back";
-    boost::system::error_code bad;
-    const auto entries = json::parse(disk_.read(inbox(box)).value_or("[]"), bad);
-    if (bad || !entries.is_array()) continue;
-    for (const auto& one : entries.as_array())
-      if (one.is_object() && !is_read(one.as_object()))
-        return "unread in the box of " + box + ": " + json::serialize(one);
-  }
-  return {};
+  return files_of_team_->unread();
 }
 
 void Machine::repair_files() {
   const Inside inside(host_);
-  boost::system::error_code broken;
-  if (json::parse(disk_.read(roster()).value_or(""), broken); broken) {
-    trace("a person restores the roster");
-    disk_.write(roster(), roster_of(boxes()));
-  }
-  for (const auto& box : boxes()) {
-    // After the clock was set back, no client takes the lock of a dead one for abandoned (W9).
-    const auto left = disk_.find(inbox(box) + ".lock");
-    if (left && left->mtime_ns > system_ns() && now() - left->made_at > settled_for) disk_.rmdir(inbox(box) + ".lock");
-    boost::system::error_code bad;
-    const auto bytes = disk_.read(inbox(box));
-    if (!bytes || bytes->empty()) continue;
-    if (const auto entries = json::parse(*bytes, bad); !bad && entries.is_array()) continue;
-    if (const auto lock = disk_.find(inbox(box) + ".lock"); lock && now() - lock->made_at < settled_for) continue;
-    trace("a person empties the torn box of " + box);
-    oracle().destroyed();
-    disk_.write(inbox(box), "[]");
-  }
+  files_of_team_->repair();
 }
 
 // --- the daemon's lives ---
@@ -307,7 +223,7 @@ void Machine::crash(bool power) {
   end_daemon(is_troubled());
   if (!power) return;
   oracle().lost_power();
-  disk_.lose_power(dice());
+  files_of_team_->lose_power();
   ledger_disk_.lose_power(dice());
   for (const auto& peer : peers_) peer->lose_power();
 }

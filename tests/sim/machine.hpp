@@ -11,6 +11,7 @@
 
 #include "tests/sim/daemon.hpp"
 #include "tests/sim/oracle.hpp"
+#include "tests/sim/team_files.hpp"
 
 namespace inbox_poller::sim {
 
@@ -40,11 +41,15 @@ class Machine {
   [[nodiscard]] bool is_troubled() const;
   /// What was begun may last so long: nothing is judged before.
   void busy_for(Span span);
-  [[nodiscard]] std::string inbox(const std::string& name) const { return root() + "/t/inboxes/" + name + ".json"; }
-  [[nodiscard]] std::string roster() const { return root() + "/t/config.json"; }
-  [[nodiscard]] bool has_member(const std::string& name) const;
+  [[nodiscard]] TeamFiles& files() { return *files_of_team_; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] std::string inbox(const std::string& name) const { return files_of_team_->inbox(name); }
+  [[nodiscard]] std::string roster() const { return files_of_team_->roster(); }
+  [[nodiscard]] bool has_member(const std::string& name) const { return files_of_team_->has_member(name); }
   /// Puts a member into the roster, or takes it out.
-  void set_member(const std::string& name, bool is_member);
+  void set_member(const std::string& name, bool is_member) { files_of_team_->set_member(name, is_member); }
+  /// True if the daemon made the lock that stands there.
+  [[nodiscard]] bool made_lock(const std::string& path) const;
   /// Changes the configuration, and asks the daemon to read it again.
   void change_rules();
   /// True once a rule may have allowed `make`.
@@ -53,6 +58,8 @@ class Machine {
   void shows_process(const std::string& name, bool lives);
   /// Another consumer has marked an entry of the lead's box.
   void rival_took(const std::string& text);
+  /// A number that nothing else on this machine has.
+  int next_number() { return ++numbers_; }
   /// All workers of the team, on every machine.
   [[nodiscard]] const std::vector<std::string>& team() const;
 
@@ -95,9 +102,9 @@ class Machine {
   /// What a client tore as it died is left to a person by all but client 2.1.50.
   void repair_files();
   /// Adds the texts that the lead's box holds.
-  void read_box(std::set<std::string>& texts) const;
-  /// Judges the locks that the daemon left.
-  void check_locks();
+  void read_box(std::set<std::string>& texts) const { files_of_team_->read_box(texts); }
+  /// Judges what the daemon left.
+  void check_files();
   [[nodiscard]] std::string log() const;
 
  private:
@@ -111,7 +118,6 @@ class Machine {
   void end_daemon(bool may_stay_down);
   void crash(bool power);
   void cause_trouble();
-  [[nodiscard]] std::vector<std::string> boxes() const;
 
   World& world_;
   const std::string name_, folder_;
@@ -121,14 +127,13 @@ class Machine {
   Disk disk_;
   LedgerDisk ledger_disk_;
   Rules rules_;
+  std::unique_ptr<TeamFiles> files_of_team_;
   bool rules_changed_ = false;
   Steps files_, talks_;
   bool in_peers_ = false, is_busy_ = false;
   Span still_until_{}, daemon_wakes_{};
-  std::string seen_lead_box_;
   Span noted_at_{};
-  std::set<std::string> noted_;  // texts that were marked as read
-  int lives_ = 0;
+  int lives_ = 0, numbers_ = 0;
   std::unique_ptr<Daemon> daemon_;
   std::vector<std::shared_ptr<Peer>> peers_;
 };

@@ -43,7 +43,7 @@ void Oracle::lead_sees(const std::string& machine, const std::string& text, long
   if (attempts <= 1) ++one.unlabeled[machine];
   if (++one.seen == 1) {
     auto& last = last_seen_[one.from];
-    if (one.number < last && !has_rival) violated("order: the lead got " + text + " after a later one of its sender");
+    if (one.number < last && !has_rival && !(orders_by_clock && clock_jumped)) violated("order: the lead got " + text + " after a later one of its sender");
     last = one.number;
     if (machine == one.machine) judge_order(one, text);
     if (is_calm && now() - one.written_at > soon) violated("late: the lead got " + text + " long after it was written");
@@ -123,6 +123,29 @@ void Oracle::lost_by_client(const std::string& text) {
   if (const auto found = orders.find(text); found != orders.end()) found->second.left = true;
   for (auto& [id, request] : requests)
     if (request.replies == 0 && text.find('"' + id + '"') != std::string::npos) request.left = true;
+}
+
+void Oracle::lost_with_power(const std::string& text, const std::string& id) {
+  if (const auto found = chat.find(text); found != chat.end() && found->second.seen == 0)
+    found->second.owed = found->second.written = false;
+  if (const auto found = requests.find(id); found != requests.end()) found->second.owed = false;
+}
+
+void Oracle::destroyed_in_box(const std::string& lines) {
+  constexpr int written_again = 1;  // without a proof
+  for (auto& [text, order] : orders)
+    if (lines.find('"' + text + '"') != std::string::npos && ++order.destroyed > written_again && !has_proofs)
+      order.left = true;
+  for (auto& [id, request] : requests)
+    if (lines.find('"' + id + '"') != std::string::npos && ++request.destroyed > written_again && !has_proofs)
+      request.left = request.left || request.replies == 0;
+}
+
+void Oracle::judge_quarantine(const json::array& kept) {
+  std::set<std::string> texts;
+  for (const auto& one : kept) texts.insert(text_of(one.as_object(), "entry"));
+  for (const auto& bytes : set_aside_)
+    if (!texts.contains(bytes)) violated("quarantine does not have what was no message: " + bytes);
 }
 
 void Oracle::left(const std::string& worker) {
@@ -214,7 +237,7 @@ void Oracle::judge_history(const std::vector<Recorded>& all) {
     if (!is_delivered && !has_rival) violated("history: " + text + " is " + *states.begin() + " at the end");
   }
   for (const auto& [text, one] : chat)
-    if (one.owed && !recorded.contains(text)) violated("history does not have " + text + ", which was marked as read");
+    if (one.owed && !one.by_rival && !recorded.contains(text)) violated("history does not have " + text + ", which was marked as read");
 }
 
 void Oracle::judge_shutdowns(const json::array& shutdowns) {

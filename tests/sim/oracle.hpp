@@ -39,6 +39,7 @@ struct Request {
   std::string reply;                // the first reply's text, as it stood
   std::string entry;                // all of the first reply but its flag
   int replies = 0;                  // entries taken by the worker
+  int destroyed = 0;                // how often its reader has removed the reply unread
   bool success = false;             // the reply
   std::set<bool> answers;           // by persons; true: approved. Only those that a daemon accepted
   std::map<std::string, bool> answered_at;  // the same by machine
@@ -50,6 +51,7 @@ struct Order {
   std::string worker;
   std::string machine;  // whose daemon accepted it
   int seen = 0;
+  int destroyed = 0;  // how often its reader has removed it unread
   bool accepted = false;
   bool left = false;
 };
@@ -96,6 +98,8 @@ class Oracle {
   bool clock_jumped = false;
   /// The team is on several machines. A machine that does not lead any more may have accepted an answer in vain.
   bool has_nodes = false;
+  /// The system clock of a sender orders its messages.
+  bool orders_by_clock = false;
   /// The lead cannot take chat, or another consumer may have.
   bool has_rival = false;
   [[nodiscard]] bool had_cause_since(Span moment) const {
@@ -125,6 +129,16 @@ class Oracle {
   void lost_by_client(const std::string& text);
   /// A worker leaves the team: nothing is owed to it any more.
   void left(const std::string& worker);
+  /// What stood in the lead's box, and may be accepted, is gone with the power or by a peer's write.
+  void lost_with_power(const std::string& text, const std::string& id);
+  /// A worker has emptied its box of lines that it has not read.
+  void destroyed_in_box(const std::string& lines);
+  /// Bytes in the lead's box that are no message: they must be kept.
+  void expect_set_aside(const std::string& bytes) { set_aside_.insert(bytes); }
+  void not_set_aside(const std::string& bytes) { set_aside_.erase(bytes); }
+  void judge_quarantine(const boost::json::array& kept);
+  /// Whether the daemon learns what becomes of its lines in workers' boxes.
+  bool has_proofs = true;
   /// The texts that the lead's box holds when all is quiet.
   void box_holds(const std::set<std::string>& texts);
   /// Judges what the daemon tells when all is quiet: a team of `status`, and the answers to `pending`, `decisions`,
@@ -143,6 +157,7 @@ class Oracle {
   [[nodiscard]] std::set<std::string> open_requests() const;
   Tell trace_;
   std::vector<std::string> violations_;
+  std::set<std::string> set_aside_;
   Span last_cause_ = -std::chrono::hours(1);
   Span last_destroyed_ = -std::chrono::hours(1);
   Span last_power_ = -std::chrono::hours(1);

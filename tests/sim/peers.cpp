@@ -90,8 +90,8 @@ void Worker::maybe_die() {
   lose_power();
 }
 
-void Worker::send(const std::string& text, std::function<void(bool)> done) {
-  boxes_.append("team-lead", name_, text, std::move(done));
+void Worker::send(const std::string& text, std::function<void(bool)> done, const std::string& summary) {
+  boxes_.append("team-lead", {name_, text, summary}, std::move(done));
 }
 
 void Worker::send_chat() {
@@ -101,7 +101,7 @@ void Worker::send_chat() {
   send(text, [this, text](bool written) {
     machine_.oracle().chat[text].written = written;
     machine_.trace(name_ + (written ? " wrote " : " dropped ") + text);
-  });
+  }, "a summary");
 }
 
 std::string Worker::request_text(const std::string& id, Request& request) {
@@ -338,7 +338,7 @@ void Forger::forge() {
   if (!machine_.is_troubled()) return;
   const std::string id = "forged-" + std::to_string(++count_);
   const auto write = [&](const std::string& from, const std::string& text) {
-    boxes_.append("team-lead", from, text, [](bool) {});
+    boxes_.append("team-lead", {from, text}, [](bool) {});
   };
   switch (machine_.dice().below(6)) {
     case 5: return put_back();

@@ -45,14 +45,19 @@ class BoxAccess {
   using Change = std::function<bool(boost::json::array&)>;  // false: leave the file as it is
   /// Changes a box under its lock; `done` learns whether it was written.
   void change(const std::string& box, Change change, std::function<void(bool)> done);
-  /// Appends an entry to a box.
-  void append(const std::string& box, const std::string& from, const std::string& text, std::function<void(bool)> done);
+  struct Letter {
+    std::string from, text;
+    std::string summary = {};  // of what a model says; requests and notices have none
+  };
+  /// Appends an entry to a box, in the client's spelling.
+  void append(const std::string& box, const Letter& letter, std::function<void(bool)> done);
   /// The entries now, without the lock; null: missing or not readable.
   std::optional<boost::json::array> look(const std::string& box) const;
   /// Everything under way ends here; a lock stays behind.
   void die() { ++life_; }
 
  private:
+  boost::json::object entry(const Letter& letter);
   void lock(const std::string& box, int tries, std::function<void(bool)> then);
   using Rewrite = std::function<std::optional<std::string>(const std::string& bytes)>;
   void rewrite(const std::string& box, Rewrite made, std::function<void(bool)> done);
@@ -82,19 +87,20 @@ class Worker final : public Peer {
   void leave(bool taken_out);
   /// A new process begins under this name.
   void join();
+  /// Takes what is unread in its box, and does so each second from now on.
+  void read();
 
  private:
   struct Said {
     std::string id, text;
   };
   void speak();
-  void read();
   void take(const boost::json::object& entry);
   void take_reply(const boost::json::object& payload, const boost::json::object& entry);
   void note_came_again(const std::string& same, const std::string& text);
   void asked_to_end(const std::string& id);
   void answer_end(const std::string& id, bool agrees);
-  void send(const std::string& text, std::function<void(bool)> done);
+  void send(const std::string& text, std::function<void(bool)> done, const std::string& summary = {});
   void send_chat();
   void send_request();
   void send_again();

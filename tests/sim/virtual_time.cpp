@@ -114,8 +114,7 @@ pid_t getpid() noexcept {
 }
 
 int close(int fd) {
-  if (fd < inbox_poller::sim::first_descriptor) return static_cast<int>(::syscall(SYS_close, fd));
   for (const auto& [owner, closed] : inbox_poller::sim::state().closed) closed(fd);
-  return 0;
+  return fd < inbox_poller::sim::first_descriptor ? static_cast<int>(::syscall(SYS_close, fd)) : 0;
 }
 }

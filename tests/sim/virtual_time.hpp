@@ -37,7 +37,7 @@ class Inside {
 
 /// Restarts time and randomness for a new history.
 void begin_world(std::uint64_t seed);
-/// Registers what is called with each simulated descriptor that is closed; an empty function unregisters it.
+/// Registers what is called with each descriptor that is closed; an empty function unregisters it.
 void on_close(const void* owner, std::function<void(int)> closed);
 
 /// Thrown by epoll_wait() in place of a wait of `ms` milliseconds, while waits are refused.

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "tests/sim/jsonl_peers.hpp"
 #include "tests/sim/lead_peers.hpp"
+#include "tests/sim/maildir_peers.hpp"
 #include "tests/sim/peers.hpp"
 
 namespace inbox_poller::sim {
@@ -42,9 +44,19 @@ std::string profile_by(std::uint64_t seed) {
   return seed % 4 == 0 ? "hosts" : on_one_machine[seed % 3];
 }
 
+System system_by(std::uint64_t seed, const Profile& profile) {
+  if (profile.network_every.count() > 0) return System::arrays;
+  switch (Dice(seed * 2 + 3).below(4)) {
+    case 0: return System::jsonl;
+    case 1: return System::maildir;
+    default: return System::arrays;
+  }
+}
+
 const std::vector<std::string>& parts_of_a_world() {
   static const std::vector<std::string> all = {"kills",  "power", "errors", "pauses", "full", "jumps",  "stops", "still",
                                                "deaths", "cuts",  "engine", "losses", "slow", "churn",  "ends",  "reload",
+                                               "leaseless", "watchless",
                                                "rival",  "forger", "h3",    "w4",     "w3",   "w2",     "w1",    "person",
                                                "lead"};
   return all;
@@ -102,6 +114,28 @@ std::vector<std::shared_ptr<Worker>> World::add_workers(Machine& machine, const 
   return workers;
 }
 
+void World::add_line_peers(Machine& machine) {
+  auto& files = dynamic_cast<JsonlFiles&>(machine.files());
+  machine.disk().has_leases = !has("leaseless") || !dice_.one_in(4);
+  machine.disk().has_watches = !has("watchless") || !dice_.one_in(6);
+  oracle_.has_proofs = machine.disk().has_leases && machine.disk().has_watches;
+  machine.add(std::make_shared<LineProgram>(machine, files));
+  for (const auto& name : machine.workers())
+    if (has(name)) machine.add(std::make_shared<LineWorker>(machine, name, files));
+  if (has("forger")) machine.add(std::make_shared<LineForger>(machine));
+}
+
+void World::add_maildir_peers(Machine& machine) {
+  auto& files = dynamic_cast<MaildirFiles&>(machine.files());
+  oracle_.orders_by_clock = true;
+  for (const auto& name : machine.workers()) {
+    const auto manner = name == "w4" ? Actor::Manner::copies : name == "w3" ? Actor::Manner::deletes : Actor::Manner::takes;
+    if (has(name)) machine.add(std::make_shared<Actor>(machine, name, files, manner));
+  }
+  if (dice_.one_in(4) && profile_.name != "calm" && has("rival"))
+    machine.add(std::make_shared<LeadsTaker>(machine, files));
+}
+
 /// What a history has beside the usual peers is drawn first.
 void World::add_peers() {
   const bool by_hand = dice_.one_in(3);
@@ -112,12 +146,16 @@ void World::add_peers() {
   const auto way = by_hand ? Way::by_hand : std::array{Way::socket, Way::mcp, Way::stream}[aside.below(3)];
   oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends;
   for (auto& machine : machines_) {
-    if (verifies) machine->rules().verifies = "w4@t";
-    const auto workers = add_workers(*machine, verifies ? "w4" : "");
+    const bool is_arrays = setup_.system == System::arrays;
+    if (verifies && is_arrays) machine->rules().verifies = "w4@t";
+    const auto workers = is_arrays ? add_workers(*machine, verifies ? "w4" : "") : std::vector<std::shared_ptr<Worker>>();
+    if (setup_.system == System::jsonl) add_line_peers(*machine);
+    if (setup_.system == System::maildir) add_maildir_peers(*machine);
     const bool leads = machine->rules().may_lead;
     if (has("lead") && leads) machine->add(std::make_shared<SocketLead>(*machine, way));
     if (has("person") && leads)
       machine->add(std::make_shared<Person>(*machine, ends && has("ends"), reloads && has("reload")));
+    if (!is_arrays) continue;
     if (has("forger") && machine == machines_.back()) machine->add(std::make_shared<Forger>(*machine));
     if (has_rival && has("rival"))
       machine->add(std::make_shared<Rival>(*machine, by_hand ? Client::v2_1_50 : Client::v2_1_331));
@@ -250,7 +288,7 @@ void World::check_boxes() {
   std::set<std::string> texts;
   for (auto& machine : machines_) {
     machine->read_box(texts);
-    machine->check_locks();
+    machine->check_files();
   }
   oracle_.box_holds(texts);
 }
@@ -293,6 +331,8 @@ void World::check_answers() {
             [&](const json::object& answer) { oracle_.judge_decisions(answer.at("decisions").as_array()); });
     ask_now(*machine, {{"verb", "history"}, {"team", "t"}, {"limit", all}},
             [&](const json::object& answer) { oracle_.read_history(answer.at("messages").as_array(), recorded); });
+    ask_now(*machine, {{"verb", "quarantine"}, {"team", "t"}, {"limit", all}},
+            [&](const json::object& answer) { oracle_.judge_quarantine(answer.at("entries").as_array()); });
     ask_now(*machine, {{"verb", "shutdowns"}, {"team", "t"}, {"limit", all}},
             [&](const json::object& answer) { oracle_.judge_shutdowns(answer.at("shutdowns").as_array()); });
   }

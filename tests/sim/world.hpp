@@ -36,9 +36,13 @@ const Profile* profile_of(const std::string& name);
 /// The profile of a seed that comes without one.
 std::string profile_by(std::uint64_t seed);
 
+/// The mailbox system of a seed that comes without one.
+System system_by(std::uint64_t seed, const Profile& profile);
+
 /// What decides a history beside its seed.
 struct Setup {
   const Profile* profile = nullptr;
+  System system = System::arrays;
   std::set<std::string> without;  // peers and faults that are left out; see parts_of_a_world()
   int episodes = 6;               // each has a time with faults, and then one until all has settled
   bool traces = false;
@@ -60,6 +64,8 @@ class World {
 
   /// Plays the history and returns its violations.
   std::vector<std::string> play();
+  /// The first machine, for a comparison of its peers with real clients.
+  Machine& machine() { return *machines_.front(); }
   /// The logs of all daemons so far.
   [[nodiscard]] std::string log() const;
   /// A hash of everything that was traced.
@@ -72,6 +78,7 @@ class World {
   /// True if the team is on one machine.
   [[nodiscard]] bool is_alone() const { return network_ == nullptr; }
   Network* network() { return network_.get(); }
+  [[nodiscard]] System system() const { return setup_.system; }
   /// True unless the part is left out.
   [[nodiscard]] bool has(const std::string& part) const { return !setup_.without.contains(part); }
   /// True until the faults of the episode stop.
@@ -86,6 +93,8 @@ class World {
  private:
   void add_machines();
   void add_peers();
+  void add_line_peers(Machine& machine);
+  void add_maildir_peers(Machine& machine);
   std::vector<std::shared_ptr<Worker>> add_workers(Machine& machine, const std::string& verifier);
   /// Lets each machine act once. If none has anything to do, time passes.
   void turn(Span end);

@@ -73,7 +73,7 @@ Status BoxRecords::save(bool durable) {
   static_cast<void>(files_.unlink_at(folder, fresh));  // left by a killed predecessor
   TRY(const auto file, files_.create_exclusive(folder, fresh, 0600));
   Status done = files_.write_at(file, bytes, 0);
-  if (done.ok() && durable) done = files_.sync(file);
+  if (done.ok()) done = files_.sync(file);  // a power failure must not leave the name with an empty file
   if (done.ok()) done = files_.rename_at(folder, fresh, name);
   if (done.ok() && durable) done = files_.sync_dir(folder);
   return done;

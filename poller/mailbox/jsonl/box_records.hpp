@@ -57,7 +57,8 @@ class BoxRecords {
   Status load();
   /// Returns the record of this inbox; creates an empty one if there is none.
   BoxRecord& of(const std::string& box) { return records_[box]; }
-  /// Replaces the file in one rename; with `durable` the change also survives a power cut. Errors: "io.…".
+  /// Replaces the file in one rename; with `durable` the change also survives a power cut. The file is whole after a
+  /// power cut either way. Errors: "io.…".
   Status save(bool durable);
 
  private:

@@ -81,10 +81,11 @@ Status LineBox::recognize(const Directory& folder, const File& file) {
   std::vector<std::string> prepared;
   for (const auto& one : record.aside) {
     const auto found = team_.files.stat_at(folder, one.name);
-    if (found && found->ino == one.inode) aside.push_back(one);
-    if (!found || found->ino == one.inode) continue;
-    record.generation = one.generation;
-    prepared.push_back(one.name);
+    const bool exchanged = found && found->ino == one.inode;
+    if (exchanged) aside.push_back(one);
+    // A power failure may have removed the prepared file's name, so the inode in place counts as well.
+    if (!exchanged && (found || file.stat.ino == one.inode)) record.generation = one.generation;
+    if (!exchanged && found) prepared.push_back(one.name);
   }
   record.aside = aside;
   if (const auto mark = record.emptying) {
@@ -292,7 +293,7 @@ Settled LineBox::ack(const Directory& folder, const std::vector<Ack>& disposals)
   shown_to_.clear();  // disposals apply once
   if (reader_ != Access::exclusive) return result;
   owes_emptying_ = may_be_emptied();
-  // Empty in a quiet moment, or if the file is big, because each emptying costs two writes to the disk.
+  // Empty in a quiet moment, or if the file is big, because each emptying costs several writes to the disk.
   if (owes_emptying_ && all_shown_ && (shown == 0 || in_place().size >= big_enough)) empty(folder, result);
   drop_aside(folder);
   return result;
@@ -316,6 +317,8 @@ void LineBox::empty(const Directory& folder, Settled& result) {
   if (!tail) return told(tail.error());
   const FileMark mark{source.inode, source.offset, file->stat.ctime_ns, schema::content_hash(*tail)};
   if (record.emptying != mark) {
+    // A power failure must not leave less of the file than the mark says, because a shorter file counts as emptied.
+    if (const auto synced = team_.files.sync(*file); !synced) return told(synced.error());
     const BoxRecord before = std::exchange(record, {source.generation, mark, record.aside});
     if (auto saved = team_.records.save(true); !saved) {
       record = before;

@@ -256,6 +256,60 @@ TEST_CASE("killed at any call, no line is lost and none is accepted twice, also 
   }
 }
 
+TEST_CASE("a power failure after the mark leaves no less of the file than the mark says, so no line comes again") {
+  BoxSetting at;
+  at.write("one\n");
+  at.look();
+  std::string on_disk = at.bytes();  // written back meanwhile
+  at.files.before(test::Call::sync, [&](const std::string& name) {
+    if (name.ends_with("lead.jsonl")) on_disk = at.bytes();
+  });
+  at.write("two\n");
+  const int writer = ::open(at.file().c_str(), O_WRONLY | O_APPEND);  // keeps the file from being emptied
+  for (int i = 0; i < 4; ++i) at.look();
+  ::close(writer);
+  if (on_disk.size() < at.bytes().size()) std::filesystem::resize_file(at.file(), on_disk.size());
+  at.reopen();
+  at.drain();
+  CHECK(at.accepted == Texts{"one", "two"});
+}
+
+TEST_CASE("the record of generations is on the disk before it takes its name, so a power failure leaves it whole") {
+  BoxSetting at;
+  bool is_synced = false, is_whole = true;
+  int renames = 0;
+  at.files.before(test::Call::create_exclusive, [&](const std::string&) { is_synced = false; });
+  at.files.before(test::Call::sync, [&](const std::string& name) { is_synced = is_synced || name.ends_with(".new"); });
+  at.files.before(test::Call::rename_at, [&](const std::string&) {
+    ++renames;
+    is_whole = is_whole && is_synced;
+  });
+  at.write("one\n");
+  at.drain();
+  CHECK(at.bytes().empty());
+  CHECK(renames == 2);  // the mark, and the next generation
+  CHECK(is_whole);
+}
+
+TEST_CASE("a power failure before an exchange that takes the prepared file away leaves the generation as it was") {
+  BoxSetting at;
+  at.size_limit = 16;
+  at.reopen();
+  at.write("one\n");
+  at.write("two\n");
+  const int writer = ::open(at.file().c_str(), O_WRONLY | O_APPEND);  // keeps the file from being emptied
+  struct PowerFails {};
+  at.files.before(test::Call::exchange_at, [](const std::string&) { throw PowerFails{}; });
+  CHECK_THROWS_AS([&] { for (int i = 0; i < 5; ++i) at.look(); }(), PowerFails);
+  at.files.before(test::Call::exchange_at, [](const std::string&) {});
+  ::close(writer);
+  for (const auto& name : at.names())
+    if (name != "lead.jsonl") std::filesystem::remove(at.scratch.path("inbox/" + name));
+  at.reopen();
+  at.drain();
+  CHECK(at.accepted == Texts{"one", "two"});
+}
+
 TEST_CASE("every call that fails costs a look and nothing else") {
   const unsigned met = test::with_every_fault([](const test::Fault& fault) {
     BoxSetting at;
