@@ -21,6 +21,7 @@ namespace {
 
 // Clients finish with a close after writing, or with a rename into place. The next watch() notices a removed directory.
 constexpr std::uint32_t changes = IN_CLOSE_WRITE | IN_MOVED_TO;
+constexpr std::uint32_t removals = IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF;
 constexpr std::uint32_t only_the_folder = IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
 constexpr std::size_t buffer_size = 64 * 1024;
 
@@ -40,9 +41,10 @@ class Inotify final : public FolderWatch {
     if (fd >= 0) stream_.assign(fd);
   }
 
-  Result<Watching> watch(const std::string& folder, const Wake& wake) override {
+  Result<Watching> watch(const std::string& folder, const Wake& wake, Hints hints) override {
     if (problem_ != 0) return watch_error(problem_, folder);
-    const int found = ::inotify_add_watch(stream_.native_handle(), folder.c_str(), changes | only_the_folder);
+    const int found = ::inotify_add_watch(stream_.native_handle(), folder.c_str(),
+                                          changes | only_the_folder | (hints == Hints::of_all ? removals : 0));
     if (found < 0) {
       const int problem = errno;
       forget(folder);
@@ -103,7 +105,8 @@ class Inotify final : public FolderWatch {
       wakes_.erase(found);
       return;
     }
-    if (!name.ends_with(".json") && !name.ends_with(".jsonl")) return;
+    const bool is_own_end = (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0;
+    if (!is_own_end && !name.ends_with(".json") && !name.ends_with(".jsonl")) return;
     const Wake wake = found->second;
     wake();
   }
@@ -150,7 +153,7 @@ namespace {
 /// Placeholder without watches: kqueue reports only new and removed names, not files written in place.
 class NoWatch final : public FolderWatch {
  public:
-  Result<Watching> watch(const std::string& folder, const Wake&) override {
+  Result<Watching> watch(const std::string& folder, const Wake&, Hints) override {
     return Error{"watch.unsupported", "folders are not watched on this system, so changes in " + folder +
                                           " are seen when the poll interval has passed"};
   }

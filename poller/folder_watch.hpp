@@ -15,6 +15,8 @@
 namespace inbox_poller::poller {
 
 enum class Watching { yes, no_folder };
+/// What of a directory gives a hint: its written files, or also files that leave it and its own end.
+enum class Hints { of_writes, of_all };
 
 class FolderWatch {
  public:
@@ -25,7 +27,7 @@ class FolderWatch {
   /// Calls `wake` after changes of `*.json` and `*.jsonl` files in this directory. Call again regularly, such as before
   /// each wait, to follow a replaced directory; without a change that costs one system call. Errors "watch.<ERRNO>",
   /// "watch.unsupported": only the timer finds changes.
-  virtual Result<Watching> watch(const std::string& folder, const Wake& wake) = 0;
+  virtual Result<Watching> watch(const std::string& folder, const Wake& wake, Hints hints = Hints::of_writes) = 0;
   virtual void forget(const std::string& folder) = 0;
 };
 

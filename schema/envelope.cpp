@@ -100,6 +100,14 @@ void append(std::string& out, const json::value& value) {
   if (const auto* text = value.if_string()) return append_text(out, *text);
   if (const auto* number = value.if_double(); number != nullptr && !std::isfinite(*number))
     return append_text(out, std::isnan(*number) ? "0.0" : std::signbit(*number) ? "-1e999" : "1e999");
+  if (const auto* number = value.if_int64()) {
+    out += std::to_string(*number);
+    return;
+  }
+  if (const auto* is_so = value.if_bool()) {
+    out += *is_so ? "true" : "false";
+    return;
+  }
   const auto* array = value.if_array();
   if (array == nullptr) {
     out += json::serialize(value);

@@ -175,23 +175,29 @@ bool is_key(std::string_view value) {
                                            [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string json_line(Event event, const Fields& fields, const std::string& time) {
-  std::string line;
-  line.reserve(256);
-  line.append("{\"ts\":\"").append(time).append("\",\"level\":\"").append(schema::name_of(event_level(event)));
-  line.append("\",\"event\":\"").append(event_name(event)).append("\"");
+/// Appends a line. Single characters are appended as such, because a drain logs three lines of seven fields a message.
+void append_json(std::string& line, Event event, const Fields& fields, std::string_view time) {
+  line.append(R"({"ts":")").append(time).append(R"(","level":")").append(schema::name_of(event_level(event)));
+  line.append(R"(","event":")").append(event_name(event));
+  line += '"';
   for (const auto& [name, value] : fields) {
-    line.append(",\"").append(name).append("\":");
+    line += ',';
+    line += '"';
+    line.append(name);
+    line += '"';
+    line += ':';
     const bool number = name.ends_with("_ms") || name == "count" || name == "bytes" || name == "attempts";
-    if (number)
+    if (number) {
       line += value;
-    else if (is_key(value) || is_harmless(value))
-      line.append("\"").append(value).append("\"");
-    else
+    } else if (is_key(value) || is_harmless(value)) {
+      line += '"';
+      line += value;
+      line += '"';
+    } else {
       line += quoted(prepared(value));
+    }
   }
   line += '}';
-  return line;
 }
 
 /// True if standard error is a journal stream. The journal takes a line's level from a leading `<N>` and removes it.
@@ -305,12 +311,18 @@ void Telemetry::emit(Event event, const Fields& fields) {
   count(event, fields);
   const auto level = to_spdlog(event_level(event));
   if (!logger_->should_log(level)) return;
-  logger_->log(level, spdlog::string_view_t(line(event, fields, wall_ms())));
+  const EpochMs now = wall_ms();
+  std::string text;
+  append_line(text, event, fields, now, schema::iso_timestamp(now));
+  logger_->log(level, spdlog::string_view_t(text));
 }
 
-std::string Telemetry::line(Event event, const Fields& fields, EpochMs at_ms) const {
-  auto text = json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, color_);
-  return journal_ ? std::string(journal_prefix(event_level(event))) + text : text;
+void Telemetry::append_line(std::string& lines, Event event, const Fields& fields, EpochMs at_ms, std::string_view time) const {
+  if (journal_) lines += journal_prefix(event_level(event));
+  if (json_)
+    append_json(lines, event, fields, time);
+  else
+    lines += log_text(event, fields, at_ms, color_);
 }
 
 void Telemetry::welcome(const std::string& lines) {
@@ -319,7 +331,9 @@ void Telemetry::welcome(const std::string& lines) {
 
 void Telemetry::emit(std::span<const LoggedEvent> events) {
   constexpr std::size_t little = std::size_t{64} << 10;
+  if (events.empty()) return;
   const EpochMs now = wall_ms();
+  const std::string time = schema::iso_timestamp(now);
   std::string lines;
   const auto write = [&] {
     // Each line has passed its own level already, and the pattern shows none.
@@ -330,7 +344,7 @@ void Telemetry::emit(std::span<const LoggedEvent> events) {
     count(event, fields);
     if (!logger_->should_log(to_spdlog(event_level(event)))) continue;
     if (!lines.empty()) lines += '\n';
-    lines += line(event, fields, now);
+    append_line(lines, event, fields, now, time);
     if (lines.size() >= little) write();
   }
   write();

@@ -153,7 +153,8 @@ class Telemetry {
 
  private:
   explicit Telemetry(std::shared_ptr<spdlog::logger>);
-  [[nodiscard]] std::string line(Event, const Fields&, EpochMs at_ms) const;
+  /// Appends a line without its end. `time` is `at_ms` as the line shows it in JSON.
+  void append_line(std::string& lines, Event, const Fields&, EpochMs at_ms, std::string_view time) const;
   void count(Event, const Fields&);
 
   std::shared_ptr<spdlog::logger> logger_;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <set>
+#include <string_view>
 
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
@@ -57,11 +57,17 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
     ids.push_back(row.id);
     rows.push_back(std::move(row));
   }
-  TRY(auto delivered, tx.ledger.deliveries().mark_delivered(ids, now, how));
+  std::vector<std::string_view> senders;
+  for (const auto& row : rows) senders.emplace_back(row.sender);
+  TRY(auto delivered, tx.ledger.deliveries().mark_delivered(ids, now, how, senders));
   std::sort(delivered.begin(), delivered.end());
-  std::set<long long> told;
+  std::vector<bool> told(delivered.size());  // a key may be named twice
   for (const auto& row : rows) {
-    if (!std::binary_search(delivered.begin(), delivered.end(), row.id) || !told.insert(row.id).second) continue;
+    const auto moved = std::lower_bound(delivered.begin(), delivered.end(), row.id);
+    if (moved == delivered.end() || *moved != row.id) continue;
+    const auto place = static_cast<std::size_t>(moved - delivered.begin());
+    if (told[place]) continue;
+    told[place] = true;
     auto fields = delivered_fields(row);
     if (proof.empty()) {
       tx.log_told_by_row(Event::delivery_delivered, std::move(fields));
@@ -108,7 +114,7 @@ void Delivery::return_unseen(const std::vector<LeasedMessage>& messages, std::st
       tx.log(Event::delivery_requeued, std::move(fields));
     }
     tx.then([&] { leases_.end(ids); });
-    return tx.ledger.deliveries().return_unseen(ids);
+    return tx.ledger.deliveries().return_unseen(context_.name, ids);
   });
   if (!committed) requeue(messages, reason);
 }

@@ -32,6 +32,11 @@ std::string hints_of(Team& team) {
   return system_of(config).hints_of(config, team.context().name);
 }
 
+std::string roster_hints_of(Team& team) {
+  const auto& config = team.context().config;
+  return system_of(config).roster_hints_of(config, team.context().name);
+}
+
 /// Compares the settings that a Team keeps for its lifetime. The others can be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
   return a.team.root == b.team.root && a.team.backend == b.team.backend && a.team.folder == b.team.folder && a.team.redis == b.team.redis &&
@@ -207,6 +212,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
   watch_->forget(hints_of(*team));
+  watch_->forget(roster_hints_of(*team));
   unwatched_.erase(name);
   if (polls) co_await team->deliver();  // a bounded run also delivers what it accepted
   const std::function<bool()> given_up = [this] { return stopping_; };
@@ -265,14 +271,17 @@ asio::awaitable<void> PollLoop::run_jobs(std::shared_ptr<Team> team) {
 
 bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
-  const auto folder = hints_of(*team);
+  const auto folder = hints_of(*team), roster = roster_hints_of(*team);
   team->set_watch(false);
   if (folder.empty()) return true;  // this mailbox has no folder to watch
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
+    watch_->forget(roster);
     return true;
   }
-  const auto watched = watch_->watch(folder, [team] { team->notify(); });
+  const auto notify = [team] { team->notify(); };
+  auto watched = watch_->watch(folder, notify);
+  if (watched && *watched == Watching::yes && !roster.empty()) watched = watch_->watch(roster, notify, Hints::of_all);
   if (watched && *watched == Watching::no_folder) return false;  // no message was written yet
   std::string reason;
   if (!watched) {

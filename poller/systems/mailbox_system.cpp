@@ -42,6 +42,9 @@ class Arrays final : public MailboxSystem {
   std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
     return location(config, name) + "/inboxes";
   }
+  std::string roster_hints_of(const config::TeamConfig& config, const std::string& name) const override {
+    return location(config, name);
+  }
   OpenTeam open(FileSystem& files, const Clock& clock, boost::asio::thread_pool& pool,
                 const config::TeamConfig& config, const std::string& name, const std::string&) const override {
     ArraysSettings settings = settings_of(config, name);

@@ -36,6 +36,8 @@ class MailboxSystem {
   [[nodiscard]] virtual std::string location(const config::TeamConfig&, const std::string& name) const = 0;
   /// Returns the folder whose changes start a poll early; empty if the system has no such folder.
   [[nodiscard]] virtual std::string hints_of(const config::TeamConfig&, const std::string& name) const = 0;
+  /// Returns the folder of the roster, if polls rely on hints of its changes; otherwise empty.
+  [[nodiscard]] virtual std::string roster_hints_of(const config::TeamConfig&, const std::string& /*name*/) const { return {}; }
   /// Opens a team, of which nothing need exist yet. Large files are read on the pool. `state_dir` is for data that must
   /// survive a restart.
   virtual OpenTeam open(FileSystem&, const Clock&, boost::asio::thread_pool&, const config::TeamConfig&,

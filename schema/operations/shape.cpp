@@ -1,6 +1,7 @@
 #include "schema/operations/shape.hpp"
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <limits>
@@ -18,23 +19,23 @@ Plain& as(const void* field) {
   return *static_cast<Plain*>(const_cast<void*>(field));
 }
 
-json::value value_of(const Type& type, void* field) {
+json::value value_of(const Type& type, void* field, const json::storage_ptr& memory) {
   switch (type.kind) {
-    case Kind::string: return json::value(as<std::string>(field));
-    case Kind::text: return json::value(schema::make_parsable(as<Text>(field).bytes));
-    case Kind::verbatim: return json::value(as<Text>(field).bytes);
-    case Kind::flag: return json::value(as<bool>(field));
-    case Kind::number: return json::value(as<long long>(field));
-    case Kind::object: return as<json::object>(field);
-    case Kind::array: return as<json::array>(field);
-    case Kind::value: return as<json::value>(field);
-    case Kind::record: return encode(type.record(), field);
+    case Kind::string: return json::value(as<std::string>(field), memory);
+    case Kind::text: return json::value(schema::make_parsable(as<Text>(field).bytes), memory);
+    case Kind::verbatim: return json::value(as<Text>(field).bytes, memory);
+    case Kind::flag: return json::value(as<bool>(field), memory);
+    case Kind::number: return json::value(as<long long>(field), memory);
+    case Kind::object: return json::value(as<json::object>(field), memory);
+    case Kind::array: return json::value(as<json::array>(field), memory);
+    case Kind::value: return json::value(as<json::value>(field), memory);
+    case Kind::record: return encode(type.record(), field, memory);
     case Kind::list: break;
   }
-  json::array list;
+  json::array list(memory);
   const std::size_t size = type.size(field);
   list.reserve(size);
-  for (std::size_t i = 0; i < size; ++i) list.push_back(value_of(*type.element, type.at(field, i)));
+  for (std::size_t i = 0; i < size; ++i) list.push_back(value_of(*type.element, type.at(field, i), memory));
   return list;
 }
 
@@ -81,12 +82,21 @@ void read(const Type& type, const json::value& value, void* field) {
 
 }  // namespace
 
-json::object encode(const Shape& shape, const void* record) {
-  json::object object;
+json::object encode(const Shape& shape, const void* record, const json::storage_ptr& memory) {
+  json::object object(memory);
   object.reserve(shape.fields.size());
   for (const Field& field : shape.fields)
-    if (void* const value = field.find(const_cast<void*>(record))) object.emplace(field.name, value_of(field.type, value));
+    if (void* const value = field.find(const_cast<void*>(record))) object.emplace(field.name, value_of(field.type, value, memory));
   return object;
+}
+
+json::object done(const Shape& shape, const void* record) {
+  // All values of an answer are freed together, so they share pieces of memory.
+  const auto memory = json::make_shared_resource<json::monotonic_resource>();
+  json::object answer({{"ok", true}}, memory);
+  answer.reserve(shape.fields.size() + 1);
+  for (auto& [name, value] : encode(shape, record, memory)) answer.insert_or_assign(name, std::move(value));
+  return answer;
 }
 
 void decode(const Shape& shape, const json::object& object, void* record) {

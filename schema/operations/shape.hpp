@@ -43,7 +43,8 @@ struct Shape {
 template <class Record>
 const Shape& shape_of();
 
-boost::json::object encode(const Shape&, const void* record);
+boost::json::object encode(const Shape&, const void* record, const boost::json::storage_ptr& memory = {});
+boost::json::object done(const Shape&, const void* record);
 void decode(const Shape&, const boost::json::object&, void* record);
 
 /// The record's fields, in the order of their declaration. Texts become valid UTF-8.
@@ -55,9 +56,7 @@ boost::json::object encode(const Record& record) {
 /// That it was done, and what there is to tell.
 template <class Record>
 boost::json::object done(const Record& record) {
-  boost::json::object answer{{"ok", true}};
-  for (auto& [name, value] : encode(record)) answer.insert_or_assign(name, std::move(value));
-  return answer;
+  return done(shape_of<Record>(), &record);
 }
 
 /// The fields that the object has. One that is missing, or of another kind, keeps its default; in a list it is left out,

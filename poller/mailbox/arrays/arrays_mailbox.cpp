@@ -109,14 +109,20 @@ bool ArraysMailbox::roster_changed() {
   inboxes_.close_folder();
   // Every poll of an idle team runs this, so it stats paths instead of opening each component. A file or folder with a
   // version that was reached step by step is the same one, by any path, with an unchanged mode. Anything else is left
-  // to the functions that open it.
-  if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= ScanRotation::once_around) {
+  // to the functions that open it. While a watch reports changes of both folders, this is done once in five seconds.
+  const auto now = clock_.steady();
+  const bool is_watched = inboxes_.looks_in_turn();
+  if (!is_watched || now - trusted_at_ >= ScanRotation::once_around) {
     const Result<FileStat> team = files_.stat_at(absolute, settings_.team_dir);
     if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;
     trusted_at_ = now;
+    is_as_read_ = false;
   }
-  const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
-  if (!found || !roster_.is_as_read(version_of(*found))) return true;
+  if (!is_watched || !is_as_read_) {
+    const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
+    is_as_read_ = found && roster_.is_as_read(version_of(*found));
+  }
+  if (!is_as_read_) return true;
   inboxes_.look_by_name();
   return false;
 }
@@ -130,16 +136,19 @@ Result<schema::Roster> ArraysMailbox::roster() {
 }
 
 WriteReceipt ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
+  is_as_read_ = false;
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.mend(*team, without) : stopped_by(team.error()));
 }
 
 WriteReceipt ArraysMailbox::add_member(const std::string& name, const std::string& entry) {
+  is_as_read_ = false;
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.add_member(*team, name, entry) : stopped_by(team.error()));
 }
 
 WriteReceipt ArraysMailbox::remove_member(const std::string& name) {
+  is_as_read_ = false;
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.remove_member(*team, name) : stopped_by(team.error()));
 }

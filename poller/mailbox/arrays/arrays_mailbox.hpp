@@ -153,6 +153,7 @@ class ArraysMailbox final : public Mailbox, public RosterStore, public TaskBoard
   std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; the last hours
   std::vector<ReadyBox> ready_;
   SteadyTime trusted_at_{};  // steady clock; last check of the rights on the team's folder
+  bool is_as_read_ = false;  // the last check of the roster found the version that was read
   bool is_idle_ = false;
   bool all_told_ = false;  // the last ready_boxes() found no change, and no call since then can have caused one
 };

@@ -62,6 +62,29 @@ TEST_CASE("locks and names that are no inboxes give none") {
   CHECK(watched.hints_now() == 0);
 }
 
+TEST_CASE("a file that leaves a folder, and the folder's own end, give a hint where they are wanted") {
+  Watched watched;
+  const std::string file = watched.folder + "/config.json", away = watched.scratch.path("away").string();
+  watched.write("config.json");
+  CHECK(watched.hints_now() == 1);
+  std::rename(file.c_str(), (away + ".json").c_str());
+  CHECK(watched.hints_now() == 0);
+  REQUIRE(watched.watch->watch(watched.folder, [&] { ++watched.hints; }, Hints::of_all).ok());
+  watched.write("config.json");
+  CHECK(watched.hints_now() == 1);
+  ::mkdir((watched.folder + "/config.json.lock").c_str(), 0700);
+  ::rmdir((watched.folder + "/config.json.lock").c_str());
+  CHECK(watched.hints_now() == 0);
+  std::rename(file.c_str(), (away + ".json").c_str());
+  CHECK(watched.hints_now() == 1);
+  std::rename(watched.folder.c_str(), away.c_str());
+  CHECK(watched.hints_now() == 1);
+  std::rename(away.c_str(), watched.folder.c_str());
+  CHECK(watched.hints_now() == 1);
+  ::rmdir(watched.folder.c_str());
+  CHECK(watched.hints_now() == 1);
+}
+
 TEST_CASE("a folder that took the place of another is watched from the next call on, and the old one no longer") {
   Watched watched;
   const std::string old = watched.scratch.path("old").string();

@@ -493,10 +493,17 @@ TEST_CASE("a team at rest still finds what changes, and what only time brings") 
   }
   SECTION("another member") {
     std::string roster = kRoster;
-    roster.replace(roster.find("\"w2\""), 4, "\"w3\"");
-    test::spill(w.scratch.path("teams/t/config.json"), roster);
+    const auto replace = [&](const std::string& one, const std::string& other) {
+      roster.replace(roster.find(one), one.size(), other);
+      test::spill(w.scratch.path("teams/t/config.json"), roster);
+    };
+    replace("\"w2\"", "\"w3\"");
+    w.team->notify();
     polls(1);
     CHECK(w.team->context().roster.find("w3") != nullptr);
+    replace("\"w3\"", "\"w4\"");
+    polls(11);  // without a hint
+    CHECK(w.team->context().roster.find("w4") != nullptr);
   }
   SECTION("an inbox that is nobody's") {
     w.write("ghost", {});
