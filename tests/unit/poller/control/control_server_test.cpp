@@ -148,10 +148,10 @@ TEST_CASE("an answer over 16 MiB is replaced by a refusal, a large one below it 
   ServerThread server(dir / "s");
   auto client = ControlClient::connect(dir / "s");
   REQUIRE(client);
-  auto answer = client->call({{"verb", "huge"}}, wait_limit());
+  auto answer = client->call({{"verb", "huge"}}, test::wait_limit());
   REQUIRE(answer);
   CHECK(answer->at("code") == "answer.too_long");
-  answer = client->call({{"verb", "large"}}, wait_limit());
+  answer = client->call({{"verb", "large"}}, test::wait_limit());
   REQUIRE(answer);
   CHECK(answer->at("text").as_string().size() == max_answer_bytes / 2);
 }
@@ -234,7 +234,7 @@ TEST_CASE("long answers that nobody reads do not keep others from theirs, and ta
   for (int i = 0; i < 3; ++i) {
     auto client = ControlClient::connect(dir / "s");
     REQUIRE(client);
-    const auto answer = client->call({{"verb", "large"}}, wait_limit());
+    const auto answer = client->call({{"verb", "large"}}, test::wait_limit());
     REQUIRE(answer);
     CHECK(answer->at("text").as_string().size() == max_answer_bytes / 2);
     CHECK(client->call({{"verb", "echo"}, {"n", 1}})->at("echo") == 1);
