@@ -45,13 +45,13 @@ std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_serv
 
 /// Describes the number of waiting messages in a line; empty when there are none.
 std::string backlog(const TeamState& context) {
-  const auto queued = context.ledger.deliveries().queued_count(context.name);
+  const auto counts = context.ledger.deliveries().counts(context.name);
   const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
-  if (!queued || !rows || *queued == 0) return {};
+  if (!counts || !rows || counts->queued == 0) return {};
   std::set<std::string> senders;
   for (const auto& row : *rows)
     if (row.priority != Priority::digest && schema::is_valid_name(row.sender)) senders.insert(row.sender);
-  return handlers::backlog_line(context.name, *queued, senders);
+  return handlers::backlog_line(context.name, counts->queued, senders);
 }
 
 /// False if a tool event may come from a subagent without naming it. The present event may be the first with the

@@ -48,15 +48,13 @@ void Delivery::expire_old() {
   if (!old || old->empty()) return;
   static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     std::vector<long long> ids;
-    std::vector<std::string_view> senders;
     for (const auto& row : *old) {
       ids.push_back(row.id);
-      senders.emplace_back(row.sender);
       auto fields = fields_of(context_, row.key, row.sender, row.method);
       fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
       tx.log(Event::delivery_expired, std::move(fields));
     }
-    return tx.ledger.deliveries().mark_expired(ids, now, senders);
+    return tx.ledger.deliveries().mark_expired(ids, now);
   }));
 }
 
@@ -150,8 +148,7 @@ Status Delivery::lease_available(ReadyMessages found, const FetchOptions& fetch,
     }
     tx.log_told_by_row(Event::delivery_offered, std::move(fields));
   }
-  return tx.ledger.deliveries().mark_offered(ids_of(messages), fetch.receiver, context_.clock.wall_ms(),
-                                             context_.name);
+  return tx.ledger.deliveries().mark_offered(ids_of(messages), fetch.receiver, context_.clock.wall_ms());
 }
 
 void Delivery::log_leases(const std::vector<LeasedMessage>& messages, const FetchOptions& fetch) {
@@ -177,10 +174,8 @@ Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
   if (material.empty()) return std::optional<MessageRow>();
   std::vector<handlers::DigestItem> items;
   std::vector<long long> ids;
-  std::vector<std::string_view> senders;
   for (const auto& row : material) {
     ids.push_back(row.id);
-    senders.emplace_back(row.sender);
     // A text that was not sent is no message, whatever it looks like.
     if (row.type == handlers::unsent_type)
       items.push_back({row.sender, row.received_ms, schema::PlainText(), row.message.text.size(), row.key.value});
@@ -188,8 +183,8 @@ Result<std::optional<MessageRow>> Delivery::digest(Tx& tx) {
       items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
   }
   const auto now = context_.clock.wall_ms();
-  TRY(tx.ledger.deliveries().mark_offered(ids, "digest", now, ""));
-  TRY(tx.ledger.deliveries().mark_delivered(ids, now, Confirmation::none, senders));
+  TRY(tx.ledger.deliveries().mark_offered(ids, "digest", now));
+  TRY(tx.ledger.deliveries().mark_delivered(ids, now, Confirmation::none));
   LeadNotice word;
   word.notice =
       handlers::notice_of(handlers::digest_text(items), {"digest", material.back().key.value}, context_.view(), now);

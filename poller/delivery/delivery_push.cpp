@@ -89,8 +89,8 @@ bool Delivery::pushed(DeliveryMethod method, const std::vector<LeasedMessage>& m
 asio::awaitable<bool> Delivery::point() {
   const auto now = context_.clock.steady();
   if (!is_open(lead_.state()) || (pointed_ && now - *pointed_ < point_again)) co_return false;
-  const auto queued = context_.ledger.deliveries().queued_count(context_.name);
-  const auto waiting = queued ? *queued + (is_digest_due(false) ? 1 : 0) : 0;
+  const auto counts = context_.ledger.deliveries().counts(context_.name);
+  const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
   if (waiting == 0) co_return false;
   auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
   auto sent = co_await tmux_.paste(lead_.row().pane, std::move(text));

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <string_view>
+#include <set>
 
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
@@ -57,17 +57,11 @@ Result<std::vector<long long>> Delivery::note_taken(const std::vector<std::strin
     ids.push_back(row.id);
     rows.push_back(std::move(row));
   }
-  std::vector<std::string_view> senders;
-  for (const auto& row : rows) senders.emplace_back(row.sender);
-  TRY(auto delivered, tx.ledger.deliveries().mark_delivered(ids, now, how, senders));
+  TRY(auto delivered, tx.ledger.deliveries().mark_delivered(ids, now, how));
   std::sort(delivered.begin(), delivered.end());
-  std::vector<bool> told(delivered.size());  // a key may be named twice
+  std::set<long long> told;
   for (const auto& row : rows) {
-    const auto moved = std::lower_bound(delivered.begin(), delivered.end(), row.id);
-    if (moved == delivered.end() || *moved != row.id) continue;
-    const auto place = static_cast<std::size_t>(moved - delivered.begin());
-    if (told[place]) continue;
-    told[place] = true;
+    if (!std::binary_search(delivered.begin(), delivered.end(), row.id) || !told.insert(row.id).second) continue;
     auto fields = delivered_fields(row);
     if (proof.empty()) {
       tx.log_told_by_row(Event::delivery_delivered, std::move(fields));
@@ -114,7 +108,7 @@ void Delivery::return_unseen(const std::vector<LeasedMessage>& messages, std::st
       tx.log(Event::delivery_requeued, std::move(fields));
     }
     tx.then([&] { leases_.end(ids); });
-    return tx.ledger.deliveries().return_unseen(context_.name, ids);
+    return tx.ledger.deliveries().return_unseen(ids);
   });
   if (!committed) requeue(messages, reason);
 }

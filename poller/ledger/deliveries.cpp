@@ -22,26 +22,16 @@ struct Cell<Priority> : Cell<int> {
   static void add(RowHash& hash, Priority value) { hash.add(static_cast<long long>(value)); }
 };
 
-/// The state, with a CHECK of what the index of waiting messages relies on: a message has ended when it is delivered or
-/// expired, and not before.
-Column<MessageRow> state_column() {
-  auto column = loose<&MessageRow::delivery>("state");
-  column.declared =
-      "TEXT NOT NULL CHECK (iif(ended_ms = 0, state = 'queued' OR state = 'offered', state = 'delivered' OR state = 'expired'))";
-  return column;
-}
-
-// Narrow and without a sum, so that one statement can move many rows without reading them. The index has the waiting
-// messages alone, and not their state: an offer changes no entry, and the end of the wait removes one. The integrity
-// check of the next start compares both with the CHECKs, and so finds a changed bit of a column that decides.
+// Narrow and without a sum, so that one statement can move many rows without reading them. The index repeats the
+// columns that decide, so that the integrity check of the next start finds a changed bit.
 const Table<MessageRow>& deliveries_table() {
   using M = MessageRow;
   static const Table<M> table(
       "deliveries",
-      {loose<&M::id>("message"), loose<&M::team>("team"), state_column(),
+      {loose<&M::id>("message"), loose<&M::team>("team"), loose<&M::delivery>("state"),
        loose<&M::priority>("priority"), loose<&M::confirmed>("confirmed"), loose<&M::method>("method"),
-       loose<&M::offered_ms>("offered_ms"), loose<&M::delivered_ms>("ended_ms"), loose<&M::attempts>("attempts")},
-      "message", {"deliveries_waiting ON deliveries (team, priority) WHERE ended_ms = 0"},
+       loose<&M::offered_ms>("offered_ms"), loose<&M::delivered_ms>("delivered_ms"), loose<&M::attempts>("attempts")},
+      "message", {"deliveries_state ON deliveries (state, team, priority, confirmed)"},
       [](const M& row) { return "the delivery of message " + std::to_string(row.id); });
   return table;
 }
@@ -69,10 +59,10 @@ Result<std::vector<MessageRow>> DeliveryTable::ready_messages(std::string_view t
                                                          std::optional<Overdue> overdue, Owed owed) {
   const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
   TRY(const auto urgent, database_.value<bool>(
-      "SELECT 1 FROM deliveries WHERE ended_ms = 0 AND team = ?1 AND priority = 2 AND state = 'queued' LIMIT 1", team));
+      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team));
   if (!urgent && !overdue) {  // the usual case; the index gives the order
     static const std::string usual =
-        delivery_where("d.ended_ms = 0 AND d.team = ?1 AND d.priority = 1 AND d.state = 'queued'" + may_go("?4") +
+        delivery_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
                    "ORDER BY d.message LIMIT ?3");
     return all_rows<MessageRow>(database_.query(usual, team, grace_before_ms, limit, of_any_age), read_mail, database_);
   }
@@ -81,7 +71,7 @@ Result<std::vector<MessageRow>> DeliveryTable::ready_messages(std::string_view t
       "SELECT " + mail_columns() +
       " FROM (SELECT m.id AS ranked, max(d.priority) OVER later AS rank, max(CASE WHEN m.received_ms > ?2 + 60000 THEN "
       "0 ELSE m.received_ms END <= CASE d.priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue" +
-      with_message + "d.ended_ms = 0 AND d.team = ?1 AND d.priority > 0 AND d.state = 'queued'" + may_go("?7") +
+      with_message + "d.state = 'queued' AND d.team = ?1 AND d.priority > 0" + may_go("?7") +
       "WINDOW later AS (PARTITION BY m.sender ORDER BY m.id DESC)) CROSS JOIN deliveries AS d ON d.message = ranked "
       "CROSS JOIN messages AS m ON m.id = ranked WHERE overdue OR ?5 ORDER BY rank DESC, m.id LIMIT ?6";
   const Overdue limits = overdue.value_or(Overdue{});
@@ -92,19 +82,19 @@ Result<std::vector<MessageRow>> DeliveryTable::ready_messages(std::string_view t
 
 Result<std::vector<MessageRow>> DeliveryTable::queued_before(std::string_view team, EpochMs received_before_ms,
                                                              int limit) {
-  static const std::string sql = delivery_where("d.ended_ms = 0 AND d.team = ?1 AND d.state = 'queued' AND m.received_ms <= ?2 LIMIT ?3");
+  static const std::string sql = delivery_where("d.state = 'queued' AND d.team = ?1 AND m.received_ms <= ?2 LIMIT ?3");
   return all_rows<MessageRow>(database_.query(sql, team, received_before_ms, limit), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> DeliveryTable::digest_material(std::string_view team, int limit) {
   static const std::string sql = delivery_where(
-      "d.ended_ms = 0 AND d.team = ?1 AND d.priority = 0 AND d.state = 'queued' ORDER BY d.message LIMIT ?2");
+      "d.state = 'queued' AND d.team = ?1 AND d.priority = 0 AND d.confirmed = '' ORDER BY d.message LIMIT ?2");
   return all_rows<MessageRow>(database_.query(sql, team, limit), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
   const std::string sql =
-      delivery_where(std::string("d.ended_ms = 0 AND d.state = 'offered' AND ") + (team.empty() ? "?1 = ''" : "d.team = ?1") + " ORDER BY d.message");
+      delivery_where(std::string("d.state = 'offered' AND ") + (team.empty() ? "?1 = ''" : "d.team = ?1") + " ORDER BY d.message");
   return all_rows<MessageRow>(database_.query(sql, team), read_mail, database_);
 }
 
@@ -131,69 +121,51 @@ struct OneOf {
 
 }  // namespace
 
-Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now,
-                                   std::optional<std::string_view> chat_of) {
+Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now) {
   const auto before = database_.chat_changes();
   const OneOf rows(ids);
   auto moved = database_.run(
       "UPDATE deliveries SET state = 'offered', method = ?3, offered_ms = ?4, attempts = attempts + 1 WHERE " +
           rows.condition + " AND +state = 'queued'",
       rows.first, rows.last, method, now);
-  if (!chat_of) return moved;
   keep_count(before);
-  if (moved && !chat_of->empty()) count_offered(*chat_of, database_.changes());
   return moved;
 }
 
-Result<std::vector<long long>> DeliveryTable::end_wait(DeliveryState state, const std::vector<long long>& ids, EpochMs now,
-                                                       Confirmation confirmed, std::span<const std::string_view> senders) {
-  struct Ended {
+Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
+                                                             Confirmation confirmed) {
+  // `queued` too: an acknowledgment that arrives after the lease has ended is still true.
+  struct Delivered {
     long long id = 0;
-    std::string team;
-    bool is_chat = false, is_offered = false;
+    std::string team, sender;
   };
   const OneOf rows(ids);
-  // Queued ones too: an acknowledgment that arrives after the lease has ended is still true.
-  const std::string condition = rows.condition + " AND +ended_ms = 0";
-  const auto read = [](const Database&, const Statement& row) -> Result<Ended> {
-    Ended one;
-    row.read(one.id, one.team, one.is_chat, one.is_offered);
+  const std::string condition = rows.condition + " AND +state IN ('queued', 'offered')";
+  const std::string which = "SELECT d.message, iif(d.priority > 0, d.team, ''), m.sender" + with_message + condition;
+  const auto read = [](const Database&, const Statement& row) -> Result<Delivered> {
+    Delivered one;
+    row.read(one.id, one.team, one.sender);
     return one;
   };
-  TRY(const auto all, all_rows<Ended>(
-      database_.query("SELECT message, team, priority > 0, state = 'offered' FROM deliveries WHERE " + condition, rows.first,
-                      rows.last), read, database_));
+  TRY(const auto delivered, all_rows<Delivered>(database_.query(which, rows.first, rows.last), read, database_));
   const auto before = database_.chat_changes();
   TRY(database_.run(  // twice as fast as RETURNING, which collects its rows in a temporary table
-      "UPDATE deliveries SET state = ?5, ended_ms = ?3, confirmed = ?4 WHERE " + condition, rows.first, rows.last,
-      now == 0 ? 1 : now, to_string(confirmed), to_string(state)));  // 0 means that the message still waits
-  std::vector<std::pair<long long, std::string_view>> whose;
-  for (std::size_t i = 0; i < senders.size(); ++i) whose.emplace_back(ids[i], senders[i]);
-  if (!std::ranges::is_sorted(whose)) std::ranges::sort(whose);
-  if (!whose.empty()) keep_count(before);  // otherwise the next question counts again
+      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?3, confirmed = ?4 WHERE " + condition, rows.first,
+      rows.last, now, to_string(confirmed)));
+  keep_count(before);
   std::vector<long long> found;
-  for (const auto& one : all) {
+  for (const auto& one : delivered) {
     found.push_back(one.id);
-    if (whose.empty() || !one.is_chat) continue;
-    count(one.team, std::ranges::lower_bound(whose, std::pair(one.id, std::string_view()))->second, -1);
-    if (one.is_offered) count_offered(one.team, -1);
-    if (const auto past = past_.find(one.team); counted_at_ == database_.chat_changes() && past != past_.end()) {
-      ++(state == DeliveryState::expired ? past->second.expired : past->second.delivered);
-      past->second.assumed += confirmed == Confirmation::assumed ? 1 : 0;
-    }
+    count(one.team, one.sender, -1);
   }
   return found;
 }
 
-Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
-                                                             Confirmation confirmed,
-                                                             std::span<const std::string_view> senders) {
-  return end_wait(DeliveryState::delivered, ids, now, confirmed, senders);
-}
-
-Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now, std::span<const std::string_view> senders) {
-  TRY(end_wait(DeliveryState::expired, ids, now, Confirmation::none, senders));
-  return Done{};
+Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
+      json_list(ids), now);
 }
 
 Status DeliveryTable::requeue(std::string_view team, const std::vector<long long>& ids) {
@@ -203,24 +175,22 @@ Status DeliveryTable::requeue(std::string_view team, const std::vector<long long
       "WHERE message IN (SELECT value FROM json_each(?2)) AND +team = ?1 AND +state = 'offered'",
       team, json_list(ids));
   keep_count(before);
-  if (moved) count_offered(team, -database_.changes());
   return moved;
 }
 
-Status DeliveryTable::return_unseen(std::string_view team, const std::vector<long long>& ids) {
+Status DeliveryTable::return_unseen(const std::vector<long long>& ids) {
   const auto before = database_.chat_changes();
   auto moved = database_.run(
       "UPDATE deliveries SET state = 'queued', attempts = attempts - 1 "
-      "WHERE message IN (SELECT value FROM json_each(?2)) AND +team = ?1 AND +state = 'offered' AND attempts > 0",
-      team, json_list(ids));
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'offered' AND attempts > 0",
+      json_list(ids));
   keep_count(before);
-  if (moved) count_offered(team, -database_.changes());
   return moved;
 }
 
 Status DeliveryTable::hand_over(const std::vector<long long>& ids, EpochMs now) {
   return database_.run(
-      "UPDATE deliveries SET state = 'expired', ended_ms = ?2, method = '@leader' "
+      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2, method = '@leader' "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
       json_list(ids), now);
 }
@@ -229,7 +199,7 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
   const auto bytes = key_bytes(key.value);
   if (!bytes) return Done{};
   return database_.run(
-      "UPDATE deliveries SET state = 'queued', ended_ms = 0, method = '', attempts = max(attempts, 1) WHERE "
+      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, method = '', attempts = max(attempts, 1) WHERE "
       "message IN (SELECT id FROM messages "
       "WHERE key = ?1 AND sender = ?2) AND +state = 'expired' AND method = '@leader'",
       Blob{*bytes}, sender);
@@ -238,7 +208,7 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
 Status DeliveryTable::adopt(const MessageRow& message) {
   const auto before = database_.chat_changes();
   TRY(auto queued, database_.run(
-      "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, ended_ms, attempts) "
+      "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, delivered_ms, attempts) "
       "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE id = ?1 AND disposition = 'chat' "
       "ON CONFLICT (message) DO NOTHING",
       message.id));
@@ -248,30 +218,40 @@ Status DeliveryTable::adopt(const MessageRow& message) {
 }
 
 Status DeliveryTable::requeue_all_offered() {
-  return database_.run("UPDATE deliveries SET state = 'queued' WHERE ended_ms = 0 AND state = 'offered'");
+  return database_.run("UPDATE deliveries SET state = 'queued' WHERE state = 'offered'");
 }
 
 Result<long long> DeliveryTable::queued_count(std::string_view team) {
   TRY(const auto waits, waiting(team));
-  return waits->all - waits->offered;
+  // At most a few batches are offered, and any number is queued.
+  TRY(const auto offered,
+      database_.value<long long>(
+          "SELECT count(*) FROM deliveries WHERE state = 'offered' AND team = ?1 AND priority > 0", team));
+  return waits->all - offered;
 }
 
 Result<bool> DeliveryTable::anything_queued(std::string_view team) {
   return database_.value<bool>(
-      "SELECT 1 FROM deliveries WHERE ended_ms = 0 AND team = ?1 AND state = 'queued' LIMIT 1", team);
+      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND (priority > 0 OR confirmed = '') LIMIT 1", team);
 }
 
 Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
-  TRY(auto counts, ended_counts(team));
-  TRY(const auto digest, database_.value<long long>(  // none of them is offered after its transaction
-      "SELECT count(*) FROM deliveries WHERE ended_ms = 0 AND team = ?1 AND priority = 0", team));
-  counts.digest = digest;
-  TRY(const auto waits, waiting(team));
-  counts.queued = waits->all - waits->offered;
-  counts.offered = waits->offered;
+  ChatCounts counts;
+  const std::string count = "SELECT count(*) FROM deliveries WHERE team = ?1 AND state = ";
+  const std::pair<std::string, long long ChatCounts::*> wanted[] = {
+      {count + "'queued' AND priority > 0", &ChatCounts::queued},
+      {count + "'queued' AND priority = 0", &ChatCounts::digest},
+      {count + "'offered'", &ChatCounts::offered},
+      {count + "'delivered' AND priority > 0", &ChatCounts::delivered},
+      {count + "'delivered' AND priority > 0 AND confirmed = 'assumed'", &ChatCounts::assumed},
+      {count + "'expired' AND priority > 0", &ChatCounts::expired}};
+  for (const auto& [sql, member] : wanted) {
+    TRY(const auto found, database_.value<long long>(sql, team));
+    counts.*member = found;
+  }
   static const std::string oldest_sql =
       "SELECT m.received_ms" + with_message +
-      "d.ended_ms = 0 AND d.team = ?1 AND d.priority = ?2 AND d.state = 'queued' ORDER BY d.message LIMIT 1";
+      "d.state = 'queued' AND d.team = ?1 AND d.priority = ?2 AND d.confirmed = '' ORDER BY d.message LIMIT 1";
   for (const int priority : {1, 2}) {
     TRY(const auto oldest, database_.value<long long>(oldest_sql, team, priority));
     if (oldest != 0 && (counts.oldest_queued_ms == 0 || oldest < counts.oldest_queued_ms))
@@ -289,7 +269,7 @@ Status DeliveryTable::queue(std::string_view team, Priority priority, const std:
                                : "id, ?3, 'queued', ?4, '', '', 0, 0, 0 FROM messages WHERE id BETWEEN ?1 AND ?2";
   auto queued = database_.run(
       "INSERT INTO deliveries (message, team, state, priority, confirmed, method, offered_ms, "
-      "ended_ms, attempts) SELECT " +
+      "delivered_ms, attempts) SELECT " +
           from,
       rows.first, rows.last, team, static_cast<long long>(priority));
   keep_count(before);
@@ -312,9 +292,7 @@ Status DeliveryTable::add(long long id, const MessageRow& message, long long bef
   }
   keep_count(before);
   const bool waits = message.delivery == DeliveryState::queued || message.delivery == DeliveryState::offered;
-  if (!waits || message.priority == Priority::digest) return Done{};
-  count(message.team, message.sender, 1);
-  if (message.delivery == DeliveryState::offered) count_offered(message.team, 1);
+  if (waits && message.priority != Priority::digest) count(message.team, message.sender, 1);
   return Done{};
 }
 
@@ -331,47 +309,22 @@ void DeliveryTable::count(std::string_view team, std::string_view sender, long l
   if (of->second <= 0) known->second.by_sender.erase(of);
 }
 
-void DeliveryTable::count_offered(std::string_view team, long long more) {
-  const auto known = waiting_.find(team);
-  if (counted_at_ == database_.chat_changes() && known != waiting_.end()) known->second.offered += more;
-}
-
-void DeliveryTable::begin_counts() {
-  if (counted_at_ == database_.chat_changes()) return;
-  waiting_.clear();
-  past_.clear();
-  counted_at_ = database_.chat_changes();
-}
-
-Result<ChatCounts> DeliveryTable::ended_counts(std::string_view team) {
-  begin_counts();
-  if (const auto known = past_.find(team); known != past_.end()) return known->second;
-  Statement row = database_.query(
-      "SELECT count(*) FILTER (WHERE state = 'delivered'), count(*) FILTER (WHERE state = 'delivered' AND confirmed = "
-      "'assumed'), count(*) FILTER (WHERE state = 'expired') FROM deliveries "
-      "WHERE team = ?1 AND ended_ms <> 0 AND priority > 0", team);
-  ChatCounts counts;
-  TRY(const bool counted, row.next());
-  if (counted) row.read(counts.delivered, counts.assumed, counts.expired);
-  return past_[std::string(team)] = counts;
-}
-
 Result<const WaitingChat*> DeliveryTable::waiting(std::string_view team) {
-  begin_counts();
+  if (counted_at_ != database_.chat_changes()) waiting_.clear();
+  counted_at_ = database_.chat_changes();
   if (const auto known = waiting_.find(team); known != waiting_.end()) return &known->second;
   static const std::string sql =
-      "SELECT m.sender, count(*), sum(d.state = 'offered')" + with_message +
-      "d.ended_ms = 0 AND d.team = ?1 AND d.priority > 0 GROUP BY m.sender";
+      "SELECT m.sender, count(*)" + with_message +
+      "d.state IN ('queued', 'offered') AND d.team = ?1 AND d.priority > 0 GROUP BY m.sender";
   Statement rows = database_.query(sql, team);
   WaitingChat waiting;
   for (;;) {
     TRY(auto row, rows.next());
     if (!row) return &(waiting_[std::string(team)] = std::move(waiting));
     std::string sender;
-    long long count = 0, offered = 0;
-    rows.read(sender, count, offered);
+    long long count = 0;
+    rows.read(sender, count);
     waiting.all += count;
-    waiting.offered += offered;
     waiting.by_sender[sender] = count;
   }
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <vector>
 
 #include "poller/ledger/rows.hpp"
@@ -12,7 +11,6 @@ namespace inbox_poller::poller {
 /// Number of queued and offered messages for the lead, without status messages that wait for the digest.
 struct WaitingChat {
   long long all = 0;
-  long long offered = 0;  // of them
   std::map<std::string, long long, std::less<>> by_sender;
 
   [[nodiscard]] long long of(std::string_view sender) const {
@@ -48,17 +46,12 @@ class DeliveryTable {
   Result<std::vector<MessageRow>> ready_messages(std::string_view team, EpochMs grace_before_ms, int limit,
                                             std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
   /// Moves queued messages to offered and counts the attempt. This and the next functions skip ids in other states.
-  /// `chat_of`: the team of the ids, or empty if all are for the digest; the counts go on with it, and without it the
-  /// next count reads all rows.
-  Status mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now,
-                      std::optional<std::string_view> chat_of = std::nullopt);
-  /// Moves queued and offered messages to delivered. Returns the ids of the moved messages, in no order. `senders`:
-  /// those of `ids`, in the same order, with which the counts go on; without them the next count reads all rows.
+  Status mark_offered(const std::vector<long long>& ids, std::string_view method, EpochMs now);
+  /// Moves queued and offered messages to delivered. Returns the ids of the moved messages, in no order.
   Result<std::vector<long long>> mark_delivered(const std::vector<long long>& ids, EpochMs now,
-                                                Confirmation confirmed = Confirmation::acknowledged,
-                                                std::span<const std::string_view> senders = {});
+                                                Confirmation confirmed = Confirmation::acknowledged);
   /// Moves queued and offered messages to expired.
-  Status mark_expired(const std::vector<long long>& ids, EpochMs now, std::span<const std::string_view> senders = {});
+  Status mark_expired(const std::vector<long long>& ids, EpochMs now);
   /// Lists queued messages of any priority that were received at or before this moment, in no order.
   Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
   /// Lists the status messages that wait for the digest, oldest first.
@@ -68,7 +61,7 @@ class DeliveryTable {
   /// Requeues offered messages, because their receiver went away or rejected them.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// Requeues offered messages and decrements their attempts, because no reader saw them.
-  Status return_unseen(std::string_view team, const std::vector<long long>& ids);
+  Status return_unseen(const std::vector<long long>& ids);
   /// Moves queued messages to expired, because the leader node gets them from their sender's node.
   Status hand_over(const std::vector<long long>& ids, EpochMs now);
   /// Requeues the message with this key and sender, if hand_over() expired it.
@@ -77,9 +70,8 @@ class DeliveryTable {
   Status adopt(const MessageRow& message);
   /// Requeues the offered messages of all teams; the daemon calls this at its start.
   Status requeue_all_offered();
-  /// The first call reads all past deliveries; later deliveries adjust the counts, and other changes end them.
   Result<ChatCounts> counts(std::string_view team);
-  /// Returns ChatCounts::queued alone.
+  /// Returns ChatCounts::queued alone, because the time of counts() grows with all past deliveries.
   Result<long long> queued_count(std::string_view team);
   /// Returns true if a message or a status message for the digest waits to be offered.
   Result<bool> anything_queued(std::string_view team);
@@ -88,21 +80,13 @@ class DeliveryTable {
   Result<const WaitingChat*> waiting(std::string_view team);
 
  private:
-  Result<std::vector<long long>> end_wait(DeliveryState state, const std::vector<long long>& ids, EpochMs now,
-                                          Confirmation confirmed, std::span<const std::string_view> senders);
   /// Declares that the writes since `before` do not change the counts, or that count() adds them.
   void keep_count(long long before);
   void count(std::string_view team, std::string_view sender, long long more);
-  void count_offered(std::string_view team, long long more);
-  /// Forgets the counts if an unknown change has ended them.
-  void begin_counts();
-  /// Counts the messages that do not wait any more.
-  Result<ChatCounts> ended_counts(std::string_view team);
 
   Database& database_;
   std::map<std::string, WaitingChat, std::less<>> waiting_;  // by team
-  std::map<std::string, ChatCounts, std::less<>> past_;      // the same for ended ones
-  long long counted_at_ = -1;                                // chat_changes() at which both are valid
+  long long counted_at_ = -1;                                // chat_changes() at which `waiting_` is valid
 };
 
 }  // namespace inbox_poller::poller

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* prunable_messages = R"sql(
 SELECT id, key FROM messages AS m
 WHERE team = ?1 AND received_ms < ?2
-  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE message = m.id AND ended_ms = 0)
+  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE message = m.id AND state IN ('queued', 'offered'))
   AND (request_id = '' OR NOT (
     EXISTS (SELECT 1 FROM requests WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
     OR EXISTS (SELECT 1 FROM shutdowns WHERE request_id = m.request_id AND team = m.team
@@ -87,7 +87,7 @@ std::vector<TableText> described_tables() {
                   "id, " + key_column("key") +
                       " AS key, m.team, inbox, sender, type, disposition, code, reason,\n  request_id, received_ms, "
                       "batch, from_id, timestamp, summary, text, raw, coalesce(state, 'none') AS delivery, priority,\n  "
-                      "confirmed, method, offered_ms, ended_ms, coalesce(attempts, 0) AS attempts",
+                      "confirmed, method, offered_ms, delivered_ms, coalesce(attempts, 0) AS attempts",
                   "messages AS m LEFT JOIN deliveries ON message = id"),
           view_of("outbox_view",
                   "id, " + key_column("key") +

@@ -312,7 +312,7 @@ Status NodeMailTable::settle_of_lead(std::string_view team, EpochMs now) {
   return database_.run(
       "UPDATE node_mail AS h SET state = 'read', state_ms = ?2 WHERE h.team = ?1 AND h.direction = 'in' AND h.lead AND "
       "h.state = 'there' AND h.attempts = 0 AND h.state IN ('waiting', 'put', 'there') AND NOT EXISTS (SELECT 1 FROM messages AS m JOIN "
-      "deliveries AS d ON d.message = m.id WHERE m.key = h.key AND d.ended_ms = 0) AND NOT EXISTS "
+      "deliveries AS d ON d.message = m.id WHERE m.key = h.key AND d.state IN ('queued', 'offered')) AND NOT EXISTS "
       "(SELECT 1 FROM requests AS a WHERE a.team = h.team AND a.request_id = h.request_id AND h.request_id <> '' AND "
       "a.state IN ('received', 'pending')) AND NOT EXISTS (SELECT 1 FROM node_mail AS r WHERE r.request_id = h.request_id AND "
       "r.request_id <> '' AND r.team = h.team AND r.direction = 'out' AND r.final AND r.inbox = h.sender AND r.state IN ('waiting', "

@@ -15,7 +15,7 @@ namespace inbox_poller::poller {
 /// `PRAGMA application_id` ("InPo"), which distinguishes a ledger from other SQLite databases.
 inline constexpr int ledger_application_id = 0x496e506f;
 /// `PRAGMA user_version` of the format that this program writes.
-inline constexpr int ledger_format = 9;
+inline constexpr int ledger_format = 8;
 
 using handlers::RequestKind;
 using handlers::RequestState;

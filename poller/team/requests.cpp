@@ -161,8 +161,7 @@ Status Requests::close_before_lead(const handlers::Request& decided, Tx& tx) {
                                      {"from", block.sender},
                                      {"method", block.method},
                                      {"reason", "the request was decided before the lead got it"}});
-    const std::string_view sender = block.sender;
-    TRY(tx.ledger.deliveries().mark_expired({block.id}, now, {&sender, 1}));
+    TRY(tx.ledger.deliveries().mark_expired({block.id}, now));
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::RequestState::approved ||
                                                                     decided.state == handlers::RequestState::denied);

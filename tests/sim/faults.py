@@ -39,7 +39,7 @@ OWN = [
     Mutation("recall-not-synced", "what is taken back stays away after a power failure", "poller/mailbox/arrays/arrays_mailbox.cpp",
              "  return told(make_lasting(files_, inboxes_.open_team(), inbox));\n", "  return {};\n", None),
     Mutation("delivered-when-offered", "chat is delivered only when the lead has acknowledged it", "poller/ledger/deliveries.cpp",
-             "UPDATE deliveries SET state = 'offered', method = ?3", "UPDATE deliveries SET state = 'delivered', ended_ms = ?4, method = ?3", None),
+             "UPDATE deliveries SET state = 'offered', method = ?3", "UPDATE deliveries SET state = 'delivered', method = ?3", None),
     Mutation("attempts-not-counted", "a repeat has a label", "poller/ledger/deliveries.cpp",
              "offered_ms = ?4, attempts = attempts + 1 ", "offered_ms = ?4, attempts = 0 ", None),
     Mutation("kept-at-hang-up", "leases return when their holder goes away", "poller/control/verbs_lead.cpp",
