@@ -40,7 +40,7 @@ ExitCode show_rules(Context& context) {
     for (const auto& rule : answer.configured)
       rows.push_back({printable(rule.action), printable(rule.kind), printable(rule.rule), source, ""});
     if (rows.size() == 1) return "no rules; every request goes to a person (" + source + ")\n";
-    return context.console.lines(std::move(rows), "RULE", {}) +
+    return context.console.table(rows, "") +
            context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
   });
 }
