@@ -151,8 +151,8 @@ void find_double_claims(Loaded& loaded) {
 /// Adds a team that observes every team of the default root.
 void observe_all(const std::string& folder, const Environment& environment, Loaded& loaded) {
   loaded.unconfigured = true;
-  loaded.teams.push_back(parse_team("[team]\nname = \"*\"\nrole = \"observer\"\n", folder, environment, loaded.problems,
-                                    loaded.warnings));
+  loaded.teams.push_back(parse_team("[team]\nname = \"*\"\nrole = \"observer\"\n", "the built-in team file",
+                                    environment, loaded.problems, loaded.warnings));
   loaded.warnings.push_back("nothing is configured: every team below " + loaded.teams.back().config.team.root +
                             " is observed, and nothing is written to any; `inbox-poller init` writes a team file into " +
                             folder);

@@ -50,7 +50,7 @@ SOURCES = {
     "comments of handlers": ("handlers", "comments", {"long": 1.5, "odd": 3, "pronouns": 7.3, "chains": 33, "listed": 0.5}),
     "comments of poller": ("poller", "comments", {"long": 1, "odd": 1.6, "pronouns": 7.9, "chains": 32, "listed": 0.5}),
     "texts of config and handlers": ("{config,handlers}", "texts", {"long": 3, "odd": 12.5, "pronouns": 10, "chains": 44, "listed": 0}),
-    "texts of poller": ("poller", "texts", {"long": 5.5, "odd": 7.2, "pronouns": 10.5, "chains": 58, "listed": 0}),
+    "texts of poller": ("poller", "texts", {"long": 5.5, "odd": 6.2, "pronouns": 10.5, "chains": 58, "listed": 0}),
 }
 FEW = 8  # sentences of a document that is too short for that
 MEASURES = ("long", "odd", "pronouns", "chains", "listed", "you")

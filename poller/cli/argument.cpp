@@ -79,6 +79,8 @@ void Argument::add(CLI::App& command, void* options) const {
   if (option == nullptr) return;
   if (const auto space = shown_.find(' '); space != std::string_view::npos)
     option->type_name(std::string(shown_.substr(space + 1)));
+  else if (option->get_positional())
+    option->type_name("");
   option->required(is_required_);
   if (shows_default_) option->capture_default_str();
   const auto words = split(words_);

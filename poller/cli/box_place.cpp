@@ -30,7 +30,7 @@ std::string value_text(const json::value& value) {
 
 Result<std::string> BoxPlace::path() const {
   const std::string given = given_or(root, "COLLAB_ROOT");
-  if (given.empty()) return Error{"mailbox.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
+  if (given.empty()) return Error{"mailbox.usage", "no shared folder is named; set --root DIR or COLLAB_ROOT"};
   if (config::is_engine_address(given)) {
     TRY(team_address(given));
     return given;
@@ -45,7 +45,7 @@ Result<std::string> BoxPlace::path() const {
 
 Result<std::string> BoxPlace::who() const {
   std::string name = given_or(actor, "COLLAB_ACTOR");
-  if (name.empty()) return Error{"mailbox.usage", "who are you? Say it with --actor NAME, or in COLLAB_ACTOR"};
+  if (name.empty()) return Error{"mailbox.usage", "no actor name; set --actor NAME or COLLAB_ACTOR"};
   return name;
 }
 

@@ -49,8 +49,8 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 /// Parses the address of a Redis server, which must name a team. Errors: "mailbox.usage", "redis.address".
 Result<config::RedisAddress> team_address(const std::string& root);
 
-inline constexpr Argument box_root[] = {
-    takes<&BoxPlace::root>("--root DIR", "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")};
+inline constexpr Argument box_root[] = {takes<&BoxPlace::root>(
+    "--root DIR", "Mail that agents share: a folder, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")};
 inline constexpr Argument box_known_actors[] = {takes<&BoxPlace::known_actors>(
     "--known-actors NAMES", "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "schema/utf8.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr int narrowest = 8;  // cells of a narrowed column
 constexpr int gap = 2;        // cells between columns
+constexpr int deeper = 2;     // indentation of a continued cell
+constexpr int of_last = 24;   // cells of the last column of a list
 constexpr std::string_view plain = "\x1b[0m";
 
 struct Piece {
@@ -31,8 +34,8 @@ Piece piece_at(std::string_view text, std::size_t at) {
 }
 
 /// Wraps a cell. A color that spans several lines is ended in each and restored in the next.
-std::vector<std::string> lines_of(const std::string& cell, int columns) {
-  auto lines = by_words(cell, columns);
+std::vector<std::string> lines_of(const std::string& cell, int columns, int indent) {
+  auto lines = by_words(cell, columns, indent);
   std::string color;
   for (std::string& line : lines) {
     line.insert(0, color);
@@ -45,6 +48,16 @@ std::vector<std::string> lines_of(const std::string& cell, int columns) {
   return lines;
 }
 
+std::vector<std::string_view> parts_of(std::string_view text, char between) {
+  std::vector<std::string_view> parts;
+  for (auto end = text.find(between); end != text.npos; end = text.find(between)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
 std::vector<int> widths_of(const std::vector<Row>& rows, int columns) {
   std::vector<int> widths;
   for (const Row& row : rows) {
@@ -53,11 +66,18 @@ std::vector<int> widths_of(const std::vector<Row>& rows, int columns) {
   }
   if (columns == 0 || widths.empty()) return widths;
   auto left = std::accumulate(widths.begin(), widths.end(), gap * (static_cast<int>(widths.size()) - 1)) - columns;
-  for (; left > 0; --left) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= narrowest) break;
-    --*widest;
-  }
+  std::vector<int> words(widths.size(), narrowest);  // the longest of each column
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      for (const std::string_view word : parts_of(row[i], ' ')) words[i] = std::max(words[i], cells(word));
+  for (const auto& least : {words, std::vector<int>(widths.size(), narrowest)})
+    for (; left > 0; --left) {
+      int* widest = nullptr;
+      for (std::size_t i = 0; i < widths.size(); ++i)
+        if (widths[i] > least[i] && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+      if (widest == nullptr) break;
+      --*widest;
+    }
   return widths;
 }
 
@@ -119,15 +139,46 @@ std::vector<std::string> wrapped(std::string_view text, int columns, std::string
   return lines;
 }
 
-std::vector<std::string> by_words(std::string_view text, int columns) {
+std::vector<std::string> by_words(std::string_view text, int columns, int indent) {
+  if (columns == 0) return {std::string(text)};
   std::vector<std::string> lines;
+  indent = std::clamp(indent, 0, columns / 2);
   while (!text.empty()) {
-    const std::string_view part = part_of(text, columns);
+    const std::string margin(lines.empty() ? 0 : static_cast<std::size_t>(indent), ' ');
+    const std::string_view part = part_of(text, columns - static_cast<int>(margin.size()));
     text.remove_prefix(part.size());
-    lines.emplace_back(part.substr(0, part.find_last_not_of(' ') + 1));
+    lines.push_back(margin + std::string(part.substr(0, part.find_last_not_of(' ') + 1)));
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
   return lines;
+}
+
+std::string reflowed(std::string_view text, int columns) {
+  if (columns == 0) return std::string(text);
+  std::string out, paragraph;
+  bool copies = false;  // examples
+  const auto put = [&](std::string_view line, std::size_t indent) {
+    for (const std::string& part : by_words(line, columns, static_cast<int>(indent))) out += part + '\n';
+  };
+  for (const std::string_view line : parts_of(text, '\n')) {
+    const bool is_prose = !line.empty() && !line.starts_with(' ') && !line.starts_with("Usage:");
+    if (is_prose) paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+    if (is_prose && !line.ends_with(':')) continue;
+    if (!paragraph.empty()) {
+      copies = paragraph.starts_with("Example");
+      put(std::exchange(paragraph, {}), 0);
+    }
+    if (is_prose) continue;
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t space = line.find("  ", begin);  // before an option's text
+    if (copies || line.empty())
+      out += std::string(line) + '\n';
+    else
+      put(line, space == std::string_view::npos ? begin : line.find_first_not_of(' ', space));
+  }
+  if (!paragraph.empty()) put(paragraph, 0);
+  if (!text.ends_with('\n') || out.ends_with("\n\n")) out.pop_back();
+  return out;
 }
 
 std::string table(const std::vector<Row>& rows, std::string_view margin, int columns) {
@@ -137,7 +188,8 @@ std::string table(const std::vector<Row>& rows, std::string_view margin, int col
     std::vector<std::vector<std::string>> split;
     std::size_t most = 1;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      split.push_back(columns == 0 ? std::vector{row[i]} : lines_of(row[i], widths[i]));
+      split.push_back(columns == 0 ? std::vector{row[i]}
+                                   : lines_of(row[i], widths[i], i + 1 == widths.size() ? deeper : 0));
       most = std::max(most, split.back().size());
     }
     for (std::size_t at = 0; at < most; ++at) {
@@ -153,10 +205,22 @@ std::string table(const std::vector<Row>& rows, std::string_view margin, int col
   return out;
 }
 
-std::string list(const std::vector<Row>& rows, int columns) {
+std::vector<Row> without(std::vector<Row> rows, int columns, std::initializer_list<std::string_view> titles) {
+  for (const std::string_view title : titles) {
+    int wide = -gap;
+    for (const int width : widths_of(rows, 0)) wide += std::min(width, of_last) + gap;
+    if (columns == 0 || wide <= columns) break;
+    const auto at = std::ranges::find(rows.front(), title) - rows.front().begin();
+    for (Row& row : rows)
+      if (at < std::ssize(row)) row.erase(row.begin() + at);
+  }
+  return rows;
+}
+
+std::string list(const std::vector<Row>& rows, int columns, std::string_view whole) {
   auto widths = widths_of(rows, 0);
   if (widths.empty()) return {};
-  constexpr int of_last = 24;
+  const auto kept = static_cast<std::size_t>(std::ranges::find(rows.front(), whole) - rows.front().begin());
   constexpr int of_others = 5;
   auto over = std::accumulate(widths.begin(), widths.end(), gap * (static_cast<int>(widths.size()) - 1)) - columns;
   const auto shrink = [&](int& width, int least) {
@@ -165,13 +229,18 @@ std::string list(const std::vector<Row>& rows, int columns) {
     over -= less;
   };
   if (columns > 0) {
-    shrink(widths.back(), of_last);
+    if (kept + 1 != widths.size()) shrink(widths.back(), of_last);
     while (over > 0 && widths.size() > 2) {
-      const auto widest = std::max_element(widths.begin() + 1, widths.end() - 1);
-      if (*widest <= of_others) break;
+      int* widest = nullptr;
+      for (std::size_t i = 1; i + 1 < widths.size(); ++i)
+        if (i != kept && widths[i] > of_others && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+      if (widest == nullptr) break;
       shrink(*widest, *widest - 1);
     }
-    shrink(widths.back(), 1);
+    if (kept + 1 != widths.size()) shrink(widths.back(), 1);
+    const auto end = widths.begin() + static_cast<std::ptrdiff_t>(std::min(kept + 1, widths.size()));
+    if (kept < widths.size())
+      columns = std::max(columns, std::accumulate(widths.begin(), end, gap * static_cast<int>(kept)));
   }
   std::string out;
   for (const Row& row : rows) {

@@ -1,5 +1,6 @@
 // The command table, and the parser that finds a command by its words.
 #include <algorithm>
+#include <boost/algorithm/string/erase.hpp>
 #include <boost/algorithm/string/join.hpp>
 #include <boost/algorithm/string/replace.hpp>
 #include <boost/algorithm/string/split.hpp>
@@ -61,7 +62,9 @@ struct HelpOptions {
 };
 
 /// Prints the general help. Runs only without words; run_command_line() turns others into `COMMAND --help`.
-ExitCode help(Context& context, const HelpOptions&) { return context.print(context.line->help()); }
+ExitCode help(Context& context, const HelpOptions&) {
+  return context.print(reflowed(context.line->help(), context.console.columns()));
+}
 
 /// Returns the text below a command's options in --help.
 std::string footer_of(const Command& command) {
@@ -70,7 +73,10 @@ std::string footer_of(const Command& command) {
   std::string text = '\n' + std::string(command.help) + '\n' + std::string(command.note);
   if (!examples.empty())
     text += (lines > 1 ? "\nExamples:\n  " : "\nExample:\n  ") + boost::algorithm::replace_all_copy(examples, "\n", "\n  ") + '\n';
-  return text + '\n' + every_commands_options + (command.exit_codes.empty() ? exit_codes : std::string(command.exit_codes));
+  std::string codes(command.exit_codes.empty() ? exit_codes : command.exit_codes);
+  if (!command.name.starts_with("hook")) boost::algorithm::erase_first(codes, " (with `hook`, or no word at all: 1)");
+  if (command.name == "run") codes += "  6  the ledger was taken away while the daemon used it\n";
+  return text + '\n' + every_commands_options + codes;
 }
 
 /// A command in the parser, with its options.
@@ -249,7 +255,8 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
   } catch (const CLI::ParseError& problem) {
     std::ostringstream out;
     std::ostringstream err;
-    if (line->exit(problem, out, err) == 0) return static_cast<int>(context.print(out.str()));
+    if (line->exit(problem, out, err) == 0)
+      return static_cast<int>(context.print(reflowed(out.str(), console.columns())));
     const std::string unknown = unknown_command(*line);
     console.explain(unknown.empty() ? wrong_line(*line, problem) : unknown);
     return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);

@@ -52,6 +52,11 @@ class Console {
   [[nodiscard]] std::string table(const std::vector<Row>& rows, std::string_view margin) const {
     return cli::table(rows, margin, columns());
   }
+  /// Formats a line a row for the terminal: leaves out columns that do not fit, then cuts cells but those of `whole`.
+  [[nodiscard]] std::string lines(std::vector<Row> rows, std::string_view whole,
+                                  std::initializer_list<std::string_view> left_out) const {
+    return list(without(std::move(rows), columns(), left_out), columns(), whole);
+  }
   /// Wraps lines to the terminal's width. Lines with commands stay whole, so that they can be copied.
   [[nodiscard]] std::string fit(std::string text) const;
   /// Descriptors for a command that waits for them itself.

@@ -1,10 +1,13 @@
 // Commands for the daemon itself: `run`, `check-config`, `reload`, `resume`.
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/json.hpp>
+#include <cerrno>
 #include <map>
 #include <memory>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/request_card.hpp"
@@ -84,9 +87,7 @@ operations::CheckedConfig checked(const config::Loaded& loaded, WorkerProcesses&
 constexpr std::chrono::milliseconds brief_patience{5000};  // an unresponsive daemon must not delay the command
 
 std::string places_of(const config::Sources& sources) {
-  std::string text;
-  for (const std::string& file : sources.files) text += (text.empty() ? "" : ", ") + file;
-  return text + (text.empty() || sources.dir.empty() ? "" : ", ") + sources.dir;
+  return boost::join(sources.files, ", ") + (sources.files.empty() || sources.dir.empty() ? "" : ", ") + sources.dir;
 }
 
 /// Prints what is watched without a configuration, and what to do for more.
@@ -98,16 +99,23 @@ void tell_unconfigured(const Context& context) {
   static_cast<void>(context.print(context.console.fit(unconfigured_text(any, teams, config::team_folder(environment)))));
 }
 
-/// Lists configured teams that do not exist, each with a similar existing name.
-std::string unmatched(const config::Loaded& loaded) {
+/// Lists configured teams that do not exist, each with a similar existing name, and folders of teams that cannot be
+/// read; `unread` says that there is one.
+std::string unmatched(const config::Loaded& loaded, bool& unread) {
   PosixFileSystem files;
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
     const config::TeamSettings& wanted = team.config.team;
-    if (wanted.is_glob() || wanted.backend != config::Backend::claude_code) continue;
+    if (wanted.backend != config::Backend::claude_code) continue;
     config::TeamConfig any = team.config;
     any.team.name = "*";
     const auto places = find_teams(files, any);
+    if (!places && !is_errno(places.error(), ENOENT)) {
+      unread = true;
+      text += team.config.source + ": " + places.error().message + " -> ls -ld " + shell_word(wanted.root) + '\n';
+      continue;
+    }
+    if (wanted.is_glob()) continue;
     std::vector<std::string> names;
     if (places)
       for (const TeamPlace& place : *places) names.push_back(place.name);
@@ -140,10 +148,9 @@ ExitCode check_config(Context& context, const config::Sources& named) {
   const bool good = loaded.problems.empty();
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
-  if (const std::string absent = good ? unmatched(loaded) : std::string(); !absent.empty())
-    context.console.explain(printable_block(absent, ""));
-  if (const std::string unfit = good ? unfit_engines(loaded) : std::string(); !unfit.empty())
-    context.console.explain(printable_block(unfit, ""));
+  bool unread = false;
+  const std::string odd = good ? unmatched(loaded, unread) + unfit_engines(loaded) : "";
+  if (!odd.empty()) context.console.explain(printable_block(odd, ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;
   const SystemClock clock;
@@ -158,7 +165,7 @@ ExitCode check_config(Context& context, const config::Sources& named) {
               context.console.fit(workers_text(workers_now(team.config, processes)));
     printed = context.print(text);
   }
-  return good ? printed : ExitCode::usage;
+  return !good ? ExitCode::usage : unread ? ExitCode::failed : printed;
 }
 
 ExitCode reload(Context& context) {
@@ -177,7 +184,11 @@ ExitCode reload(Context& context) {
 }
 
 ExitCode resume(Context& context) {
+  const auto before = context.ask(arguments::Status());
   return context.show(arguments::Resume(), [&](const auto& answer) -> std::string {
+    const auto* team = before ? served_in(*before, answer.team.bytes) : nullptr;
+    if (team != nullptr && team->role == answer.role && team->role_reason.empty())
+      return "team " + printable(answer.team) + " was not paused; its role is " + printable(answer.role) + '\n';
     return "team " + printable(answer.team) + ": " + printable(answer.role) + '\n';
   });
 }
@@ -196,13 +207,19 @@ struct RunLine {
 ExitCode run(Context& context, const RunLine& line) {
   RunOptions options = line.daemon;
   options.sources = line.sources;
+  if (!context.team.empty()) {
+    context.console.complain("--team: `run` serves all teams of its files; name the file of one with --config FILE");
+    return ExitCode::usage;
+  }
   if (line.once || line.polls > 0) options.polls = line.once ? 1 : static_cast<unsigned>(line.polls);
   if (!context.socket.empty()) {
     const Result<std::string> path = context.socket_path();
     if (!path) return context.fail(path.error());
     options.socket = *path;
   }
-  if (config::is_unconfigured(options.sources, config::Environment::from_process())) tell_unconfigured(context);
+  const auto environment = config::Environment::from_process();
+  if (config::is_unconfigured(options.sources, environment) && !config::team_folder(environment).empty())
+    tell_unconfigured(context);
   return static_cast<ExitCode>(context.run_daemon(options));
 }
 

@@ -34,7 +34,7 @@ std::string decisions_text(const Console& console, const std::vector<operations:
          printable(one.member), or_dash(cut(printable(one.subject), subject_cells)), printable(one.state),
          or_dash(printable(one.decided_by)), or_dash(printable(one.rule)), span_text(decided - one.asked_ms)});
   }
-  return console.table(rows, "");
+  return console.lines(std::move(rows), "ID", {"TEAM", "KIND", "TOOK"});
 }
 
 /// Formats the whole requests and their outcomes.
@@ -72,7 +72,8 @@ constexpr Argument decisions_takes[] = {
 
 constexpr Command decision_rows[] = {
     {.name = arguments::Decisions::verb, .group = Group::look, .summary = "Show who decided which request, when, and by which rule",
-     .help = "One line for each request that was decided, oldest first, so that the newest stands last. BY is a person's\n"
+     .help = "One line for each request that was decided, oldest first, so that the newest stands last. A narrow terminal\n"
+             "leaves out TEAM, KIND and TOOK. BY is a person's\n"
              "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
              "the request to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
              "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"

@@ -53,9 +53,11 @@ std::string section_text(const Console& console, const Section& section) {
   std::string text = console.bold(printable(section.title)) + '\n';
   for (const Finding& finding : section.findings) {
     const std::string name(to_string(finding.severity));
-    text += "  " + (finding.severity >= Severity::warning ? console.loud(name) : name) +
-            std::string(9 - name.size(), ' ') + printable(finding.what) + '\n';
     const std::string margin(11, ' ');
+    const std::string line = "  " + (finding.severity >= Severity::warning ? console.loud(name) : name) +
+                             std::string(9 - name.size(), ' ') + printable(finding.what);
+    for (const std::string& part : by_words(line, console.columns(), 11))
+      text += part + '\n';  // commands stay whole, to be copied
     if (!finding.where.empty()) text += margin + printable(finding.where) + '\n';
     if (!finding.mend.empty()) text += margin + "-> " + printable(finding.mend) + '\n';
   }
@@ -74,7 +76,7 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
   std::vector<Section> sections = examine(world, installation(context, sources));
   const auto is_meant = [&](const Section& one) { return one.team == context.team; };
   const auto says_so = [&](const Finding& one) {
-    return one.check == "team.none" && one.what.starts_with("no team called " + context.team + " is there");
+    return one.check == "team.none" && one.what.starts_with("team \"" + context.team + "\" does not exist");
   };
   if (!context.team.empty() && std::ranges::none_of(sections, is_meant) &&
       std::ranges::none_of(sections.front().findings, says_so))
@@ -146,9 +148,9 @@ constexpr Command doctor_rows[] = {
     {.name = "doctor", .group = Group::look, .summary = "Check the whole installation, and name each fix",
      .help = "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
              "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
-             "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, unread files, and other consumers.\n"
-             "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
-             "line names what was looked at.",
+             "against panes and processes, locks and their age, torn, oversized and orphaned inboxes, unread files, and\n"
+             "other consumers. The team files are those that are named; else those that the running daemon reads; else\n"
+             "the default ones. Each line names what was looked at.",
      .examples = "inbox-poller doctor\n"
                  "inbox-poller doctor --quick      # a container's health check: 2 when no daemon answers or no commit works\n"
                  "inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'",

@@ -210,10 +210,13 @@ std::string request_sentence(const operations::Request& request) {
     if (const long long at = request.decided_ms; at != 0) text += ' ' + ago(at);
   }
   // The reason may quote a command with a secret. request_content() shows the whole request to those who need it.
-  if (const std::string reason = printable(schema::mask_secrets(request.reason.bytes)); !reason.empty())
-    text += ": " + reason;
+  std::string reason = printable(schema::mask_secrets(request.reason.bytes));
+  while (reason.ends_with('.')) reason.pop_back();
+  if (!reason.empty()) text += ": " + reason;
   if (state == "withdrawn") text += "; the worker does not wait for an answer any more";
-  if (state == "expired") text += "; no answer came in time, so it was denied: the worker may ask again";
+  if (state == "expired")
+    text +=
+        std::string(reason.empty() ? "; no answer came in time, so it was denied" : "") + "; the worker may ask again";
   return text;
 }
 
@@ -229,7 +232,7 @@ std::string effect_sentence(const operations::Effect& effect) {
     text += ", attempt " + std::to_string(attempts) + (problem.empty() ? "" : ", last problem: " + problem) +
             "; tried again in " + span_text(effect.next_ms - now_ms());
   } else if (state == "written") {
-    text += ": stands in the inbox, " + inbox + " has not taken it yet";
+    text += ", and " + inbox + " has not taken it yet";
   } else if (state == "done") {
     text += ": " + inbox + " has taken it, or will not any more";
   } else if (state == "dead") {

@@ -58,7 +58,7 @@ std::string history_table(const Console& console, const std::vector<operations::
     rows.push_back({brief_time_text(message.received_ms, now_ms()), printable(message.team), who(message),
                     printable(message.type), outcome(message), printable(message.message_key).substr(0, 12),
                     first_line(message)});
-  return console.table(rows, "");
+  return console.lines(std::move(rows), "KEY", {"TEAM"});
 }
 
 std::string history_blocks(const Console& console, const std::vector<operations::SaidMessage>& messages) {

@@ -48,7 +48,9 @@ Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const I
   const config::Sources sources = options.root.empty() ? meant_sources(context, options.sources) : options.sources;
   std::vector<config::TeamConfig> configs;
   if (!options.root.empty() || config::is_unconfigured(sources, environment)) {
-    const std::string root = options.root.empty() ? "" : std::filesystem::absolute(options.root).lexically_normal().string();
+    std::error_code gone;  // the folder of this process; the path then stays relative
+    const std::string root =
+        options.root.empty() ? "" : std::filesystem::absolute(options.root, gone).lexically_normal().string();
     configs.push_back(any_team(root, environment));
   } else {
     config::Loaded loaded = config::load(sources, environment);
@@ -228,7 +230,7 @@ std::string entries_text(const Console& console, const std::vector<EntryView>& e
     const std::string line = printable(shortened(first.empty() ? entry.text : first + ": " + entry.text, one_line_limit));
     rows.push_back({mark, entry.key.substr(0, 12), time_of(entry), printable(entry.from), printable(entry.type), line});
   }
-  return full ? blocks : console.table(rows, "");
+  return full ? blocks : console.lines(std::move(rows), "KEY", {});
 }
 
 ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
@@ -396,7 +398,7 @@ constexpr Argument inbox_whose[] = {takes<&InboxOptions::member>("MEMBER", "Whos
 // clang-format off
 constexpr Argument inbox_takes[] = {
     takes_each<&InboxOptions::sources, source_arguments>(),
-    takes<&InboxOptions::root>("--root DIR", "The folder that holds the teams; nothing is read from a configuration"),
+    takes<&InboxOptions::root>("--root DIR", "The folder that holds the teams (not mail that agents share); no configuration is read"),
 };
 constexpr Argument inbox_reader_takes[] = {
     takes<&InboxOptions::last>("--last N", "Only so many, the newest"),

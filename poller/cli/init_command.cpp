@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -41,16 +42,17 @@ struct Surroundings {
   std::vector<std::string> actors;  // of that folder
   bool in_tmux = false;
   std::string settings;  // path of the user's client settings
-  bool has_hooks = false;
+  bool has_hooks = false;  // of the lead
+  bool has_worker_hooks = false;
   bool has_daemon = false;
   config::Sources read_by_daemon = {};  // set if they differ from those of this environment
 };
 
-bool has_our_hooks(FileSystem& files, const std::string& path) {
+bool has_our_hooks(FileSystem& files, const std::string& path, schema::HookUser user) {
   const auto settings = read_settings(files, path);
   if (!settings || !settings->text) return false;
   const auto hooks = schema::hooks_in(*settings->text);
-  return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours == schema::HookUser::lead; });
+  return hooks && std::any_of(hooks->begin(), hooks->end(), [&](const auto& one) { return one.ours == user; });
 }
 
 /// Sets the shared mail: from --root, COLLAB_ROOT, or a repository's usual folder. Error: one of the first two is bad.
@@ -86,7 +88,8 @@ Result<Surroundings> look_around_us(const Context& context, const BoxPlace& shar
   at.in_tmux = tmux != nullptr && *tmux != '\0';
   if (const auto path = settings_path("user")) {
     at.settings = path->string();
-    at.has_hooks = has_our_hooks(files, at.settings);
+    at.has_hooks = has_our_hooks(files, at.settings, schema::HookUser::lead);
+    at.has_worker_hooks = has_our_hooks(files, at.settings, schema::HookUser::worker);
   }
   const auto socket = context.socket_path();
   at.has_daemon = socket && ControlClient::connect(*socket).ok();
@@ -97,16 +100,15 @@ Result<Surroundings> look_around_us(const Context& context, const BoxPlace& shar
 std::string surroundings_text(const Surroundings& at) {
   std::string text = "Teams below " + printable(at.any.team.root) + ":\n";
   text += at.teams.empty() ? "  none yet\n" : seen_text(at.teams);
-  if (!at.shared.empty()) {
-    std::string actors;
-    for (const std::string& one : at.actors) actors += (actors.empty() ? ": " : ", ") + printable(one);
-    text += "Mail that agents share in " + printable(at.shared) + actors + '\n';
-  }
+  if (!at.shared.empty())
+    text += "Mail that agents share in " +
+            printable(at.shared + (at.actors.empty() ? "" : ": ") + boost::join(at.actors, ", ")) + '\n';
   std::string clients;
   for (const Client& client : at.clients) clients += (clients.empty() ? "" : ", ") + printable(to_string(client));
   text += "Clients in PATH: " + (clients.empty() ? "none" : clients) + '\n';
   if (!at.settings.empty())
-    text += "Our hooks in " + printable(at.settings) + ": " + (at.has_hooks ? "yes" : "no") + '\n';
+    text += "Hooks of inbox-poller in " + printable(at.settings) + ": lead " + (at.has_hooks ? "yes" : "no") +
+            ", workers " + (at.has_worker_hooks ? "yes" : "no") + '\n';
   return text + "This terminal is " + (at.in_tmux ? "" : "not ") + "in tmux. " +
          (at.has_daemon ? "A daemon runs.\n" : "No daemon runs.\n");
 }
@@ -241,7 +243,8 @@ std::string conflict(const config::TeamSettings& wanted, const Surroundings& at)
   for (const config::Loaded& loaded : all)
     for (const config::LoadedTeam& team : loaded.teams)
     if (!loaded.unconfigured && team.config.team.root == wanted.root && (team.config.team.claims(wanted.name) || wanted.claims(team.config.team.name)))
-      return team.config.source + " speaks about such a team already: change that file, or move it away";
+      return team.config.source + " already configures team " + team.config.team.name +
+             ": change that file, or move it away";
   return {};
 }
 
@@ -253,7 +256,7 @@ std::string next_text(const TeamChoice& choice, const Surroundings& at) {
     text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
   const bool by_hook = choice.role == "leader" && (choice.method.empty() || choice.method == "hook");
   if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
-  if (choice.role == "interceptor" && !at.has_hooks) text += "    inbox-poller hook install --target workers\n";
+  if (choice.role == "interceptor" && !at.has_worker_hooks) text += "    inbox-poller hook install --target workers\n";
   if (choice.method == "stdin")
     text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
   if (choice.method == "socket") text += "    inbox-poller recv --follow --ack-from-stdin\n";
@@ -285,9 +288,13 @@ ExitCode init(Context& context, const InitOptions& options) {
   if (!problems.empty()) return context.fail({"config.invalid", problems.front()});
   if (const std::string why = conflict(wanted, at); !why.empty()) return context.fail({"config.claimed", why});
   const auto names = team_names(at.teams);
-  if (choice.shared.empty() && std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
-    context.console.complain(printable("team \"" + wanted.name + "\" does not exist below " + wanted.root + " yet" +
-                                       schema::did_you_mean(wanted.name, names)));
+  if (choice.shared.empty() && !wanted.is_glob() && std::ranges::find(names, wanted.name) == names.end()) {
+    const std::string meant = schema::did_you_mean(wanted.name, names);
+    const std::string absent = "team \"" + wanted.name + "\" does not exist below " + wanted.root + " yet" + meant;
+    if (!meant.empty() && !may_ask)
+      return context.fail({"team.unknown", absent + " Nothing was written; without --yes, a terminal asks about it"});
+    context.console.complain(printable(absent));
+  }
   ::umask(077);  // write access to a team file allows wider rules
   SettingsChange change;
   change.file = path;
@@ -301,8 +308,10 @@ ExitCode init(Context& context, const InitOptions& options) {
   static_cast<void>(context.print("\n"));
   config::Sources written_to;  // the files to examine; the team file's place does not depend on it
   if (reads_elsewhere(at)) written_to.dir = at.folder;
-  static_cast<void>(examine_all(context, written_to));
-  return context.print('\n' + next_text(choice, at));
+  if (wanted.is_glob()) context.team.clear();  // `doctor` takes the name of one team
+  const ExitCode examined = examine_all(context, written_to);
+  const ExitCode printed = context.print('\n' + next_text(choice, at));
+  return examined == ExitCode::usage ? examined : printed;  // errors, not warnings: a daemon may not run yet
 }
 
 // clang-format off
@@ -320,7 +329,8 @@ constexpr Command init_rows[] = {
     {.name = "init", .group = Group::set_up, .summary = "Look at what is there, and write the first team file",
      .help = "Looks at the teams, the clients, tmux and hooks of this machine, and asks at most five questions: which\n"
              "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
-             "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
+             "to write the file, which it shows. Then it runs `doctor`, and ends with 2 if that finds errors. Without a\n"
+             "terminal a name that is nearly that of a team is refused. Options answer before anything is asked;\n"
              "with --yes nothing is, and what no option says is as suggested. Mail that agents share in a folder or a\n"
              "Redis (`inbox-poller mailbox`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.",
      .examples = "inbox-poller init\n"

@@ -74,13 +74,13 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
   }
 }
 
-void explain_nothing(Context& context, const operations::Received& answer) {
+ExitCode explain_nothing(Context& context, const operations::Received& answer) {
   const long long held = answer.held;
   std::string text = "no message";
   if (held > 0)
     text += "; " + std::to_string(held) + " held, the lead is " + printable(answer.lead_state) +
             " (--ignore-busy hands them out nevertheless)";
-  context.console.complain(text);
+  return context.fail({"message.none", text});
 }
 
 ExitCode acknowledge(Context& context, ControlClient& client, const arguments::Strings& keys) {
@@ -106,10 +106,7 @@ ExitCode recv(Context& context, const RecvOptions& given) {
   const Result<json::object> answer = receive(context, *client, options);
   if (!answer) return context.fail(answer.error());
   const auto received = operations::decode<operations::Received>(*answer);
-  if (received.messages.empty()) {
-    explain_nothing(context, received);
-    return ExitCode::not_found;
-  }
+  if (received.messages.empty()) return explain_nothing(context, received);
 
   // Print before acknowledging, so that after an interruption the daemon delivers the messages again.
   Status written = context.console.write(received_text(context, json, *answer));
@@ -138,9 +135,9 @@ ExitCode ack(Context& context, const AckOptions& options) {
   const Result<json::object> answer = context.ask_raw(arguments::Ack{.keys = keys});
   if (!answer) return context.fail(answer.error());
   const long long count = operations::decode<operations::Acknowledged>(*answer).acknowledged;
-  const ExitCode printed =
-      context.json ? context.print_json(*answer)
-                   : context.print(std::to_string(count) + " of " + std::to_string(keys.size()) + " acknowledged\n");
+  std::string text = std::to_string(count) + " of " + std::to_string(keys.size()) + " acknowledged";
+  if (count != std::ssize(keys)) text += "; the others are not held here: acknowledged before, queued again, or no key";
+  const ExitCode printed = context.json ? context.print_json(*answer) : context.print(text + '\n');
   return printed == ExitCode::done && count == 0 ? ExitCode::not_found : printed;
 }
 
@@ -188,10 +185,11 @@ constexpr Command message_rows[] = {
              "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
              "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
              "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
-             "delivery.methods. When the team is not there yet, or the daemon restarts, it waits and goes on. With --ack-from-stdin nothing is acknowledged by\n"
-             "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
-             "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
-             "program that was killed says with --after which message it had taken last. Several may follow; each\n"
+             "delivery.methods. When the team is not there yet, or the daemon restarts, it waits and goes on. With\n"
+             "--ack-from-stdin nothing is acknowledged by itself: message keys are read from the standard input, one a\n"
+             "line, and each acknowledges that message and all that were handed out before it; at most 1000 wait for\n"
+             "that. The end of the input ends it. A program that was killed says with --after which message it had\n"
+             "taken last. Several may follow; each\n"
              "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.",
      .examples = "inbox-poller recv --wait=1min\n"
                  "inbox-poller recv --follow\n"

@@ -1,7 +1,11 @@
 // Commands for workers' permissions and tasks: `mode`, `allow`, `revoke`, `assign`.
+#include <algorithm>
+#include <cctype>
 #include <memory>
+#include <span>
 
 #include "config/rule_advice.hpp"
+#include "handlers/orders.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/request_card.hpp"
@@ -38,15 +42,56 @@ ExitCode mode(Context& context, const ModeOptions& options) {
 struct RuleOptions {
   std::string rule;
   std::string directory;
+  bool yes = false;
   TeamWait wait;
 };
 
+/// Lists the open permission requests that the rule covers; the team's deny and ask rules may still keep some open.
+std::vector<const operations::OpenRequest*> covered_by(const config::PermissionRule& rule,
+                                                       const operations::Pending& open) {
+  const config::PermissionRules alone{{}, {}, {rule}};
+  const std::string home = config::Environment::from_process().home;
+  std::vector<const operations::OpenRequest*> covered;
+  for (const auto& one : open.requests)
+    if (one.kind == "permission" && can_be_answered(one) &&
+        config::judge_tool(alone, one.tool.bytes, one.body.bytes, {one.folder.bytes, home}, config::Action::deny)
+                .action == config::Action::allow)
+      covered.push_back(&one);
+  return covered;
+}
+
+/// Shows what the rule would answer at once, and asks for confirmation. Errors: "rule.syntax" for a command without its
+/// tool, "answer.unconfirmed".
+Status confirm_rule(Context& context, const RuleOptions& options) {
+  const auto rule = handlers::team_rule(options.rule, options.directory);
+  if (!rule) return Done{};  // the daemon refuses it
+  if (!rule->specifier && std::islower(static_cast<unsigned char>(rule->tool.front())) != 0 &&
+      config::why_no_such_tool(rule->tool))
+    return Error{"rule.syntax", "RULE: \"" + rule->tool + "\" is not a tool; for the command write " +
+                                    shell_word("Bash(" + rule->tool + " *)")};
+  if (options.directory.empty() && !context.json)
+    for (const std::string& advice : config::advice_on(*rule, config::Action::allow, {}))
+      context.console.explain("WARNING: " + printable(rule->text) + ": " + printable(advice) + '\n');
+  if (options.yes) return Done{};
+  const auto open = context.ask(arguments::Pending());
+  const auto covered = open ? covered_by(*rule, *open) : std::vector<const operations::OpenRequest*>();
+  if (covered.empty()) return Done{};
+  const std::string count = std::to_string(covered.size()) + (covered.size() == 1 ? " open request" : " open requests");
+  std::string text = printable(rule->text) + " covers " + count + ":\n";
+  for (const auto* one : std::span(covered).first(std::min(covered.size(), most_listed)))
+    text += "  " + request_name(*one) + " of " + printable(one->member) + " (" + printable(one->subject) + ")\n";
+  if (covered.size() > most_listed)
+    text += "  and " + std::to_string(covered.size() - most_listed) + " more: inbox-poller pending --list\n";
+  if (!context.json) context.console.explain(text);
+  if (context.console.confirm("allow it, and with it " + count + "?")) return Done{};
+  return Error{"answer.unconfirmed", "RULE: it would answer " + count +
+                                         " at once; nothing was changed; --yes allows it without the question"};
+}
+
 ExitCode allow(Context& context, const RuleOptions& options) {
+  if (const Status may = confirm_rule(context, options); !may) return context.fail(may.error());
   const auto words = [&](const operations::Allowed& answer) -> std::string {
     const std::string rule = printable(answer.rule);
-    if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
-      for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
-        context.console.explain("WARNING: " + rule + ": " + printable(advice) + '\n');
     if (!answer.is_new)
       return "the session has this rule already: " + rule + '\n' + answered_by_rules(answer.answered);
     const std::string told = names_of(answer.told);
@@ -105,6 +150,7 @@ constexpr Argument mode_takes[] = {
 constexpr Argument allow_takes[] = {
     takes<&RuleOptions::rule>("RULE", "A permission rule, such as 'Bash(git log:*)'").required(),
     takes<&RuleOptions::directory>("--directory DIR", "Where it holds: an absolute path"),
+    takes<&RuleOptions::yes>("--yes", "Answer the open requests that it covers without the question"),
     takes_team_wait<&RuleOptions::wait>(),
 };
 constexpr Argument revoke_takes[] = {takes<&RuleOptions::rule>("RULE", "The rule as `inbox-poller rules` shows it").required()};
@@ -129,7 +175,9 @@ constexpr Command order_rows[] = {
              "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
              "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
              "[permissions] allow. With --directory, Read and Edit hold below that directory. Beside another lead (role\n"
-             "front) the rule decides here, and workers are not told.",
+             "interceptor) the rule decides here, and workers are not told.\n\n"
+             "The rule also answers open requests that it covers. They are shown, and you are asked before. Without a\n"
+             "terminal nothing changes then, unless you give --yes.",
      .examples = "inbox-poller allow 'Bash(make test:*)'\n"
                  "inbox-poller allow Edit --directory /home/me/project",
      .arguments = allow_takes, .work = runs<allow>, .prints = operations::shapes<operations::Allowed>},

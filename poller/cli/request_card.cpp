@@ -1,6 +1,8 @@
 #include "poller/cli/request_card.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <span>
 
 #include "handlers/answers_count.hpp"
 #include "handlers/permission.hpp"
@@ -97,9 +99,11 @@ std::string answered_by_rules(const std::vector<operations::RuledRequest>& reque
   if (requests.empty()) return {};
   std::string text = requests.size() == 1 ? "1 open request is answered by the rules as they are now:\n"
                                       : std::to_string(requests.size()) + " open requests are answered by the rules as they are now:\n";
-  for (const auto& request : requests)
+  for (const auto& request : std::span(requests).first(std::min(requests.size(), most_listed)))
     text += "  " + printable(request.state) + ": " + request_name(request) + " of " + printable(request.member) + " (" +
             printable(request.subject) + "), by " + printable(request.rule) + '\n';
+  if (requests.size() > most_listed)
+    text += "  and " + std::to_string(requests.size() - most_listed) + " more: inbox-poller decisions\n";
   return text;
 }
 

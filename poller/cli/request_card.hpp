@@ -37,6 +37,7 @@ std::vector<Verdict> answers_to(const std::vector<const operations::OpenRequest*
   return list;
 }
 /// Lists the open requests that a command's new rules have decided, a line each; empty when none was.
+inline constexpr std::size_t most_listed = 20;  // requests in a text for people
 std::string answered_by_rules(const std::vector<operations::RuledRequest>& requests);
 /// False when the worker would refuse an answer from this machine, or the role leaves the answer to the team's lead.
 bool can_be_answered(const operations::OpenRequest& request);

@@ -11,6 +11,7 @@
 #include "poller/cli/printable.hpp"
 #include "poller/cli/request_card.hpp"
 #include "poller/cli/top/top_command.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -85,7 +86,7 @@ std::string short_id(const operations::OpenRequest& request, std::size_t length)
 /// Formats the requests, a line each.
 std::string request_list(const Context& context, const std::vector<const operations::OpenRequest*>& requests,
                          std::size_t id_length) {
-  std::vector<Row> rows{{"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"}};
+  std::vector<Row> rows{{"KEY", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"}};
   for (const auto* request : requests)
     rows.push_back({short_id(*request, id_length), span_text(now_ms() - request->asked_ms), printable(request->team),
                     printable(request->member), printable(request->kind), printable(request->subject)});
@@ -113,6 +114,14 @@ std::string led_elsewhere(Context& context) {
   return text;
 }
 
+std::string nothing_fits(const PendingOptions& options, const std::vector<operations::OpenRequest>& all) {
+  std::vector<std::string> members;
+  for (const auto& request : all) members.push_back(request.member.bytes);
+  const bool is_there = options.member.empty() || std::ranges::find(members, options.member) != members.end();
+  return "no open request fits" + (is_there ? "" : printable(schema::did_you_mean(options.member, members))) +
+         "; without conditions " + (all.size() == 1 ? "1 does" : std::to_string(all.size()) + " do") + '\n';
+}
+
 ExitCode pending(Context& context, const PendingOptions& options) {
   if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
   const Result<json::object> answer = context.ask_raw(arguments::Pending());
@@ -136,9 +145,8 @@ ExitCode pending(Context& context, const PendingOptions& options) {
     return context.print_json(with_values(std::move(all_of_it), "requests"));
   }
   if (requests.empty())
-    return context.print((all.empty()
-                              ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
-                              : "no open request fits; without conditions " + std::to_string(all.size()) + " do\n") +
+    return context.print((all.empty() ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
+                                      : nothing_fits(options, all)) +
                          context.console.fit(reused_text(open)));
   if (options.list)
     return context.print(request_list(context, requests, id_length) + context.console.fit(reused_text(open)));
@@ -183,8 +191,10 @@ Result<std::vector<Verdict>> requests_like(Context& context, ControlClient& clie
   TRY(const auto meant, context.ask(client, arguments::Resolve{.like = options.like, .kind = options.kind}));
   std::vector<const operations::OpenRequest*> requests;
   for (const auto& request : meant.requests) requests.push_back(&request);
-  const std::string shown = std::to_string(requests.size()) + " open requests are covered by " + printable(meant.rule) +
-                            "\n" + request_list(context, requests, short_id_length(meant.requests));
+  const std::string shown = std::to_string(requests.size()) +
+                            (requests.size() == 1 ? " open request is covered by " : " open requests are covered by ") +
+                            printable(meant.rule) + "\n" +
+                            request_list(context, requests, short_id_length(meant.requests));
   if (!context.json) static_cast<void>(context.print(shown));
   const std::string question = std::string(Verdict::verb) + " these " + std::to_string(requests.size()) + "?";
   if (!requests.empty() && !options.yes && !context.console.confirm(question))
@@ -231,10 +241,6 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
     answers.push_back(std::move(given));
   } else {
     auto like = requests_like(context, *client, given, options);
-    if (!like && like.error().code == "answer.unconfirmed") {
-      context.fail(like.error());
-      return ExitCode::usage;
-    }
     if (!like) return context.fail(like.error());
     answers = std::move(*like);
   }
@@ -255,8 +261,7 @@ constexpr Argument which_requests[] = {
     takes<&AnswerOptions::like>("--similar-to ID", "All open requests that the rule which --always would make from this one covers; shown before"),
     takes<&AnswerOptions::yes>("--yes", "With --similar-to: without the question"),
     takes<&AnswerOptions::kind>("--kind KIND", "Of several requests with one id, that of this kind: permission, sandbox, plan, stop"),
-    takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it proves nothing: every user of the socket "
-                                           "can write any name"),
+    takes<&AnswerOptions::by>("--by NAME", "Who answers, for the record (default: your user name); it proves nothing"),
 };
 
 // clang-format off
@@ -282,7 +287,8 @@ constexpr Command request_rows[] = {
              "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
              "--watch stays on the terminal and takes your answers by key: it is the first page of `inbox-poller top`,\n"
              "with the requests that --member, --kind, --since and --team choose.\n\n"
-             "--list shows one line each, the oldest first: an ID that approve and deny take, and the subject (see\n"
+             "--list shows one line each, the oldest first: the KEY of its message, which approve and deny take as they\n"
+             "take the request's own id, and the subject (see\n"
              "`inbox-poller decisions --help`), cut to the terminal. --member, --kind, --since and --team choose.",
      .examples = "inbox-poller pending\n"
                  "inbox-poller pending --list --member ada --since 10min\n"

@@ -132,7 +132,8 @@ ExitCode suggest(Context& context, const RulesOptions& options) {
     if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
     long long requests = 0;
     for (const auto& one : suggestions) requests += one.requests;
-    return "# " + looked + ": " + std::to_string(requests) + " approvals of yours would be " +
+    return "# " + looked + ": " + std::to_string(requests) +
+           (requests == 1 ? " approval of yours would be " : " approvals of yours would be ") +
            std::to_string(suggestions.size()) + (suggestions.size() == 1 ? " rule" : " rules") +
            ", each for exactly what you approved.\n# To be merged into " + printable(answer.source) +
            ", then: inbox-poller check-config && inbox-poller reload\n" +
@@ -157,7 +158,8 @@ constexpr Argument rules_takes[] = {
 
 constexpr Command rules_rows[] = {
     {.name = arguments::Rules::verb, .group = Group::answer, .summary = "Show the rules in force, and who was told of them",
-     .help = "Rules of this session first, with who gave them; then those of the configuration file.\n"
+     .help = "Rules of this session first, with who gave them; then those of the configuration file. KIND is permission\n"
+             "or host; `team` is a permission rule that `allow` gave, and that workers were told.\n"
              "--try says what they make of a call without making it: for each part of a command which rule allows,\n"
              "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
              "other tools the path, address or kind of agent; or the whole input as a JSON object. With --domain it is\n"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "poller/cli/status_text.hpp"
 #include "poller/control/client.hpp"
 #include "schema/json_scan.hpp"
 
@@ -56,7 +57,7 @@ std::string managed_settings_folder() {
 }
 
 std::string to_string(const HookSilence& silence) {
-  if (silence.key.empty()) return "it cannot be read, so whether it turns hooks off is not known";
+  if (silence.key.empty()) return "the file cannot be read, so it may turn hooks off: " + without_path(silence.problem, silence.file);
   if (!silence.is_certain)
     return silence.key + " is true: clients document it for managed settings only; one that follows it here runs no hook of ours";
   return silence.key + " is true, so no hook of ours will run";
@@ -82,7 +83,7 @@ std::vector<HookSilence> silenced_hooks(FileSystem& files, const fs::path& folde
     if (settings && !settings->text) continue;
     const auto members = settings ? schema::scan_object(*settings->text) : Result<std::vector<schema::MemberSpan>>(settings.error());
     if (!members) {
-      found.push_back({path.string(), "", false});
+      found.push_back({path.string(), "", false, members.error().message});
       continue;
     }
     const auto value = [&](std::string_view key) { return schema::find_member(*settings->text, *members, key).value_or(""); };
@@ -98,7 +99,8 @@ Result<Settings> read_settings(FileSystem& files, const fs::path& named) {
   std::error_code problem;
   fs::path path = fs::canonical(named, problem);
   if (problem) {
-    if (fs::is_symlink(fs::symlink_status(named)))
+    std::error_code unseen;
+    if (fs::is_symlink(fs::symlink_status(named, unseen)) && problem == std::errc::no_such_file_or_directory)
       return settings_fault(named, "a link that leads nowhere: " + problem.message());
     if (problem != std::errc::no_such_file_or_directory) return settings_fault(named, problem.message());
     path = named;

@@ -36,6 +36,7 @@ struct HookSilence {
   std::string file;
   std::string key;        // empty: the file is unreadable, so its settings are unknown
   bool is_certain = true;  // false: documented by the clients for managed settings only
+  std::string problem = {};  // why the file is unreadable
 };
 
 /// Describes the setting as a sentence, without the file.

@@ -1,5 +1,6 @@
 // Texts of `status` for many teams: a line each, and one line for all.
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/nodes_text.hpp"
@@ -69,11 +70,6 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
   return trouble;
 }
 
-std::string aged(long long count, long long oldest_ms) {
-  if (count == 0) return "-";
-  return std::to_string(count) + (oldest_ms == 0 ? "" : " (" + span_text(now_ms() - oldest_ms) + ')');
-}
-
 /// Returns text such as "3 idle, 1 busy".
 std::string workers_text(const Console& console, const TeamLine& line, bool is_long) {
   std::string text;
@@ -85,12 +81,6 @@ std::string workers_text(const Console& console, const TeamLine& line, bool is_l
   for (const char* what : in_view) add(what, is_one_of(what, {"failed", "unresponsive"}));
   if (is_long) add("gone", false);
   return or_dash(text);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// Sums up what waits in all teams, such as "2 requests 3m, 5 chat 40s, 1 failed, 1 unresponsive".
@@ -113,10 +103,15 @@ std::string waiting_text(const std::vector<TeamLine>& lines) {
   if (chat > 0) parts.push_back(std::to_string(chat) + " chat" + age(oldest_chat));
   if (failed > 0) parts.push_back(std::to_string(failed) + " failed");
   if (unresponsive > 0) parts.push_back(std::to_string(unresponsive) + " unresponsive");
-  return joined(parts);
+  return boost::join(parts, ", ");
 }
 
 }  // namespace
+
+std::string aged(long long count, long long oldest_ms, long long now) {
+  if (count == 0) return "-";
+  return std::to_string(count) + (oldest_ms == 0 ? "" : " (" + span_text(now - oldest_ms) + ')');
+}
 
 long long TeamLine::doing(std::string_view what) const {
   const auto found = workers.find(what);
@@ -152,12 +147,12 @@ std::string teams_text(const Console& console, const std::vector<TeamLine>& line
   long long troubled = 0;
   bool all_lead = true;
   for (const TeamLine& line : lines) {
-    const std::string requests = aged(line.requests, line.oldest_request_ms);
-    const std::string trouble = joined(line.trouble);
+    const std::string requests = aged(line.requests, line.oldest_request_ms, now_ms());
+    const std::string trouble = boost::join(line.trouble, ", ");
     troubled += line.trouble.empty() ? 0 : 1;
     all_lead = all_lead && line.role.empty();
     rows.push_back({line.team, line.role.empty() ? "leader" : line.role,
-                    line.requests > 0 ? console.loud(requests) : requests, aged(line.chat, line.oldest_chat_ms),
+                    line.requests > 0 ? console.loud(requests) : requests, aged(line.chat, line.oldest_chat_ms, now_ms()),
                     workers_text(console, line, is_long), trouble.empty() ? "-" : console.loud(trouble)});
   }
   if (all_lead && !is_long)
@@ -177,7 +172,7 @@ Short short_of(const std::vector<TeamLine>& lines) {
     if (!line.trouble.empty() && ++troubled <= named_teams)
       parts.push_back(line.team + ": " + line.trouble.front());
   if (troubled > named_teams) parts.push_back("trouble in " + std::to_string(troubled - named_teams) + " more");
-  return {!parts.empty(), joined(parts)};
+  return {!parts.empty(), boost::join(parts, ", ")};
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -14,7 +14,7 @@ namespace {
 
 std::string inbox_text(const Console& console, const operations::Inbox& inbox) {
   const std::string state = printable(inbox.state);
-  const std::string detail = printable(inbox.detail);
+  const std::string detail = printable(without_path(inbox.detail.bytes, inbox.path.bytes));
   const std::string compacted = inbox.compacted == 0
                                     ? ""
                                     : "; " + std::to_string(inbox.compacted) + " read messages left it, the last " +
@@ -54,7 +54,7 @@ bool is_pushed(const operations::DeliveryMethod& method) {
 }
 
 /// Returns the delivery method in use, and a row for each better method that failed. Better methods without a receiver
-/// are named in the first row. With `is_long`, or without a method in use, each has a row with its reason.
+/// are named in the first row. With `is_long` each has a row with its reason.
 std::vector<Row> delivery_rows(const Console& console, const operations::Delivery& delivery, bool is_long) {
   const auto& methods = delivery.methods;
   const auto chosen = std::find_if(methods.begin(), methods.end(), [](const auto& method) { return method.chosen; });
@@ -64,12 +64,13 @@ std::vector<Row> delivery_rows(const Console& console, const operations::Deliver
   std::string passed;
   for (auto method = methods.begin(); method != chosen; ++method) {
     const std::string name = printable(method->method);
-    if (is_long || chosen == methods.end() || is_pushed(*method))
+    if (is_long || (chosen != methods.end() && is_pushed(*method)))
       rows.push_back({"", "not " + name + ": " + printable(method->reason)});
     else
       passed += (passed.empty() ? "" : ", ") + name;
   }
-  if (!passed.empty()) rows.front()[1] += ", as no receiver is at " + passed + " (--long says more)";
+  if (!passed.empty())
+    rows.front()[1] += chosen == methods.end() ? " (--long says why)" : ", as no receiver is at " + passed + " (--long says more)";
   if (!last.empty()) rows.front()[1] += "; the last messages went through " + last;
   return rows;
 }
@@ -162,6 +163,11 @@ std::string requests_text(const Console& console, const operations::RequestCount
 
 }  // namespace
 
+std::string without_path(std::string sentence, const std::string& path) {
+  if (!path.empty() && sentence.starts_with(path)) sentence.erase(0, sentence.find_first_not_of(": ", path.size()));
+  return sentence;
+}
+
 std::string team_text(const Console& console, const operations::Team& team, bool is_long) {
   const std::string role = printable(team.role);
   const std::string role_reason = printable(team.role_reason);
@@ -174,7 +180,8 @@ std::string team_text(const Console& console, const operations::Team& team, bool
   const bool is_elsewhere = !is_long && (role == "follower" || role == "standby");  // lead, mail, workers' state
   if (!is_elsewhere) {
     rows.push_back({"lead", lead_sentence(team.lead)});
-    for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));
+    if (is_long || role != "observer")
+      for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));
     rows.push_back({"inbox", inbox_text(console, team.inbox)});
     rows.push_back({"requests", requests_text(console, team.requests)});
     rows.push_back({"chat", chat_text(team.chat)});

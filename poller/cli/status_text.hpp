@@ -11,6 +11,12 @@
 
 namespace inbox_poller::poller::cli {
 
+/// Formats a count with the age of the oldest, as "2 (3m 5s)"; "-" for 0.
+std::string aged(long long count, long long oldest_ms, long long now);
+
+/// Returns a sentence about a path without the path before it, as "is not one JSON array".
+std::string without_path(std::string sentence, const std::string& path);
+
 /// A summary of a team, from an element of `teams` in the answer to `status`. All strings are printable.
 struct TeamLine {
   std::string team;

@@ -59,10 +59,11 @@ Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamC
   std::vector<TeamPlace> places;
   for (const std::string& name : names) {
     TeamPlace place{name, config};
-    if (!files.stat_at(absolute, place.folder() + "/config.json") &&
-        !files.stat_at(absolute, place.folder() + "/inboxes"))
-      continue;
-    places.push_back(std::move(place));
+    const auto is_absent = [&](const char* part) {
+      const auto stat = files.stat_at(absolute, place.folder() + part);
+      return !stat && (is_errno(stat.error(), ENOENT) || is_errno(stat.error(), ENOTDIR));
+    };
+    if (!is_absent("/config.json") || !is_absent("/inboxes")) places.push_back(std::move(place));
   }
   return places;
 }

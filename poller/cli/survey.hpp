@@ -34,8 +34,8 @@ struct TeamPlace {
 /// Returns the settings of a team file that names all teams below `root` and nothing else. Empty `root`: the default.
 config::TeamConfig any_team(std::string root, const config::Environment&);
 
-/// Finds the folders that match the name or glob of `config` and hold a roster or inboxes, sorted by name. Error: the
-/// root of a glob cannot be listed.
+/// Finds the folders that match the name or glob of `config` and hold a roster or inboxes, sorted by name. A folder
+/// that cannot be read counts: it may hold them. Error: the root of a glob cannot be listed.
 Result<std::vector<TeamPlace>> find_teams(FileSystem&, const config::TeamConfig& config);
 
 enum class Whose {

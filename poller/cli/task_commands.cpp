@@ -108,9 +108,10 @@ constexpr Argument tasks_takes[] = {
 constexpr Argument one_task[] = {takes<&TaskOptions::id>("ID", "The task's id, or how it begins").required()};
 
 constexpr Command task_rows[] = {
-    {.name = "tasks", .group = Group::look, .summary = "Show the task queue of a folder that agents share: list, show, requeue",
-     .help = "What stands where in the task queue of a folder that agents share (`inbox-poller mailbox`). With --dead:\n"
-             "what was handed out too often, what cannot be read, and results that came too late.",
+    {.name = "tasks", .group = Group::look, .summary = "Show the task queue of a folder that agents share, not a team's board",
+     .help = "Lists the task queue of a folder that agents share (`inbox-poller mailbox`). With --dead it lists tasks\n"
+             "that were handed out too often, files that cannot be read, and results that came too late. The board of a\n"
+             "team that a lead serves is a folder of files instead: inbox-poller assign.",
      .examples = "inbox-poller tasks --root scratch/coordination\n"
                  "inbox-poller tasks --dead\n"
                  "inbox-poller tasks requeue 0f3a9c21d4e8",

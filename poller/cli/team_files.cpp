@@ -1,5 +1,6 @@
 #include "poller/cli/team_files.hpp"
 
+#include <boost/algorithm/string/join.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <cctype>
@@ -19,12 +20,6 @@ namespace {
 
 constexpr std::size_t most_shown = 20;
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
-  return text;
-}
-
 /// Quotes a text as both TOML and JSON do.
 std::string quoted(const std::string& text) { return boost::json::serialize(boost::json::value(text)); }
 
@@ -32,7 +27,7 @@ std::string line_of(const SeenTeam& team) {
   if (!team.sight.roster) return "its roster cannot be read: " + printable(team.sight.roster.error().message);
   const auto workers = team.workers();
   std::string text = "lead " + printable(team.sight.lead) + (team.has_lead_process ? " (its process lives)" : "") +
-                     (workers.empty() ? ", no workers" : ", workers " + listed(workers));
+                     (workers.empty() ? ", no workers" : ", workers " + printable(boost::join(workers, ", ")));
   for (const InboxSight& inbox : team.sight.inboxes)
     if (inbox.whose == Whose::lead)
       text += "; " + std::to_string(inbox.entries) + (inbox.entries == 1 ? " message" : " messages") +

@@ -17,8 +17,17 @@ namespace {
 std::string effects_text(const std::vector<operations::Effect>& effects) {
   std::string text;
   for (const auto& effect : effects)
-    text += "    what we wrote for " + printable(effect.inbox) + ": " + effect_sentence(effect) + '\n';
+    text += "    the message to " + printable(effect.inbox) + " is " + effect_sentence(effect) + '\n';
   return text;
+}
+
+/// Replaces times of the log, such as "deadline_ms=1795815308476", by local ones: "deadline=2026-11-27 21:48:28".
+std::string with_times(std::string detail) {
+  constexpr std::size_t mark = 4, digits = 13;  // digits of a time between 2001 and 2286; durations have fewer
+  for (auto at = detail.find("_ms="); at != std::string::npos; at = detail.find("_ms=", at + 1))
+    if (std::min(detail.find_first_not_of("0123456789", at + mark), detail.size()) == at + mark + digits)
+      detail.replace(at, mark + digits, '=' + time_text(std::stoll(detail.substr(at + mark, digits))));
+  return detail;
 }
 
 /// Returns the team of the first queued message from `status`; empty without such a message or an answer.
@@ -68,7 +77,7 @@ std::string trace_text(const Console& console, const operations::Trace& answer, 
             "\n  it " + node_message_sentence(letter) + '\n';
   std::vector<Row> rows;
   for (const auto& event : answer.history)
-    rows.push_back({time_text(event.at_ms), printable(event.event), printable(event.detail)});
+    rows.push_back({time_text(event.at_ms), printable(event.event), with_times(printable(event.detail))});
   return console.fit(text) + (rows.empty() ? "" : "\n" + console.table(rows, "  "));
 }
 
@@ -98,11 +107,12 @@ ExitCode quarantine(Context& context, const QuarantineOptions& options) {
     std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
     for (const auto& entry : answer.entries)
       rows.push_back({ago(entry.received_ms), printable(entry.team), printable(entry.inbox), printable(entry.sender),
-                      printable(entry.type), printable(entry.message_key),
+                      printable(entry.type), printable(entry.message_key).substr(0, 12),
                       printable(entry.reason) + " (" + printable(entry.code) + ')'});
     if (rows.size() > 1)
       text += context.console.bold("entries that were not obeyed") +
-              "; their bytes are in the ledger: --json shows them as \"entry\"\n" + context.console.table(rows, "  ");
+              "; their bytes are in the ledger: --json shows them as \"entry\"\n" +
+              context.console.lines(std::move(rows), "KEY", {"TEAM", "INBOX", "TYPE"});
     std::vector<Row> files{{"WHEN", "BYTES", "COPY"}};
     for (const auto& file : answer.files)
       files.push_back({ago(file.modified_ms), std::to_string(file.size), printable(file.path)});

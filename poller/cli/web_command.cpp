@@ -153,7 +153,8 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   const unsigned short port = server.port();
   web::Sessions sessions(port, web::new_secret);
   const std::string folder = private_folder(socket);
-  if (PosixFileSystem files; !std::filesystem::exists(folder))  // no daemon has run yet
+  std::error_code unseen;
+  if (PosixFileSystem files; !std::filesystem::exists(folder, unseen))  // no daemon has run yet
     if (const auto made = ensure_private_dir(files, folder); !made) return context.fail(made.error());
   LinkFile file(folder, port);
   const auto put_link = [&] { return file.write(links(port, options.names, sessions.token())); };
@@ -163,6 +164,8 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   if (const Status written = put_link(); !written) return context.fail(written.error());
   if (place.address != "127.0.0.1" && place.address != "::1" && place.address != "localhost")
     context.console.complain("the page is served beyond this machine, and without encryption");
+  if (const auto daemon = context.connect(); !daemon)
+    context.console.complain(printable(daemon.error().message) + "; the page is empty until a daemon runs");
   const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
   const ExitCode printed = context.print(links(port, options.names, sessions.token()) +
                                          "each link lets one browser in; `inbox-poller web --link` gives the next\n");

@@ -33,7 +33,7 @@ Result<schema::Task> Team::assign(const std::string& task, const std::string& to
   switch (assigned.put) {
     case WriteStatus::done: break;
     case WriteStatus::unchanged: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};
-    case WriteStatus::gone: return Error{"task.unknown", "task " + task + " is not on the board of team " + context_.name + "; `inbox-poller tasks` lists them"};
+    case WriteStatus::gone: return Error{"task.unknown", "task " + task + " is not on the board of team " + context_.name + "; its tasks are the files in " + context_.config.team.task_folder(context_.name)};
     case WriteStatus::refused: return Error{"task.not_free", assigned.detail};
     case WriteStatus::busy:
     case WriteStatus::blocked:

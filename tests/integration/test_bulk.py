@@ -174,7 +174,10 @@ class Bulk(ProcessTest):
         for number, command in enumerate(("make one", "make two", "make three && dd x", "ls", "ls", "dd y")):
             self.say("ada", command, number)
         self.pending(6)
-        told = self.daemon.cli("allow", "Bash(make:*)").stdout
+        asked = self.daemon.cli("allow", "Bash(make:*)", expect=2).stderr
+        self.assertIn("Bash(make:*) covers 2 open requests:\n", asked)
+        self.assertEqual(self.by_rule(0), ["open"])
+        told = self.daemon.cli("allow", "Bash(make:*)", "--yes").stdout
         self.assertIn("2 open requests are answered by the rules as they are now:\n", told)
         self.assertIn("  approved: permission perm-1-ada of ada (Bash: make two), by Bash(make:*)\n", told)
         allowed = "approved rule Bash(make:*)"

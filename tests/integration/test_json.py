@@ -105,7 +105,7 @@ class Json(ProcessTest):
         self.told("rules")
         self.told("revoke", "Bash(make it)")
         self.ask(5, "make that")
-        self.assertEqual(len(self.told("allow", "Bash(make:*)")["answered"]), 1)
+        self.assertEqual(len(self.told("allow", "Bash(make:*)", "--yes")["answered"]), 1)
         for words in ([], ["--short"]):
             self.told("status", *words)
         self.told("nodes")

@@ -84,7 +84,7 @@ class WithoutConfiguration(Newcomer):
         wait_for("the request waits for a person", lambda: "make again" in self.cli("pending").stdout)
         # A file that is lost is no reason to let go of a team whose requests we answer.
         os.unlink(path)
-        self.assertIn("holds no team file", self.cli("reload", expect=1).stderr)
+        self.assertIn("holds no team file", self.cli("reload", expect=2).stderr)
         self.assertIn("make again", self.cli("pending").stdout)
         self.assertEqual(self.stop(), 0)
 
@@ -197,9 +197,13 @@ class Init(Newcomer):
         self.cli("init", "--yes", "--team", "*", "--role", "interceptor")
         self.assertIn('name = "*"', self.file("teams"))
 
-    def test_a_name_of_no_team_is_told_and_written_all_the_same(self):
-        self.assertIn('did you mean "demo"?', self.cli("init", "--team", "dmo", "--yes").stderr)
-        self.assertIn('name = "dmo"', self.file("dmo"))
+    def test_a_name_of_no_team_is_told_and_one_that_is_nearly_right_is_not_written(self):
+        self.assertIn('did you mean "demo"?', self.cli("init", "--team", "dmo", "--yes", expect=4).stderr)
+        self.assertFalse((self.files / "dmo.toml").exists())
+        done = self.cli("init", "--team", "parser", "--yes")
+        self.assertIn("does not exist", done.stderr)
+        self.assertIn("0 errors", done.stdout)
+        self.assertIn('name = "parser"', self.file("parser"))
 
     def test_mail_that_agents_share_is_found_or_named_and_the_file_is_taken(self):
         shutil.rmtree(self.teams)
@@ -215,7 +219,7 @@ class Init(Newcomer):
         self.assertEqual(self.file("parser"), '[team]\nname = "parser"\nbackend = "maildir"\nfolder = "%s"\nlead = "claude"\n\n'
                                               '[delivery]\nmethods = ["socket"]\n' % shared)
         root = "redis+unix://%s#pair" % (self.folder / "nowhere.sock")
-        self.cli("init", "--role", "observer", "--yes", env=dict(self.env, COLLAB_ROOT=root, COLLAB_ACTOR="claude"))
+        self.cli("init", "--role", "observer", "--yes", env=dict(self.env, COLLAB_ROOT=root, COLLAB_ACTOR="claude"), expect=2)
         self.assertEqual(self.file("pair"), '[team]\nname = "pair"\nbackend = "redis"\nredis_url = "%s"\nlead = "claude"\n'
                                             'role = "observer"\n' % root)
         self.assertIn("redis+unix", self.cli("init", "--root", "redis+unix:///x", "--yes", expect=2).stderr)

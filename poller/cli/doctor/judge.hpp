@@ -25,6 +25,8 @@ Findings judge_configuration(const config::Loaded&, bool unconfigured, const std
                              bool of_daemon = false);
 
 enum class Closed { to_writers, to_readers };  // to whom a path must be closed; readers include writers
+/// Reports a folder, or a private file, that its owner cannot write; root can write all.
+Findings judge_writable(const std::string& path, const FileStat&, unsigned uid, Closed);
 /// Checks owner and mode. A sticky directory that all may write to, such as /tmp, is accepted.
 Findings judge_access(const std::string& path, const FileStat&, unsigned uid, Closed);
 

@@ -32,24 +32,36 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured, co
              "inbox-poller init"}};
   Findings findings;
   for (const std::string& problem : loaded.problems)
-    findings.push_back({Severity::error, "config.problem", problem, "", "inbox-poller check-config"});
+    findings.push_back({Severity::error, "config.problem", problem, "",
+                        std::string("edit the file, then: inbox-poller ") + (of_daemon ? "reload" : "check-config")});
   const auto is_slip = [&](const std::string& warning) {
     return std::ranges::any_of(loaded.teams, [&](const config::LoadedTeam& team) {
       return std::ranges::find(team.slips, warning) != team.slips.end();
     });
   };
+  const auto slips = std::ranges::count_if(loaded.warnings, is_slip);
   for (const std::string& warning : loaded.warnings) {
     const bool slip = is_slip(warning);
     findings.push_back({slip ? Severity::warning : Severity::note, slip ? "config.slip" : "config.warning", warning, "",
                         slip ? "change the line; docs/reference/rules.md says what each form means" : ""});
   }
   if (loaded.problems.empty())
-    findings.push_back({Severity::ok, "config",
-                        (of_daemon ? "configuration of the running daemon: " : "configuration: ") +
-                            std::to_string(loaded.teams.size()) +
-                            (loaded.teams.size() == 1 ? " team file" : " team files") + ", none with a mistake",
-                        places, ""});
+    findings.push_back(
+        {Severity::ok, "config",
+         (of_daemon ? "configuration of the running daemon: " : "configuration: ") +
+             std::to_string(loaded.teams.size()) + (loaded.teams.size() == 1 ? " team file" : " team files") +
+             (slips == 0 ? ", none with a mistake" : ", read; " + std::to_string(slips) + " to change, see above"),
+         places, ""});
   return findings;
+}
+
+Findings judge_writable(const std::string& path, const FileStat& stat, unsigned uid, Closed closed) {
+  if (uid != stat.uid || uid == 0) return {};  // another owner is an error of its own, and nothing is closed to root
+  const bool is_private = closed == Closed::to_readers, is_folder = stat.kind == FileKind::directory;
+  const unsigned needed = is_folder ? 0300U : is_private && stat.kind == FileKind::regular ? 0200U : 0U;
+  if ((stat.mode & needed) == needed) return {};
+  return {{Severity::error, "access.closed", "nothing can be written here (mode " + octal(stat.mode) + ")", path,
+           (is_private ? "chmod u+rwX,go= " : "chmod u+rwX ") + shell_word(path)}};
 }
 
 Findings judge_access(const std::string& path, const FileStat& stat, unsigned uid, Closed closed) {
@@ -57,11 +69,9 @@ Findings judge_access(const std::string& path, const FileStat& stat, unsigned ui
   if (const auto wrong = distrust(stat, path, config::Trust::on_the_way, uid))
     return {{Severity::error, wrong->owner ? "access.owner" : "access.writable", wrong->why, path,
              !wrong->owner && closed == Closed::to_readers ? shut : wrong->mend}};
+  if (Findings shut_to_us = judge_writable(path, stat, uid, closed); !shut_to_us.empty()) return shut_to_us;
   if (closed == Closed::to_readers && (stat.mode & 077U) != 0)
     return {{Severity::warning, "access.readable", "others may read it (mode " + octal(stat.mode) + ")", path, shut}};
-  if (stat.kind == FileKind::directory && uid == stat.uid && uid != 0 && (stat.mode & 0300U) != 0300U)
-    return {{Severity::error, "access.closed", "nothing can be written into it (mode " + octal(stat.mode) + ")", path,
-             "chmod u+rwx " + shell_word(path)}};
   return {};
 }
 
@@ -119,7 +129,7 @@ Findings judge_time(const std::string& path, const FileStat& stat, EpochMs now) 
   const EpochMs ahead = stat.mtime_ns / 1'000'000 - now;
   if (ahead <= future_tolerance_ms) return {};
   return {{Severity::warning, "clock.future",
-           "was changed " + span_text(ahead) + " from now: the clock was set back, or a program set the file's time",
+           "the file was changed " + span_text(ahead) + " from now: the clock was set back, or a program set its time",
            path, "check the clock (date), then: touch " + shell_word(path)}};
 }
 

@@ -47,25 +47,23 @@ Findings judge_shape(const TeamPlace& team, const InboxSight& inbox, EpochMs now
   switch (inbox.outcome) {
     case ReadOutcome::document:
       if (!inbox.bom) return {};
-      return {{Severity::error, "inbox.bom", "begins with a byte order mark: clients neither read nor repair it",
+      return {{Severity::error, "inbox.bom", "the inbox begins with a byte order mark: clients do not read it",
                inbox.path, "sed -i '1s/^\\xEF\\xBB\\xBF//' " + path}};
     case ReadOutcome::missing:
     case ReadOutcome::lock_held: return {};
     case ReadOutcome::empty:
       return {{young ? Severity::note : Severity::error, "inbox.empty",
-               "is empty, without even []: a writer is at work or died; clients do not repair it", inbox.path,
+               "the inbox is empty, without even []: a writer is at work or died; clients do not repair it", inbox.path,
                young ? "" : "printf '[]' > " + path}};
     case ReadOutcome::torn:
       return {{young ? Severity::note : Severity::error, "inbox.torn",
-               "is not one JSON array, so no client reads it: " + inbox.detail, inbox.path,
-               young ? ""
-                     : "cp -p " + path + ' ' + shell_word(inbox.path + ".damaged") +
-                           ", repair it in an editor, or give its messages up: printf '[]' > " + path}};
+               "no client reads the inbox: it " + without_path(inbox.detail, inbox.path), inbox.path,
+               young ? "" : "keep a copy and repair it in an editor; or give its messages up: printf '[]' > " + path}};
     case ReadOutcome::not_regular:
-      return {{Severity::error, "inbox.not_regular", inbox.detail, inbox.path,
+      return {{Severity::error, "inbox.not_regular", "the inbox " + without_path(inbox.detail, inbox.path), inbox.path,
                "look at what it is, then remove it: ls -l " + path}};
     case ReadOutcome::too_large:
-      return {{Severity::error, "inbox.too_large", inbox.detail, inbox.path,
+      return {{Severity::error, "inbox.too_large", "the inbox " + without_path(inbox.detail, inbox.path), inbox.path,
                "raise inbox_file under [limits] in " +
                    (team.config.source.empty() ? "a team file" : printable(team.config.source)) + ", then " +
                    in_team(team, "inbox clear", inbox.name)}};
@@ -90,16 +88,19 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
       std::size_t unread = 0;
       for (const InboxSight& inbox : sight.inboxes) unread += inbox.unread;
       findings.push_back({Severity::warning, "team.ghost",
-                          "has inboxes and no config.json: what a team leaves that ended badly (" +
+                          "the folder has inboxes and no config.json: what a team leaves that ended badly (" +
                               std::to_string(unread) + " unread entries)",
                           team.folder(), "look inside, then: rm -r " + shell_word(team.folder())});
     } else {
       // The rest of this message applies to its observer; only the daemon saw the earlier roster.
       const std::string what =
           error.code == "roster.empty" || error.code == "roster.lost" ? error.message.substr(0, error.message.find("; ")) : error.message;
-      findings.push_back({Severity::error, "roster.unreadable", what, path,
-                          "a client that dies while it writes leaves 0 bytes: as leader a running daemon puts back "
-                          "what it last saw, after 3 s; else restore the file, or end the team"});
+      findings.push_back(
+          {Severity::error, "roster.unreadable", what, path,
+           error.code.starts_with("roster.")
+               ? "a client that dies while it writes leaves 0 bytes: as leader a running daemon puts back "
+                 "what it last saw, after 3 s; else restore the file, or end the team"
+               : "ls -ld " + shell_word(team.folder()) + ' ' + shell_word(path)});
     }
     return findings;
   }
@@ -130,20 +131,20 @@ Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now
   const std::uint64_t limit = team.config.limits.inbox_file.count;
   if (inbox.outcome == ReadOutcome::document && inbox.stat && inbox.stat->size > limit / 2)
     add(Severity::warning, "inbox.large",
-        "has " + std::to_string(inbox.stat->size) + " bytes; over " + std::to_string(limit) +
+        "the inbox has " + std::to_string(inbox.stat->size) + " bytes; over " + std::to_string(limit) +
             " it is not read any more",
         in_team(team, "inbox clear", inbox.name));
   if (const std::size_t read = inbox.entries - inbox.unread; read > many_read_entries)
     add(Severity::warning, "inbox.long",
-        "has " + std::to_string(read) + " entries that are read; every writer rewrites them all",
+        "the inbox has " + std::to_string(read) + " entries that are read; every writer rewrites them all",
         in_team(team, "inbox clear", inbox.name));
   if (inbox.bad > 0)
     add(Severity::warning, "inbox.bad_entries",
-        "has " + std::to_string(inbox.bad) + " entries of wrong types; older clients may stop at one",
+        "the inbox has " + std::to_string(inbox.bad) + " entries of wrong types; older clients may stop at one",
         in_team(team, "inbox show", inbox.name) + " --full");
   if (inbox.whose == Whose::nobody) {
     add(Severity::warning, "inbox.orphaned",
-        "belongs to no member: most often the name is misspelled (" + std::to_string(inbox.unread) + " unread entries)",
+        "the inbox belongs to no member, or its name is misspelled (" + std::to_string(inbox.unread) + " unread entries)",
         "if they were meant for the lead: " + about_team(team, "aliases = [\"" + inbox.name + "\"]"));
   } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
     add(Severity::warning, "inbox.unread",
@@ -163,22 +164,22 @@ Findings judge_lock(const LockSight& lock, EpochMs now) {
   if (lock.stat.kind == FileKind::regular)
     return found(age < std::chrono::milliseconds(foreign_stale_after).count() ? Severity::note : Severity::error,
                  "lock.file",
-                 "is a file, " + span_text(age) + " old; clients lock with a folder and cannot write past it",
+                 "the lock is a file, " + span_text(age) + " old; clients lock with a folder and cannot write past it",
                  "if no tool uses it: rm " + word);
   if (lock.stat.kind != FileKind::directory)
-    return found(Severity::error, "lock.foreign", "is in the place of a lock, and no client can write past it",
+    return found(Severity::error, "lock.foreign", "something else is in a lock's place; no client can write past it",
                  "look at what it is, then: rm " + word);
   if (!lock.empty)
-    return found(Severity::error, "lock.not_empty", "is a lock directory that is not empty: no client can take it over",
+    return found(Severity::error, "lock.not_empty", "the lock folder is not empty: no client can take it over",
                  "look at what is inside, then: rm -r " + word);
   const EpochMs stale = std::chrono::milliseconds(stale_after).count();
   if (age < -stale)
     return found(Severity::error, "lock.future",
-                 "is a lock from " + span_text(-age) + " in the future; until then no client counts it as abandoned",
+                 "the lock is from " + span_text(-age) + " in the future; until then no client counts it as abandoned",
                  "rmdir " + word);
   if (age > stale)
     return found(Severity::warning, "lock.abandoned",
-                 "is a lock that was not touched for " + span_text(age) + ": its holder died", "rmdir " + word);
+                 "the lock was not touched for " + span_text(age) + ": its holder died", "rmdir " + word);
   return {};
 }
 
@@ -284,6 +285,7 @@ Findings judge_standing(const TeamPlace& team, const operations::Status& status,
   }
   const std::string& role = served->role.bytes;
   if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_nodes
+  if (team.config.source.empty()) return {};  // no file names a role: the daemon observes
   const bool stopped = role == "paused";
   const std::string& reason = served->role_reason.bytes;
   if (reason.empty())  // no reason: the daemon has an older or no file

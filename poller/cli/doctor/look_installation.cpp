@@ -1,6 +1,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -43,18 +44,21 @@ void look_at_daemon(const World& world, const Installation& at, Findings& findin
   if (!look_at_path(world, daemon.state_dir, Closed::to_readers, findings)) return;
   const std::string ledger = daemon.state_dir + "/ledger.sqlite3";
   add(findings, judge_ledger(ledger, inspect_ledger(ledger)));
-  if (const Result<FileStat> stat = world.files.stat_at(absolute, ledger))
+  if (const Result<FileStat> stat = world.files.stat_at(absolute, ledger)) {
+    add(findings, judge_writable(ledger, *stat, static_cast<unsigned>(::geteuid()), Closed::to_readers));
     add(findings, judge_time(ledger, *stat, world.clock.wall_ms()));
+  }
   look_at_space(daemon.state_dir, findings);
 }
 
 void look_at_root(const World& world, const config::TeamConfig& config, Findings& findings) {
   const std::string& root = config.team.root;
-  if (look_at_path(world, root, Closed::to_writers, findings)) {
-    look_at_space(root, findings);
+  const Result<FileStat> stat = world.files.stat_at(absolute, root);
+  if (stat || !is_errno(stat.error(), ENOENT)) {
+    if (look_at_path(world, root, Closed::to_writers, findings)) look_at_space(root, findings);
   } else if (!config.source.empty()) {
     findings.push_back({Severity::warning, "root.missing",
-                        "does not exist: no client has made a team here yet, or the path is another", root,
+                        "the folder does not exist: no client has made a team here yet, or the path is another", root,
                         "check root under [team] in " + printable(config.source)});
   }
 }
@@ -100,11 +104,14 @@ std::vector<Section> examine(const World& world, const Installation& at) {
     }
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);
     const auto teams = find_teams(world.files, config);
-    if (!teams && !is_errno(teams.error(), ENOENT))
+    const bool is_unread = !teams && !is_errno(teams.error(), ENOENT);
+    const auto is_said = [&](const Finding& one) {
+      return one.severity == Severity::error && one.where == config.team.root;
+    };
+    if (is_unread && std::ranges::none_of(findings, is_said))
       findings.push_back({Severity::error, teams.error().code, teams.error().message, config.team.root,
                           "ls -ld " + shell_word(config.team.root)});
-    else if (!teams || teams->empty())
-      findings.push_back(no_such_team(world, config));
+    if (!is_unread && (!teams || teams->empty())) findings.push_back(no_such_team(world, config));
     if (!teams) continue;
     for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team, folders));
   }

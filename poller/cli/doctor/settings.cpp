@@ -138,8 +138,10 @@ Findings look_for_switches(const World& world, const std::set<std::string>& fold
     for (const HookSilence& silence : silenced_hooks(world.files, folder, world.managed_settings)) {
       if (!told.insert(silence.file + silence.key).second) continue;
       const Severity severity = !has_ours ? Severity::note : silence.is_certain ? Severity::error : Severity::warning;
-      findings.push_back({severity, silence.key.empty() ? "settings.unread" : "settings.hooks_off", to_string(silence), silence.file,
-                          silence.key.empty() ? "" : "take " + silence.key + " out of the file, or ask who administers it"});
+      findings.push_back({severity, silence.key.empty() ? "settings.unread" : "settings.hooks_off", to_string(silence),
+                          silence.file,
+                          silence.key.empty() ? "ls -ld " + shell_word(silence.file) + ", and make it readable JSON"
+                                              : "take " + silence.key + " out of the file, or ask who administers it"});
     }
   }
   return findings;

@@ -93,7 +93,7 @@ ExitCode uninstall(Context& context, const McpInstallOptions& options) {
 
 constexpr Argument mcp_settings_takes[] = {
     takes<&McpInstallOptions::scope>(
-        "--scope SCOPE", "local: you, in this folder; project: everybody, in .mcp.json of this folder; user: you, everywhere")
+        "--scope SCOPE", "local: you, in this folder; project: all, in its .mcp.json; user: you, everywhere")
         .shows_default()
         .one_of("user, project, local"),
     takes<&McpInstallOptions::name>("--name NAME", "What the client calls the server").shows_default(),

@@ -1,6 +1,7 @@
 #include "poller/cli/top/rows.hpp"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/json.hpp>
 
 #include "poller/cli/command.hpp"
@@ -29,16 +30,7 @@ const PageText page_texts[] = {
 
 const PageText& text_on(TopPage page) { return page_texts[static_cast<std::size_t>(page)]; }
 
-std::string aged_count(long long count, long long oldest_ms, long long now) {
-  if (count == 0) return "-";
-  return std::to_string(count) + (oldest_ms == 0 ? "" : " (" + span_text(now - oldest_ms) + ')');
-}
-
-std::string list_of_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return or_dash(text);
-}
+std::string list_of_words(const std::vector<std::string>& words) { return or_dash(boost::join(words, ", ")); }
 
 std::string workers_on(const TeamLine& line) {
   std::vector<std::string> words;
@@ -151,8 +143,8 @@ Row cells(const operations::Team& team, long long now) {
   return {line.team,
           line.role.empty() ? "leader" : line.role,
           printable(team.lead.state),
-          aged_count(line.requests, line.oldest_request_ms, now),
-          aged_count(line.chat, line.oldest_chat_ms, now),
+          aged(line.requests, line.oldest_request_ms, now),
+          aged(line.chat, line.oldest_chat_ms, now),
           workers_on(line),
           list_of_words(line.trouble)};
 }

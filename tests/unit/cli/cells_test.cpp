@@ -52,6 +52,8 @@ TEST_CASE("a text is taken apart at blanks, and a word that is too long anywhere
   CHECK(by_words("one two three", 7) == Lines{"one two", "three"});
   CHECK(by_words("onetwothree", 4) == Lines{"onet", "woth", "ree"});
   CHECK(by_words("one two", 3) == Lines{"one", "two"});
+  CHECK(by_words("  one  two three", 11, 5) == Lines{"  one  two", "     three"});
+  CHECK(by_words("  -a  one two", 9, 6) == Lines{"  -a  one", "    two"});  // at most half of the line is a margin
   CHECK(by_words("日本", 1) == Lines{"日", "本"});  // nothing fits, and it ends all the same
   CHECK(wrapped("abc\n\nd", 2, ":") == Lines{"ab", ":c", "", "d"});
   CHECK(wrapped("abc", 1, "    : ").size() == 3);
@@ -84,6 +86,41 @@ TEST_CASE("a table on a terminal is never wider, in cells, and nothing of it is 
     CHECK(words_of(shown) == words_of(table(rows, "  ")));
     for (const auto& line : lines_of(shown)) CHECK(line.starts_with("  "));
   }
+}
+
+TEST_CASE("an id in a table stays whole while another column can be narrower, and a cell goes on deeper") {
+  const std::string id = "perm-17958150000297-x";
+  const std::string shown = table({{"ID", "WHY"}, {id, "a sentence of several words that is longer"}}, "", 42);
+  CHECK(lines_of(shown)[1].starts_with(id + "  a sentence of"));
+  CHECK(lines_of(shown)[2].starts_with(std::string(id.size() + 2, ' ') + "  several"));
+}
+
+TEST_CASE("a list never cuts the column that is copied, and leaves out the others that do not fit") {
+  const std::string id = "perm-17958150000297-x";
+  const std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "SUBJECT", "STATE", "RULE"},
+                              {"21:43:10", "first", "permission", id, std::string(200, 'x'), "approved", "Bash(ls)"}};
+  for (const int columns : {60, 80, 120}) {
+    INFO(columns);
+    const auto lines = lines_of(list(poller::cli::without(rows, columns, {"TEAM", "KIND"}), columns, "ID"));
+    REQUIRE(lines.size() == 2);
+    for (const auto& line : lines) CHECK(cells(line) <= columns);
+    CHECK(lines[1].find(id) != std::string::npos);
+    CHECK((lines[0].find("TEAM") != std::string::npos) == (columns == 120));
+  }
+  CHECK(lines_of(list({{"A", "RULE"}, {"b", std::string(90, 'r')}}, 40, "RULE"))[1].ends_with("rrr"));
+}
+
+TEST_CASE("a help is laid out for the terminal: paragraphs joined, options hanging, examples whole") {
+  const std::string help = "Does this\nUsage: x\n\nOptions:\n  --by NAME   Who answers, for the record of the team\n\n"
+                           "One sentence here that\ngoes on.\n\nExample:\n  inbox-poller approve perm-17 --always --team first --json\n\n"
+                           "Exit codes:\n  0  done\n";
+  CHECK(reflowed(help, 200) ==
+        "Does this\nUsage: x\n\nOptions:\n  --by NAME   Who answers, for the record of the team\n\n"
+        "One sentence here that goes on.\n\nExample:\n  inbox-poller approve perm-17 --always --team first --json\n\n"
+        "Exit codes:\n  0  done\n");
+  const std::string narrow = reflowed(help, 42);
+  CHECK(narrow.find("  --by NAME   Who answers, for the record\n              of the team\n") != std::string::npos);
+  CHECK(narrow.find("  inbox-poller approve perm-17 --always --team first --json\n") != std::string::npos);
 }
 
 TEST_CASE("a color that goes on over several lines colors nothing else") {

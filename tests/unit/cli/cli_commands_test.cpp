@@ -2,9 +2,12 @@
 // acknowledged only after they were written out.
 #include "poller/cli/command.hpp"
 
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <csignal>
+#include <sstream>
+#include <thread>
 
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
@@ -35,7 +38,44 @@ json::object one_message(const std::string& key = "k1") {
           {"lead_state", "idle"}};
 }
 
+/// What the command prints on a terminal of this width.
+std::string on_terminal(const TempDir& dir, const Words& words, unsigned short columns) {
+  const Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  REQUIRE(::grantpt(master.get()) == 0);
+  REQUIRE(::unlockpt(master.get()) == 0);
+  const winsize size{24, columns, 0, 0};
+  REQUIRE(::ioctl(master.get(), TIOCSWINSZ, &size) == 0);
+  std::string text;
+  std::thread reader([&] {  // a terminal takes only some bytes that nobody reads
+    char part[4096];
+    for (ssize_t count = 0; !text.ends_with('\x04') && (count = ::read(master.get(), part, sizeof part)) > 0;)
+      text.append(part, static_cast<std::size_t>(count));
+  });
+  const std::string name = ::ptsname(master.get());
+  const Fd slave(::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  run_cli(dir, words, "", name);
+  CHECK(::write(slave.get(), "\x04", 1) == 1);
+  reader.join();
+  std::erase_if(text, [](char c) { return c == '\r' || c == '\x04'; });
+  return text;
+}
+
 }  // namespace
+
+TEST_CASE("a help fits the terminal, but for examples") {
+  const TempDir dir;
+  for (const Words& words : {Words{"approve", "--help"}, {"recv", "--help"}, {"doctor", "--help"}, {"--help"}}) {
+    const std::string shown = on_terminal(dir, words, 80);
+    CHECK(has(shown, "Exit codes:"));
+    bool is_example = false;
+    std::istringstream lines(shown);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.empty() || line.starts_with("Example")) is_example = !line.empty();
+      INFO(line);
+      CHECK((is_example || line.size() <= 80));
+    }
+  }
+}
 
 TEST_CASE("every command has a help with an example and the exit codes") {
   const TempDir dir;
@@ -52,6 +92,13 @@ TEST_CASE("every command has a help with an example and the exit codes") {
   }
   for (const char* command : {"install", "uninstall", "wait", "worker"})
     CHECK(has(run_cli(dir, {"hook", command, "--help"}).out, "(with `hook`, or no word at all: 1)"));
+  CHECK_FALSE(has(run_cli(dir, {"send", "--help"}).out, "or no word at all"));
+  CHECK(has(run_cli(dir, {"run", "--help"}).out, "  6  the ledger was taken away"));
+  CHECK(has(run_cli(dir, {"inbox", "send", "--help"}).out, "  MEMBER REQUIRED"));
+  for (const auto& command : every_command) {
+    std::istringstream lines(run_cli(dir, {command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 120);
+  }
   const std::string version = run_cli(dir, {"--version"}).out;
   CHECK(version.starts_with("inbox-poller " INBOX_POLLER_VERSION "\ncommit "));
   for (const char* library : {"Boost 1.", "SQLite 3.", "OpenSSL 3.", "spdlog 1.", "toml++ 3.", "CLI11 2."})
@@ -250,7 +297,13 @@ TEST_CASE("run hands its words to the daemon and leaves with the daemon's code")
   CHECK(seen->log_level == config::LogLevel::warn);
   CHECK(seen->log_format == config::LogFormat::json);
   CHECK(seen->socket == dir / "s");
-  run_cli(dir, {"run", "--once"}, "", "", run_daemon);
+  seen.reset();
+  const Outcome refused = run_cli(dir, {"run", "--once", "--team", "nope"}, "", "", run_daemon);
+  CHECK(refused.code == 2);  // it would serve all teams
+  CHECK(has(refused.err, "--config FILE"));
+  CHECK_FALSE(seen);
+  const EnvironmentVariable home("HOME", ""), config_home("XDG_CONFIG_HOME", "");
+  CHECK(run_cli(dir, {"run", "--once"}, "", "", run_daemon).out.empty());  // no folder to name; the daemon reports it
   CHECK(seen->polls == 1U);
   CHECK_FALSE(seen->log_level);
   CHECK(seen->socket.empty());
@@ -370,6 +423,10 @@ TEST_CASE("check-config prints what is in effect, or all complaints and leaves w
   CHECK(has(good.out, "team.poll_interval"));
   CHECK(has(good.out, "default"));
   CHECK(has(good.out, dir / "good.toml:2"));
+  const EnvironmentVariable config_home("XDG_CONFIG_HOME", dir / "none");
+  const Outcome none = run_cli(dir, {"check-config", "--socket", dir / "none"});
+  CHECK(has(none.out, "the built-in team file:3"));
+  CHECK_FALSE(has(none.out, "teams.d"));
   const Outcome bad = run_cli(dir, {"check-config", "--config", dir / "bad.toml"});
   CHECK(bad.code == 2);
   CHECK(bad.out.empty());

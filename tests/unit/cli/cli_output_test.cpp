@@ -313,7 +313,7 @@ TEST_CASE("a trace of a request tells who decided it and whether the worker has 
       decided,
       "permission perm-1\n  alice, team demo, about Bash\n  it is approved by rule (Bash(git status)) 1m 30s ago\n"));
   CHECK(
-      has(decided, "what we wrote for alice: pending, attempt 3, last problem: the lock is held; tried again in 4s\n"));
+      has(decided, "the message to alice is pending, attempt 3, last problem: the lock is held; tried again in 4s\n"));
   request["state"] = "pending";
   request["deadline_ms"] = now + 60'500;
   CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
@@ -321,6 +321,12 @@ TEST_CASE("a trace of a request tells who decided it and whether the worker has 
   request["deadline_ms"] = 0;
   CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
             "waits for the lead that consumes this inbox"));
+  request["state"] = "expired";
+  request["reason"] = "Denied because no answer came within 10 minutes.";
+  const json::object event{{"at_ms", now}, {"event", "request.received"}, {"detail", "deadline_ms=1795815308476 took_ms=12"}};
+  const std::string expired = shown({"trace", "perm-1"}, {{"requests", json::array{request}}, {"history", json::array{event}}});
+  CHECK(has(expired, ": Denied because no answer came within 10 minutes; the worker may ask again\n"));
+  CHECK(has(expired, "deadline=" + cli::time_text(1'795'815'308'476) + " took_ms=12"));
 }
 
 TEST_CASE("the quarantine names the reason and where the bytes are") {
@@ -360,7 +366,11 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
             "1 queued, 9 delivered, 2 of them without an acknowledgment, 3 given up, 4 to be "
             "summed up\n"));
   team["delivery"] = json::object{{"methods", json::array{hook}}, {"last_method", ""}};
-  CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));
+  CHECK(has(status(), "delivery  nothing is available (--long says why)\n  inbox"));
+  CHECK(has(shown({"status", "--long"}, {{"teams", json::array{team}}}),
+            "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));
+  team["role"] = "observer";
+  CHECK_FALSE(has(status(), "delivery"));
   const std::string lead = shown({"lead"}, {{"team", "demo"},
                                             {"member", "team-lead"},
                                             {"state", "offline"},
@@ -401,7 +411,7 @@ TEST_CASE("what a trace says of our own writing tells whether it waits, was take
   CHECK(has(trace(), "message of ours k1\n  for ann, team demo"));
   CHECK(has(trace(), "it is pending: will be written at the next poll\n"));
   effect["state"] = "written";
-  CHECK(has(trace(), "it is written: stands in the inbox, ann has not taken it yet\n"));
+  CHECK(has(trace(), "it is written, and ann has not taken it yet\n"));
   effect["state"] = "done";
   CHECK(has(trace(), "it is done: ann has taken it, or will not any more\n"));
   effect["state"] = "dead";
@@ -468,22 +478,89 @@ TEST_CASE("a rule that allows more than it seems to is warned of, as in a config
     words.insert(words.end(), {"--socket", dir / "s"});
     return run_cli(dir, words).err;
   };
-  CHECK(has(warned({"allow", "Bash"}), "WARNING: Bash: every command"));
-  CHECK(has(warned({"allow", "Edti"}), "did you mean \"Edit\"?"));
-  CHECK(warned({"allow", "Bash(ls)"}).empty());
-  CHECK(warned({"allow", "Edit", "--directory", "/repo"}).empty());
+  CHECK(has(warned({"allow", "Bash", "--yes"}), "WARNING: Bash: every command"));
+  CHECK(has(warned({"allow", "Edti", "--yes"}), "did you mean \"Edit\"?"));
+  CHECK(has(warned({"allow", "ls"}), "for the command write 'Bash(ls *)'\n"));
+  CHECK(warned({"allow", "Bash(ls)", "--yes"}).empty());
+  CHECK(warned({"allow", "Edit", "--directory", "/repo", "--yes"}).empty());
+}
+
+TEST_CASE("a rule that answers open requests is asked about, and refused where nobody can be asked") {
+  const TempDir dir;
+  FakeDaemon daemon(dir / "s");
+  daemon.prepare("allow", {{"rule", "Bash(ls *)"}, {"is_new", true}});
+  json::array open;
+  for (int i = 0; i < 25; ++i)
+    open.push_back(json::object{{"kind", "permission"}, {"request_id", "p" + std::to_string(i)}, {"member", "ann"},
+                                {"tool", "Bash"}, {"subject", "Bash: ls"}, {"body", R"({"command": "ls"})"}, {"folder", "/w"}});
+  open.push_back(json::object{{"kind", "permission"}, {"request_id", "other"}, {"tool", "Bash"}, {"body", R"({"command": "dd"})"}});
+  daemon.prepare("pending", {{"requests", open}});
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--socket", dir / "s"});
+    return run_cli(dir, words);
+  };
+  const auto asked = [&](std::string_view verb) {
+    std::size_t count = 0;
+    for (const auto& one : daemon.requests()) count += one.at("verb").as_string() == verb ? 1 : 0;
+    return count;
+  };
+  const Outcome refused = run({"allow", "Bash(ls *)"});
+  CHECK(refused.code == 2);
+  CHECK(asked("allow") == 0);
+  CHECK(has(refused.err, "Bash(ls *) covers 25 open requests:\n  permission p0 of ann (Bash: ls)\n"));
+  CHECK(has(refused.err, "and 5 more"));
+  CHECK(has(refused.err, "--yes"));
+  CHECK_FALSE(has(refused.err, "other"));
+  CHECK(run({"allow", "Bash(ls *)", "--yes"}).code == 0);
+  CHECK(run({"allow", "Bash(make)"}).code == 0);  // covers none
+  CHECK(asked("allow") == 2);
+  CHECK(run({"allow", "ls", "--yes"}).code == 2);
+  CHECK(asked("allow") == 2);
+}
+
+TEST_CASE("a long list of answered requests is cut for people") {
+  json::array answered;
+  for (int i = 0; i < 23; ++i)
+    answered.push_back(json::object{{"kind", "permission"}, {"request_id", "p" + std::to_string(i)}, {"state", "approved"}});
+  const std::string text = shown({"reload"}, {{"answered", answered}});
+  CHECK(has(text, "23 open requests are answered"));
+  CHECK(has(text, "  and 3 more: inbox-poller decisions\n"));
+}
+
+TEST_CASE("short answers say what they mean") {
+  CHECK(shown({"ack", "k1"}, {{"acknowledged", 1}}) == "1 of 1 acknowledged\n");
+  const TempDir dir;
+  FakeDaemon daemon(dir / "s");
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--socket", dir / "s"});
+    return run_cli(dir, words);
+  };
+  daemon.prepare("pending", {{"requests", json::array{json::object{{"member", "builder"}, {"kind", "permission"}}}}});
+  CHECK(run({"pending", "--member", "bulder"}).out == "no open request fits; did you mean \"builder\"?; without conditions 1 does\n");
+  daemon.prepare("status", {{"teams", json::array{json::object{{"team", "demo"}, {"role", "leader"}}}}});
+  daemon.prepare("resume", {{"team", "demo"}, {"role", "leader"}});
+  CHECK(run({"resume"}).out == "team demo was not paused; its role is leader\n");
+  daemon.prepare("status", {{"teams", json::array{json::object{{"team", "demo"}, {"role", "paused"}}}}});
+  CHECK(run({"resume"}).out == "team demo: leader\n");
+  daemon.prepare("ack", {{"acknowledged", 0}});
+  CHECK(has(run({"ack", "k1"}).out, "0 of 1 acknowledged; the others are not held here"));
+  daemon.prepare("recv", {{"messages", json::array{}}, {"lead_state", "idle"}});
+  const Outcome nothing = run({"recv", "--json"});
+  CHECK(nothing.code == 4);
+  CHECK(json::parse(nothing.out).at("ok") == false);
+  CHECK(has(run({"pending", "--list"}).out, "KEY  "));
 }
 
 TEST_CASE("modes and rules are told with who was told, and what cannot be taken back") {
   const StoppedClock clock;
   CHECK(shown({"mode", "ann", "plan"}, {{"sent", json::array{json::object{{"member", "ann"}, {"mode", "plan"}}}}}) ==
         "ann is told to work in mode plan\n`inbox-poller status` shows who took it over\n");
-  CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
+  CHECK(shown({"allow", "Bash(ls)", "--yes"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
         "from now on in this session: Bash\ntold: ann, bob; who joins is told too\n");
   CHECK(has(
-      shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "interceptor"}}),
+      shown({"allow", "Bash(ls)", "--yes"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "interceptor"}}),
       "they are not told of it"));
-  CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", false}}) ==
+  CHECK(shown({"allow", "Bash(ls)", "--yes"}, {{"rule", "Bash"}, {"is_new", false}}) ==
         "the session has this rule already: Bash\n");
   CHECK(has(shown({"revoke", "Bash"}, {{"rule", "Bash"}, {"keepers", json::array{"ann"}}}),
             "may keep it until their sessions end: ann"));

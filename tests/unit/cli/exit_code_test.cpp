@@ -19,6 +19,10 @@ TEST_CASE("the same mistake leaves with the same code, whoever notices it") {
   CHECK(code_of("request.invalid") == 2);  // the daemon
   CHECK(code_of("inbox.usage") == 2);      // a command
   CHECK(code_of("config.invalid") == 2);
+  CHECK(code_of("config.refused") == 2);        // the same configuration, refused by `reload`
+  CHECK(code_of("permission.bad_input") == 2);  // approve --input
+  CHECK(code_of("answer.unconfirmed") == 2);
+  CHECK(code_of("rule.never_allows") == 2);
   CHECK(code_of(code::no_daemon) == 3);
   for (const auto* unknown : {"team.unknown", "team.absent", "member.unknown", "request.unknown", "task.unknown", "rule.unknown",
                               "inbox.missing", "inbox.no_such_key"})

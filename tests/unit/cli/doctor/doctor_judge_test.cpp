@@ -79,6 +79,9 @@ TEST_CASE("an inbox that no client can read is an error, and none yet while it m
     CHECK(judge_inbox(team(), sight, now)[0].mend.empty());
   }
   InboxSight sight = inbox();
+  sight.outcome = ReadOutcome::torn;
+  sight.detail = sight.path + " is not one JSON array: it ends early";
+  CHECK(judge_inbox(team(), sight, now)[0].what == "no client reads the inbox: it is not one JSON array: it ends early");
   sight.outcome = ReadOutcome::not_regular;
   CHECK(judged(sight) == "error inbox.not_regular");
   sight.outcome = ReadOutcome::fault;
@@ -147,6 +150,9 @@ TEST_CASE("owner and mode: what others may write is an error, what they may read
   CHECK(access(01777, Closed::to_writers, FileKind::directory).empty());
   CHECK(access(0500, Closed::to_writers, FileKind::directory) == "error access.closed");
   CHECK(access(0400, Closed::to_writers).empty());
+  CHECK(access(0400, Closed::to_readers) == "error access.closed");
+  CHECK(access(0555, Closed::to_readers, FileKind::directory) == "error access.closed");
+  CHECK(judge_access("/s", file(0, FileKind::directory, 0555), 1000, Closed::to_readers)[0].mend == "chmod u+rwX,go= /s");
   CHECK(summary(judge_access("/x", file(0), 1001, Closed::to_writers)) == "error access.owner");
   CHECK(judge_access("/x y", file(0, FileKind::regular, 0622), 1000, Closed::to_writers)[0].mend ==
         "chmod go-w '/x y'");
@@ -254,6 +260,11 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(with_role("standby").empty());
   CHECK(with_role("paused") == "error daemon.paused");
   CHECK(with_role("observer") == "warning daemon.role");
+  TeamPlace without_file = team();
+  without_file.config.source.clear();
+  const json::object observed{{"teams", {{{"team", "demo"}, {"role", "observer"}}}}};
+  CHECK(summary(judge_standing(team(), said(observed), true)) == "warning daemon.role");
+  CHECK(judge_standing(without_file, said(observed), true).empty());
   const json::object beside_lead{
       {"teams",
        {{{"team", "demo"}, {"role", "paused"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
@@ -326,11 +337,17 @@ TEST_CASE("ledger, disk, leftovers and configuration") {
   config::Loaded loaded;
   CHECK(summary(judge_configuration(loaded, true)) == "note config.none");
   CHECK(summary(judge_configuration(loaded, false)) == "ok config");
+  CHECK_THAT(judge_configuration(loaded, false)[0].what, Contains("none with a mistake"));
+  config::Loaded slipped;
+  slipped.teams.resize(1);
+  slipped.teams[0].slips = slipped.warnings = {"a.toml:4: is not a permission rule"};
+  CHECK_THAT(judge_configuration(slipped, false)[1].what, Contains("1 team file, read; 1 to change, see above"));
   loaded.warnings = {"dangerous, and acknowledged"};
   CHECK(summary(judge_configuration(loaded, false)) == "note config.warning, ok config");
   loaded.problems = {"a.toml:1:1: no", "b.toml:2:2: no"};
   CHECK(summary(judge_configuration(loaded, true)) ==
         "error config.problem, error config.problem, note config.warning");
+  CHECK(judge_configuration(loaded, false, "", true)[0].mend == "edit the file, then: inbox-poller reload");
 }
 
 }  // namespace inbox_poller::doctor_judge_test

@@ -251,7 +251,7 @@ TEST_CASE("the doctor's exit code is 0, 1 for warnings and 2 for errors") {
   team.put("alcie", {});
   const Outcome warned = team.run({"doctor"});
   CHECK(warned.code == 1);
-  CHECK(warned.out.find("warning  belongs to no member") != std::string::npos);
+  CHECK(warned.out.find("warning  the inbox belongs to no member") != std::string::npos);
   CHECK(warned.out.find("-> if they were meant for the lead: write `aliases = [\"alcie\"]`") != std::string::npos);
   CHECK(team.run({"doctor", "--team", "other"}).code == 2);  // none of that name was examined
 
@@ -286,6 +286,40 @@ TEST_CASE("the installation: a bad configuration, a ledger beside a daemon, a so
   const Outcome bad = team.run({"doctor", "--config", team.dir / "team.toml"});
   CHECK(bad.code == 2);
   CHECK(bad.out.find("team.toml:2") != std::string::npos);
+}
+
+TEST_CASE("what cannot be read is an error with its reason, and neither missing nor the end of the examination") {
+  const TeamOnDisk team;
+  fs::create_symlink("first", team.root() + "/first");  // a link to itself: cannot be read, by root either
+  const std::string why = "Too many levels of symbolic links";
+  const Outcome unread = team.run({"doctor"});
+  CHECK(unread.code == 2);
+  CHECK(unread.out.find("team first\n  error") != std::string::npos);
+  CHECK(unread.out.find("is not a folder itself") != std::string::npos);
+  CHECK(unread.out.find("-> ls -ld " + team.root() + "/first") != std::string::npos);
+  const Outcome listed = team.run({"inbox", "list", "--team", "first"});
+  CHECK(listed.code == 1);
+  CHECK(listed.err.find("is not a folder itself") != std::string::npos);
+
+  fs::rename(team.dir / "claude", team.dir / "before");
+  fs::create_symlink("claude", team.dir / "claude");
+  const Outcome nothing = team.run({"doctor"});
+  CHECK(nothing.code == 2);
+  CHECK(nothing.out.find(why) != std::string::npos);
+  CHECK(nothing.out.find("no team exists") == std::string::npos);
+  CHECK(nothing.out.find("the file cannot be read, so it may turn hooks off") != std::string::npos);
+  CHECK(nothing.out.find("-> ls -ld " + team.dir / "claude/settings.json") != std::string::npos);
+  PosixFileSystem files;
+  const auto settings = read_settings(files, team.dir / "claude/settings.json");  // as `hook install` reads it
+  REQUIRE_FALSE(settings);
+  CHECK(settings.error().message.find("claude/settings.json: " + why) != std::string::npos);
+
+  test::spill(team.dir / "team.toml", "[team]\nname = \"first\"\n");
+  fs::permissions(team.dir / "team.toml", fs::perms::owner_read | fs::perms::owner_write);
+  const Outcome checked = team.run({"check-config", "--config", team.dir / "team.toml"});
+  CHECK(checked.code == 1);
+  CHECK(checked.err.find("is not a folder itself") != std::string::npos);
+  CHECK(checked.err.find("does not exist") == std::string::npos);
 }
 
 TEST_CASE("doctor's help says what its exit codes mean") {
