@@ -121,8 +121,10 @@ Status make_dirs(FileSystem& files, const std::string& path) {
     TRY(make_dirs(files, path.substr(0, slash)));
     made = files.mkdir_at(absolute, path, 0700);
   }
-  if (!made.ok() && is_errno(made.error(), EEXIST)) return Done{};
-  return made;
+  if (!made.ok()) return is_errno(made.error(), EEXIST) ? Status(Done{}) : made;
+  // A power failure must not take the folder away with what is synced in it. A folder that may not be read is not synced.
+  const auto above = files.open_dir(absolute, slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1)));
+  return above ? files.sync_dir(*above) : Status(Done{});
 }
 
 }  // namespace

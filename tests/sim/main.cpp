@@ -183,21 +183,11 @@ struct Shrinker {
 
 int play(Options options) {
   Coverage coverage;
-  bool added_power = false;
   for (std::uint64_t i = 0; i < options.histories; ++i) {
     const auto seed = options.seed + i;
     options.setup.profile = profile_of(options.profile.empty() ? profile_by(seed) : options.profile);
     const bool has_nodes = options.setup.profile->network_every.count() > 0;  // only array inboxes are on several machines
     options.setup.system = has_nodes ? System::arrays : options.system.value_or(system_by(seed, *options.setup.profile));
-    // Lines still come again without a label after some power failures: docs/dev/simulation.md, "Not simulated yet".
-    const bool leaves_power_out = !options.system && options.setup.system == System::jsonl;
-    if (leaves_power_out && !options.setup.without.contains("power")) {
-      options.setup.without.insert("power");
-      added_power = true;
-    } else if (!leaves_power_out && added_power) {
-      options.setup.without.erase("power");
-      added_power = false;
-    }
     const auto outcome = play_one(seed, options.setup, options.covers);
     const auto& violations = outcome.violations;
     for (const auto& [row, count] : outcome.coverage.visits()) coverage.visit(row, count);

@@ -47,10 +47,12 @@ FileNow judge(const FileMark& mark, const FileStat& now, const std::string& tail
 }
 
 Status BoxRecords::load() {
-  records_.clear();
+  if (is_loaded_) return Done{};
   const auto file = files_.open_read(absolute, path_);
-  if (!file) return is_errno(file.error(), ENOENT) ? Status(Done{}) : Status(file.error());
+  is_loaded_ = !file && is_errno(file.error(), ENOENT);
+  if (!file) return is_loaded_ ? Status(Done{}) : Status(file.error());
   TRY(const auto bytes, read_all(files_, *file));
+  is_loaded_ = true;
   try {
     const json::value all = json::parse(bytes);
     for (const auto& [box, record] : all.as_object()) records_[std::string(box)] = from_json(record);

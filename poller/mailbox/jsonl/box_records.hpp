@@ -52,8 +52,8 @@ class BoxRecords {
   /// Keeps references; `files` must outlive this object. `path` is absolute; save() creates its directory.
   BoxRecords(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// Reads the file; a missing file counts as empty.
-  /// Errors: "jsonl.record" for a file of another shape, "io.…". No record is known after an error.
+  /// Reads the file, once; a missing file counts as empty.
+  /// Errors: "jsonl.record" once for a file of another shape, which then counts as empty. After "io.…" call again.
   Status load();
   /// Returns the record of this inbox; creates an empty one if there is none.
   BoxRecord& of(const std::string& box) { return records_[box]; }
@@ -65,6 +65,7 @@ class BoxRecords {
   FileSystem& files_;
   std::string path_;
   std::map<std::string, BoxRecord> records_;
+  bool is_loaded_ = false;
 };
 
 }  // namespace inbox_poller::poller

@@ -46,7 +46,6 @@ JsonlMailbox::JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings 
       records_(files, settings_.records),
       team_{files, clock, records_, contention_, settings_.team, settings_.size_limit},
       posts_(files, clock, std::move(watch), contention_) {
-  if (const auto loaded = records_.load(); !loaded.ok()) record_problem_ = loaded.error().message;
 }
 
 std::string JsonlMailbox::tasks_folder() const {
@@ -55,6 +54,11 @@ std::string JsonlMailbox::tasks_folder() const {
 }
 
 Result<Directory> JsonlMailbox::open_boxes() {
+  if (const auto loaded = records_.load(); !loaded.ok()) {
+    // Without its generations each line would come again, so an unreadable record keeps the inboxes unread.
+    if (loaded.error().code != "jsonl.record") return loaded.error();
+    record_problem_ = loaded.error().message;
+  }
   TRY(auto team, open_team());
   const auto has_folder = [&](const char* name) -> Result<bool> {
     const auto found = files_.stat_at(team, name);

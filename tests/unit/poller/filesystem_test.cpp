@@ -146,6 +146,16 @@ TEST_CASE("a private folder is made with its parents, and accepted when it is th
   CHECK(ensure_private_dir(at.files, path.string() + "/").ok());
 }
 
+TEST_CASE("a private folder is on the disk with its parents, so a power failure leaves what is in it") {
+  Setting at;
+  FaultyFileSystem files(at.files);
+  std::vector<std::string> synced;
+  files.before(Call::sync_dir, [&](const std::string& name) { synced.push_back(name); });
+  const auto state = at.scratch.path("state");
+  REQUIRE(ensure_private_dir(files, (state / "inbox-poller").string()).ok());
+  CHECK(synced == std::vector<std::string>{at.scratch.path().string(), state.string()});
+}
+
 TEST_CASE("a private folder that others may write to is refused with the command that puts it right") {
   Setting at;
   const fs::path path = at.scratch.path("it's open");

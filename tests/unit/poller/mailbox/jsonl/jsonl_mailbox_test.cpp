@@ -180,6 +180,25 @@ TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written el
   CHECK(met > 1);
 }
 
+TEST_CASE("while the record of generations cannot be read, no line is taken, so none comes again under another key") {
+  JsonlSetting at;
+  const std::string line = R"({"type": "message", "from": "bob", "content": "hi", "timestamp": 1.0})" "\n";
+  const auto key = [&] { return test::run_awaitable(at.mailbox->receive("lead", Access::exclusive, 100)).taken.at(0).key; };
+  at.put("inbox/lead.jsonl", line);
+  at.look();
+  REQUIRE(at.look().empty());  // emptied: the next generation
+  at.put("inbox/lead.jsonl", line);
+  const auto before = key();
+  at.files.set({test::Call::open_read, 1, EIO, false});
+  at.reopen();
+  const auto batch = test::run_awaitable(at.mailbox->receive("lead", Access::exclusive, 100));
+  REQUIRE(at.files.fired());
+  CHECK(batch.state == poller::BoxState::fault);
+  CHECK(batch.taken.empty());
+  at.files.heal();
+  CHECK(key() == before);
+}
+
 TEST_CASE("an inbox that its owner empties by taking it away is news still, while a line of ours was in it") {
   JsonlSetting at(".mailboxes", {"bob"});
   REQUIRE(at.mailbox->post("bob", at.message("hi")).put == WriteStatus::done);
