@@ -195,7 +195,7 @@ TEST_CASE("between nodes what waits is found without what was put or is there, a
   must(mail.sent("red", "bob", named("k1")));
   must(mail.set("red", {1}, NodeMailState::put, 1));
   must(mail.tell({1}, 1));
-  must(mail.tell({1}, 0));
+  must(mail.unsent_orders("red"));
   Operator other(directory.file("ledger.db"));
   CHECK(log.statements().size() >= 16);
   for (const auto& sql : log.statements()) {
