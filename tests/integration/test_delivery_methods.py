@@ -186,8 +186,8 @@ class Choice(LadderTest):
         self.say("hello")
         self.chat(queued=1)
         self.assertIsNone(self.chosen())
-        shown = self.daemon.cli("status").stdout
-        self.assertRegex(shown, r"delivery +nothing is available\n")
+        self.assertRegex(self.daemon.cli("status").stdout, r"delivery +nothing is available \(--long says why\)\n")
+        shown = self.daemon.cli("status", "--long").stdout
         self.assertIn("not stdin: ", shown)
         self.assertIn("not socket: ", shown)
         self.assertEqual(self.falls(), [])

@@ -390,7 +390,7 @@ TEST_CASE("all of a request is shown with its deadline, and a wide line goes on 
   seat.size = {24, 60};
   const auto shown = seat.press(Kind::enter);
   CHECK(shows(shown, "permission perm-1  team demo\n"));
-  CHECK(shows(shown, "    | rm -rf /\\x1b[2J xxx"));
+  CHECK(shows(shown, "    | rm -rf /\\x1b[2J \n"));
   CHECK(shows(shown, "\n    : xxx"));
   CHECK(shows(shown, "denied in 10m unless answered"));
   CHECK(shows(seat.type("n"), "waits for the lead that reads this inbox"));
