@@ -63,7 +63,7 @@ TOLD = {
     "rules --try api": "allowed by *.example.com", "decisions --json | jq": "perm-16\n", "decisions --member": "perm-16",
     "history --since": "alice", "poller send": ": inbox-poller trace ", "broadcast": "for bob: inbox-poller trace ",
     "assign 12": "task 12 (begin with the parser) is alice's", "mode alice": "alice is told to work in mode plan",
-    "mode --all": "bob is told to work in mode acceptEdits", "resume": "team demo: leader",
+    "mode --all": "bob is told to work in mode acceptEdits", "resume": "team demo was not paused",
     "inbox send alice - ": "/teams/demo/inboxes/alice.json", "recv --wait=1min": "I am at it", "lead idle": "idle", "lead busy": "busy",
     "trace perm-17": "permission", "nodes acl": "", "quarantine --json | jq": "permission_request", "shutdown carol --force": "carol",
     "inbox show alice": "perm-16", "inbox mark-read alice --all": "1 entry marked read", "mailbox inbox --json": '"unread"',
