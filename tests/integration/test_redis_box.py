@@ -1,6 +1,7 @@
 """`box`, `tasks` and `mcp` over a Redis of the test's own: word for word as over a folder, through kills of either side."""
 
 import collections
+import contextlib
 import json
 import os
 import random
@@ -178,21 +179,24 @@ class RedisBoxes(ProcessTest):
         self.stops.append(listener.close)
 
         def pump(source, target):
-            while data := source.recv(1 << 20):
-                if b'"first"' in data and not lost:
-                    lost.append(data)
-                    break
-                target.sendall(data)
+            with contextlib.suppress(OSError):  # the other way has ended
+                while data := source.recv(1 << 20):
+                    if b'"first"' in data and not lost:
+                        lost.append(data)
+                        break
+                    target.sendall(data)
             for one in (source, target):
-                one.close()
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
 
         def serve():
-            while True:
-                client = listener.accept()[0]
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self.engine.socket))
-                threading.Thread(target=pump, args=(client, server), daemon=True).start()
-                pump(server, client)
+            with contextlib.suppress(OSError):  # the test is over
+                while True:
+                    client = listener.accept()[0]
+                    server = socket.socket(socket.AF_UNIX)
+                    server.connect(str(self.engine.socket))
+                    for way in ((client, server), (server, client)):
+                        threading.Thread(target=pump, args=way, daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
         through = self.root.replace(str(self.engine.socket), str(self.folder / "proxy"))

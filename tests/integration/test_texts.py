@@ -24,7 +24,7 @@ WRONG = [  # (words, exit code, the place and the fault, what to do): asked with
     ("history --limit abc", 2, '--limit: "abc" is not a number', "from 1 to 10000"),
     ("mode ada Plan", 2, 'MODE: unknown permission mode "Plan"', 'did you mean "plan"?'),
     ("send", 2, "TO: missing", "--help"),
-    ("approve %s" % ID, 4, ID, "`inbox-poller pending`"),
+    ("approve %s" % ID, 4, ID, "`inbox-poller pending --list`"),
     ("pending --team dmo", 4, "dmo", "demo"),
     ("shutdown adda", 4, "adda", 'did you mean "ada"?'),
     ("check-config --config /nonexistent.toml", 2, "/nonexistent.toml: ", "No such file"),
