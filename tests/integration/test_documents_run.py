@@ -94,7 +94,7 @@ PROMISED = {
     "inbox-poller lead idle": Said("at its end", "idle"),
     "inbox-poller status":
         Said("shows the method in use",
-             r"(?m)^team (my-team|farm)\n(.*\n)*  delivery  nothing is available \(--long says why\)\n"),
+             r"(?m)^team (my-team|farm)\n(.*\n)*  delivery  nothing is available \(--long says why\).*\n"),
     "inbox-poller lead run --restart 5 -- claude -p --input-format stream-json --output-format stream-json --verbose --replay-user-messages":
         Said("A signal gives 128 and its number.", r'"init"(.*\n)*.*I see\.', 130, ENDED),
     "inbox-poller lead run --protocol lines -- my-lead":
