@@ -168,7 +168,7 @@ PROMISED = {
         Said("names, for each part of the command, the rule that allows, asks about or denies it", r"npm test +asked.*\n +git push +asked"),
     "inbox-poller rules --suggest":
         Said("After some days, print such rules for your file", r"\"Bash\(make deploy-\d+\)\",  # 1 request of ada"),
-    "inbox-poller allow Bash": Said("You can allow each command until the lead's session ends", "Bash"),
+    "inbox-poller allow Bash": Said("You can allow each command until the lead's session ends", "Bash", keys=ASKED_BACK),
     "inbox-poller revoke Bash": Said("Take the rule back", "no longer allowed by us: Bash"),
     # the reference
     'inbox-poller mcp install --scope local --name mail-alice --root "$PWD/scratch/coordination" --actor alice':
