@@ -125,7 +125,7 @@ PROMISED = {
         Said("`--wait` shows each step, and returns 0 at the end.", "builder: the shutdown is (requested|approved)(.*\n)*.*builder: the shutdown is done"),
     "inbox-poller shutdown --all --force-after 60s": Said("Stop all workers", "ada(.*\n)*.*builder"),
     "inbox-poller wait --exited --timeout 5min": Said("Stop all workers", "no worker is left"),
-    "inbox-poller shutdown builder --remind-after 5s": Said("remind the worker sooner", "builder"),
+    "inbox-poller shutdown builder --remind-after 5s": Said("To have the worker reminded after 5 s", "builder"),
     "inbox-poller shutdown builder --force-after 60s": Said("continue without its consent after a minute", "builder"),
     "inbox-poller shutdown builder --force": Said("stop it at once, without asking", "builder"),
     "inbox-poller shutdowns": Said("see how far each shutdown is", "builder"),
