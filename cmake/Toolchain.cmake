@@ -43,6 +43,9 @@ endif()
 
 if(INBOX_POLLER_FUZZ)
   target_compile_options(inbox-poller-flags INTERFACE -fsanitize=fuzzer-no-link)
+elseif(INBOX_POLLER_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # The rooms count which places they reach, so that the fuzz targets can use the libraries of the tests.
+  set(INBOX_POLLER_COUNTERS -fsanitize-coverage=inline-8bit-counters,pc-table)
 endif()
 
 # ThreadSanitizer cannot start where addresses are randomised over more bits than it knows; tests then run without that.
@@ -62,4 +65,5 @@ function(inbox_poller_room name)
   list(REMOVE_ITEM sources ${apart} "")
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC inbox-poller-flags ${ARGN})
+  target_compile_options(${name} PRIVATE ${INBOX_POLLER_COUNTERS})
 endfunction()

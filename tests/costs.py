@@ -41,7 +41,7 @@ def main():
     print("\n%-16s %8s %12s %12s" % ("family", "entries", "processor s", "wall s"))
     for name in sorted(wall, key=lambda one: -max(processor[one], wall[one] / 10)):
         print("%-16s %8d %12s %12.0f" % (name, count[name], "%.0f" % processor[name] if processor[name] else "", wall[name]))
-    for preset in ("dev", "tsan", "fuzz"):
+    for preset in ("dev", "tsan", "bench"):
         if (build.parent / preset / ".ninja_log").exists():
             print("%-16s %8s %12s %12.0f" % ("build " + preset, "", "", build_seconds(build.parent / preset)))
     print("\nthe longest entries:")

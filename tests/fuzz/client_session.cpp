@@ -4,9 +4,11 @@
 #include "schema/client_version.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_client_session {
+
 using namespace inbox_poller::schema;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = as_text(data, size);
   const long long named = pid_of_session_file(bytes);
   EXPECT(named == 0 || bytes == std::to_string(named) + ".json");
@@ -18,3 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(decode_client_session(bytes) == session);
   return 0;
 }
+
+const Target registered("client_session", try_one);
+
+}  // namespace inbox_poller::fuzz::of_client_session

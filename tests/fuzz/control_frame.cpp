@@ -10,6 +10,8 @@
 #include "schema/operations/verb_arguments.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_control_frame {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -78,7 +80,7 @@ void check_request(std::string_view line) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes = as_text(data + 1, size - 1);
   const Heard wanted = expected(bytes);
@@ -88,3 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_request(bytes);
   return 0;
 }
+
+const Target registered("control_frame", try_one);
+
+}  // namespace inbox_poller::fuzz::of_control_frame

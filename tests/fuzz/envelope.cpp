@@ -5,9 +5,11 @@
 
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_envelope {
+
 using namespace inbox_poller::schema;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = as_text(data, size);
   (void)id_hinted_by(bytes);
   const auto envelope = Envelope::decode(bytes);
@@ -30,3 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("envelope", try_one);
+
+}  // namespace inbox_poller::fuzz::of_envelope

@@ -1,4 +1,5 @@
-// What every fuzz target shares: a check that stops with its place, and cutting the input into fields.
+// What every fuzz target shares: its name in the one program of all targets, a check that stops with its place, and
+// cutting the input into fields.
 #pragma once
 
 #include <cstddef>
@@ -32,3 +33,15 @@ inline std::vector<std::string> fields(std::string_view input, std::size_t count
   }
   return result;
 }
+
+namespace inbox_poller::fuzz {
+
+/// Takes one input. Returns 0.
+using TryOne = int (*)(const std::uint8_t* data, std::size_t size);
+
+/// Registers a target. The variable FUZZ_TARGET selects it by its name.
+struct Target {
+  Target(const char* name, TryOne try_one);
+};
+
+}  // namespace inbox_poller::fuzz

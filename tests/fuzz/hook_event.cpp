@@ -7,6 +7,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_hook_event {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -35,7 +37,7 @@ void check_answers(const HookEvent& event) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   const auto event = decode_hook_event(text);
   EXPECT(event.ok() || event.error().code == "hook.syntax");
@@ -53,3 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("hook_event", try_one);
+
+}  // namespace inbox_poller::fuzz::of_hook_event

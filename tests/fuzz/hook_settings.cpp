@@ -5,9 +5,11 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_hook_settings {
+
 using namespace inbox_poller::schema;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view before = as_text(data, size);
   static const HookProgram program{"/usr/bin/inbox-poller", {"--team", "demo"}};
   const auto cleared = without_hooks(before);
@@ -29,3 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!had_ours) EXPECT(**without == before);
   return 0;
 }
+
+const Target registered("hook_settings", try_one);
+
+}  // namespace inbox_poller::fuzz::of_hook_settings

@@ -2,9 +2,11 @@
 #include "config/rules.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_host_rules {
+
 using namespace inbox_poller::config;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view written = as_text(data, size);
   if (const auto host = canonical_host(written)) {
     EXPECT(!host->name.empty());
@@ -28,3 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(parse_host_pattern(written));
   return 0;
 }
+
+const Target registered("host_rules", try_one);
+
+}  // namespace inbox_poller::fuzz::of_host_rules

@@ -5,6 +5,8 @@
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_inbox_document {
+
 using namespace inbox_poller::schema;
 using namespace inbox_poller::poller;
 
@@ -104,7 +106,7 @@ void check_append(const InboxDocument& document) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const InboxDocument document = InboxDocument::scan(std::string(as_text(data, size)), scope);
   EXPECT(document.bytes() == as_text(data, size));
   std::size_t end = 0;
@@ -121,3 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_append(document);
   return 0;
 }
+
+const Target registered("inbox_document", try_one);
+
+}  // namespace inbox_poller::fuzz::of_inbox_document

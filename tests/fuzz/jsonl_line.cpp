@@ -5,10 +5,12 @@
 #include "schema/codec.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_jsonl_line {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::schema;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const auto entry = decode_jsonl(as_text(data, size));
   if (!entry) {
     EXPECT(entry.error().code.starts_with("line.") && !entry.error().message.empty());
@@ -31,3 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("jsonl_line", try_one);
+
+}  // namespace inbox_poller::fuzz::of_jsonl_line

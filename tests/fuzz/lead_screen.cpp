@@ -6,6 +6,8 @@
 
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_lead_screen {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -24,7 +26,7 @@ void check_frame(const Screen& screen, const ScreenReading& reading) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   Screen screen{std::string(as_text(data + 3, size - 3)), data[0] % 100, data[1] % 100, data[2] % 60};
   const auto reading = read_screen(screen);
@@ -42,3 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("lead_screen", try_one);
+
+}  // namespace inbox_poller::fuzz::of_lead_screen

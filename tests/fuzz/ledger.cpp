@@ -15,6 +15,8 @@
 #include "poller/ledger/inspect.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_ledger {
+
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
 
@@ -255,7 +257,7 @@ void check_answers(const Base& base, const Damage& damage, const Answers& answer
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   static const Base base;
   const Damage damage = damaged(base, data, size);
   for (const char* part : {"-shm", "-journal"}) fs::remove(base.path + part);
@@ -272,3 +274,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_decisions(**ledger);
   return 0;
 }
+
+const Target registered("ledger", try_one);
+
+}  // namespace inbox_poller::fuzz::of_ledger

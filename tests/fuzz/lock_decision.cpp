@@ -4,6 +4,8 @@
 
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_lock_decision {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -56,7 +58,7 @@ void check_history(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   check_history(data, size);
   const std::string_view content = as_text(data, size);
   if (const auto pid = pid_in_lock_file(content)) {
@@ -65,3 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("lock_decision", try_one);
+
+}  // namespace inbox_poller::fuzz::of_lock_decision

@@ -6,6 +6,8 @@
 #include "poller/cli/mcp/tools.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_mcp_line {
+
 using namespace inbox_poller::poller::cli::mcp;
 namespace json = boost::json;
 
@@ -44,7 +46,7 @@ void check_call(const json::object& arguments) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   const Incoming incoming = read_line(text.substr(0, text.find('\n')));
   if (const auto* const faulty = std::get_if<Faulty>(&incoming)) {
@@ -64,3 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+const Target registered("mcp_line", try_one);
+
+}  // namespace inbox_poller::fuzz::of_mcp_line

@@ -6,6 +6,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_payload {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -86,8 +88,12 @@ struct Check {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   std::visit(Check{text}, decode_payload(text));
   return 0;
 }
+
+const Target registered("payload", try_one);
+
+}  // namespace inbox_poller::fuzz::of_payload

@@ -7,6 +7,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_permission_rules {
+
 using namespace inbox_poller;
 
 namespace {
@@ -157,7 +159,7 @@ bool runs_git_status(const std::vector<std::string>& words) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   using namespace config;
   static const PermissionRules rules{
       {*parse_permission_rule("Bash(rm:*)")}, {}, {*parse_permission_rule("Bash(git status:*)")}};
@@ -180,3 +182,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(parse_permission_rule(line));
   return 0;
 }
+
+const Target registered("permission_rules", try_one);
+
+}  // namespace inbox_poller::fuzz::of_permission_rules

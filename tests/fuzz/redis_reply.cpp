@@ -4,6 +4,8 @@
 #include "poller/broker/broker_facts.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_redis_reply {
+
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
 
@@ -50,7 +52,7 @@ std::string read(std::string_view bytes, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = as_text(data, size);
   EXPECT(read(bytes, bytes.size() + 1) == read(bytes, 1));
   const BrokerFacts facts = BrokerFacts::read(bytes);
@@ -59,3 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)facts.worries();
   return 0;
 }
+
+const Target registered("redis_reply", try_one);
+
+}  // namespace inbox_poller::fuzz::of_redis_reply

@@ -6,6 +6,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_roster {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -39,7 +41,7 @@ void check_removal(std::string_view before, const Roster& roster, std::string_vi
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = as_text(data, size);
   const auto roster = decode_roster(bytes);
   if (!roster) {
@@ -58,3 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_removal(bytes, *roster, "nobody-of-this-name");
   return 0;
 }
+
+const Target registered("roster", try_one);
+
+}  // namespace inbox_poller::fuzz::of_roster

@@ -2,9 +2,11 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/told_rules.hpp"
 
+namespace inbox_poller::fuzz::of_rule_overlap {
+
 using namespace inbox_poller;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const auto field = fields(as_text(data, size), 4);  // told, restriction, tool, text
   const auto told = config::parse_permission_rule(field[0]);
   const auto restriction = config::parse_permission_rule(field[1]);
@@ -13,3 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(config::may_overlap(*told, *told, test::at_work.home));
   return 0;
 }
+
+const Target registered("rule_overlap", try_one);
+
+}  // namespace inbox_poller::fuzz::of_rule_overlap

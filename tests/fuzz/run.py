@@ -32,15 +32,15 @@ def run(build, name):
     corpus = build / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     seeds = SEEDS / name
-    command = [build / f"fuzz_{name}", length, f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
+    command = [build / "fuzz_targets", length, f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
     os.nice(19)
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
-                          timeout=10 * seconds + 1800, check=False)
+                          timeout=10 * seconds + 1800, check=False, env={**os.environ, "FUZZ_TARGET": name})
     took = time.monotonic() - begin
     if done.returncode != 0:
-        print(f"fuzz {name}: FAILED with {done.returncode}; the input is below {corpus}. Again: {command[0]} FILE")
+        print(f"fuzz {name}: FAILED with {done.returncode}; the input is below {corpus}. Again: FUZZ_TARGET={name} {command[0]} FILE")
         print(done.stderr[-8000:])
         return 1
     runs = re.findall(r"number_of_executed_units:\s*(\d+)", done.stderr)
@@ -51,15 +51,15 @@ def run(build, name):
 
 
 def merge(build, names):
-    for program in sorted(build.glob("fuzz_*")):
-        name = program.name.removeprefix("fuzz_")
-        corpus = build / "corpus" / name
-        if (names and name not in names) or not corpus.is_dir():
+    for corpus in sorted((build / "corpus").iterdir()):
+        name = corpus.name
+        if names and name not in names:
             continue
         seeds = SEEDS / name
         seeds.mkdir(exist_ok=True)
         before = len(list(seeds.iterdir()))
-        subprocess.run([program, "-merge=1", *LIMITS, seeds, corpus], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([build / "fuzz_targets", "-merge=1", *LIMITS, seeds, corpus], check=True, stderr=subprocess.DEVNULL,
+                       env={**os.environ, "FUZZ_TARGET": name})
         print(f"{name}: {len(list(seeds.iterdir())) - before} seeds more")
     return 0
 

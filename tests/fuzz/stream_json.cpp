@@ -8,6 +8,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_stream_json {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -64,7 +66,7 @@ std::vector<std::string> lines_of(std::string_view bytes, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   std::visit(Check{}, decode_stream_line(text).said);
   static_cast<void>(answered_request(text));
@@ -72,3 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 0) EXPECT(lines_of(text, 1U + data[0] % 16) == lines_of(text, size));
   return 0;
 }
+
+const Target registered("stream_json", try_one);
+
+}  // namespace inbox_poller::fuzz::of_stream_json

@@ -4,6 +4,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_task {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -34,7 +36,7 @@ std::string frame_of(std::string_view bytes, const std::vector<Part>& parts) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view before = as_text(data, size);
   const auto task = decode_task(before);
   const auto after = released(before);
@@ -58,3 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(*released(*after) == *after);
   return 0;
 }
+
+const Target registered("task", try_one);
+
+}  // namespace inbox_poller::fuzz::of_task

@@ -3,9 +3,11 @@
 #include "config/load.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_team_config {
+
 using namespace inbox_poller::config;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const Environment environment{"/home/user", "", "", "", ""};
   std::vector<std::string> problems;
   std::vector<std::string> warnings;
@@ -28,3 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(!team.config.team.name.empty() && team.config.team.root.starts_with("/"));
   return 0;
 }
+
+const Target registered("team_config", try_one);
+
+}  // namespace inbox_poller::fuzz::of_team_config

@@ -8,6 +8,8 @@
 #include "schema/utf8.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_teammate_message {
+
 using inbox_poller::schema::visible;
 
 namespace {
@@ -51,7 +53,7 @@ bool is_neutralised(std::string_view shown, std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const auto field = fields(as_text(data, size), 4);
   const std::string block = inbox_poller::schema::render({field[0], field[1], field[2], field[3]});
   EXPECT(block.starts_with("<teammate-message teammate_id=\""));
@@ -70,3 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(is_neutralised(body, visible(field[3])));
   return 0;
 }
+
+const Target registered("teammate_message", try_one);
+
+}  // namespace inbox_poller::fuzz::of_teammate_message

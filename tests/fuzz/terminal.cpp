@@ -6,6 +6,8 @@
 #include "schema/utf8.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace inbox_poller::fuzz::of_terminal {
+
 using namespace inbox_poller;
 using namespace inbox_poller::schema;
 
@@ -56,9 +58,13 @@ std::string unquoted(std::string_view word) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_one(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   check_printable(text);
   if (text.find('\0') == std::string_view::npos) EXPECT(unquoted(shell_word(text)) == text);
   return 0;
 }
+
+const Target registered("terminal", try_one);
+
+}  // namespace inbox_poller::fuzz::of_terminal
