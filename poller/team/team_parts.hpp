@@ -42,6 +42,9 @@ struct Runtime {
   WorkerProcesses workers{processes, clock};
   /// Opens the connection to other nodes, for a team with [cluster]. An error gives the reason why there is none.
   std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_broker = {};
+  /// Opens the panes of the tmux server that this command reaches.
+  std::function<std::unique_ptr<Panes>(std::vector<std::string> command)> open_panes =
+      [&ours = processes](std::vector<std::string> command) { return std::make_unique<TmuxPanes>(std::move(command), ours); };
 };
 
 /// Answers to the hooks of workers.
@@ -55,11 +58,11 @@ struct TeamParts {
       : notifier(context),
         requests(context, notifier),
         outbox(context, mailbox, services.commits),
-        panes(context.config.shutdown.tmux, services.processes),
-        lead_panes(context.config.delivery.tmux.command, services.processes),
-        delivery(context, services.files, lead_panes),
-        shutdowns(context, mailbox, members, team.board.get(), panes, services.processes),
-        worker_hooks{{context, panes, services.processes}, UnsentReports(context)},
+        panes(services.open_panes(context.config.shutdown.tmux)),
+        lead_panes(services.open_panes(context.config.delivery.tmux.command)),
+        delivery(context, services.files, *lead_panes),
+        shutdowns(context, mailbox, members, team.board.get(), *panes, services.processes),
+        worker_hooks{{context, *panes, services.processes}, UnsentReports(context)},
         rule_grants(context, requests, shutdowns),
         orders(context),
         plan_reminders(context),
@@ -72,8 +75,8 @@ struct TeamParts {
   Notifier notifier;
   Requests requests;
   Outbox outbox;
-  TmuxPanes panes;       // of workers
-  TmuxPanes lead_panes;  // of the lead
+  std::unique_ptr<Panes> panes;       // of workers
+  std::unique_ptr<Panes> lead_panes;  // of the lead
   Delivery delivery;
   Shutdowns shutdowns;
   WorkerHooks worker_hooks;

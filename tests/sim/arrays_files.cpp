@@ -12,13 +12,16 @@ using std::chrono::seconds;
 
 namespace {
 
-json::object member(const std::string& name) {
-  return {{"agentId", name + "@t"}, {"name", name}, {"joinedAt", system_ms()}};
+json::object member(const Machine& machine, const std::string& name) {
+  json::object one{{"agentId", name + "@t"}, {"name", name}, {"joinedAt", system_ms()}};
+  const auto pane = machine.pane_of(name);
+  if (!pane.empty()) one.insert({{"tmuxPaneId", pane}, {"backendType", "tmux"}});
+  return one;
 }
 
-std::string roster_of(const std::vector<std::string>& names) {
+std::string roster_of(const Machine& machine, const std::vector<std::string>& names) {
   json::array members;
-  for (const auto& name : names) members.push_back(member(name));
+  for (const auto& name : names) members.push_back(member(machine, name));
   return json::serialize(
       json::object{{"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", members}});
 }
@@ -33,7 +36,7 @@ std::optional<json::value> parsed(const std::optional<std::string>& bytes) {
 
 void ArraysFiles::make() {
   machine_.disk().make_folders(folder() + "/inboxes");
-  machine_.disk().write(roster(), roster_of(boxes()));
+  machine_.disk().write(roster(), roster_of(machine_, boxes()));
 }
 
 bool ArraysFiles::has_member(const std::string& name) const {
@@ -45,14 +48,14 @@ bool ArraysFiles::has_member(const std::string& name) const {
 }
 
 void ArraysFiles::set_member(const std::string& name, bool is_member) {
+  wanted_[name] = is_member;
   auto value = parsed(machine_.disk().read(roster()));
-  if (!value || !value->is_object())
-    return machine_.after(seconds(1), [this, name, is_member] { set_member(name, is_member); });
+  if (!value || !value->is_object()) return machine_.after(seconds(1), [this, name] { set_member(name, wanted_[name]); });
   auto& members = value->at("members").as_array();
   members.erase(std::remove_if(members.begin(), members.end(),
                                [&](const json::value& one) { return one.at("name").as_string() == name; }),
                 members.end());
-  if (is_member) members.push_back(member(name));
+  if (is_member) members.push_back(member(machine_, name));
   machine_.disk().replace(roster(), json::serialize(*value));
 }
 
@@ -101,7 +104,7 @@ void ArraysFiles::repair() {
   auto& disk = machine_.disk();
   if (!parsed(disk.read(roster()))) {
     machine_.trace("a person restores the roster");
-    disk.write(roster(), roster_of(boxes()));
+    disk.write(roster(), roster_of(machine_, boxes()));
   }
   for (const auto& box : boxes()) {
     // After the clock was set back, no client takes the lock of a dead one for abandoned (W9).

@@ -1,6 +1,7 @@
 // The files of a team with array inboxes: `inboxes/NAME.json` and the roster.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -28,6 +29,7 @@ class ArraysFiles final : public TeamFiles {
  private:
   std::string seen_lead_box_;
   std::set<std::string> noted_;  // texts that were marked as read
+  std::map<std::string, bool> wanted_;  // members, as the roster shall have them
 };
 
 }  // namespace inbox_poller::sim

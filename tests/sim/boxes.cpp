@@ -48,11 +48,6 @@ std::string dump(const json::value& value, const std::string& margin = {}) {
 
 }  // namespace
 
-std::string text_of(const json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 bool is_read(const json::object& entry) {
   const auto* read = entry.if_contains("read");
   return read != nullptr && read->is_bool() && read->as_bool();

@@ -6,6 +6,7 @@
 #include "handlers/gate.hpp"
 #include "handlers/request_state.hpp"
 #include "handlers/shutdown.hpp"
+#include "tests/sim/members.hpp"
 
 namespace inbox_poller::sim {
 namespace json = boost::json;
@@ -18,11 +19,6 @@ constexpr const char* closes_first = "`lead run` reports before that the stream 
 constexpr const char* pushed_first = "a batch is pushed before the stream works, and moves the state";
 constexpr const char* no_reports = "no lead reports its state by name in this world";
 constexpr const char* no_sessions = "no files of sessions in this world";
-
-std::string text_of(const json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
 
 std::string why_no_shutdown(handlers::ShutdownState state, handlers::ShutdownEvent event) {
   using E = handlers::ShutdownEvent;

@@ -10,15 +10,6 @@ namespace inbox_poller::sim {
 namespace asio = boost::asio;
 using namespace inbox_poller::poller;
 
-std::vector<std::string> SimProcesses::arguments(const ProcessRef&) {
-  return {"claude", "--agent-id", rules_.verifies, "--lead-verify-key", "key"};
-}
-
-std::vector<ProcessRef> SimProcesses::with_word(std::string_view word) {
-  return word != agent_option || rules_.verifies.empty() ? std::vector<ProcessRef>()
-                                                         : std::vector<ProcessRef>{{4711, "started"}};
-}
-
 std::unique_ptr<Ledger> Daemon::open_ledger(const std::string& path) {
   auto ledger = Ledger::open(path);
   if (!ledger) throw std::runtime_error(ledger.error().message);
@@ -62,7 +53,7 @@ Daemon::Daemon(const Home& home, std::uint64_t kill_in)
     : fate_(home.dice, kill_in),
       ledger_disk_((home.ledger_disk.serve(&fate_), home.ledger_disk)),
       files_(home.disk, fate_),
-      processes_(home.rules),
+      processes_(home.panes, fate_),
       telemetry_(open_log(home.folder + "/log")),
       ledger_(open_ledger(home.folder + "/ledger.sqlite3")),
       quarantine_(files_, home.folder + "/quarantine"),
@@ -75,6 +66,7 @@ Daemon::Daemon(const Home& home, std::uint64_t kill_in)
                return Result<ReloadReport>(loop_.reload({team_config(root, rules)}));
              }) {
   ledger_->tell([this](Areas areas) { services_.changes.raise(areas); });
+  services_.open_panes = [this, &panes = home.panes](const auto&) { return std::make_unique<SimPanes>(panes, fate_); };
   if (auto* network = home.network; network != nullptr)
     services_.open_broker = [this, network](const config::TeamConfig& team) -> Result<std::unique_ptr<Broker>> {
       return network->open(team.cluster.node, fate_, context_.get_executor());

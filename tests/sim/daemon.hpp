@@ -16,35 +16,16 @@
 #include "tests/sim/disk.hpp"
 #include "tests/sim/ledger_disk.hpp"
 #include "tests/sim/network.hpp"
+#include "tests/sim/worker_panes.hpp"
 
 namespace inbox_poller::sim {
 
-/// What an operator changes in the configuration, and what the machine shows of processes.
+/// What an operator changes in the configuration.
 struct Rules {
   bool makes = false;    // a rule allows `make`
-  std::string verifies;  // agent id of the worker that verifies its lead; empty: there is none
   config::ClusterSettings nodes = {};  // empty: the team is on one machine
   bool may_lead = true;
   std::function<void(config::TeamConfig&)> configure = {};  // names the team's files
-};
-
-/// A machine with one other process of this user: the worker that verifies its lead, if there is one.
-class SimProcesses final : public poller::Processes {
- public:
-  explicit SimProcesses(const Rules& rules) : rules_(rules) {}
-  Result<poller::ProcessRef> identify(long long) override { return Error{"process.gone", "no process"}; }
-  bool is_alive(const poller::ProcessRef&) override { return !rules_.verifies.empty(); }
-  std::vector<poller::ProcessRef> family(const poller::ProcessRef&) override { return {}; }
-  std::vector<poller::ProcessRef> families(const std::vector<poller::ProcessRef>&) override { return {}; }
-  std::optional<poller::ProcessRef> in_front_of(const poller::ProcessRef&) override { return std::nullopt; }
-  std::vector<std::string> arguments(const poller::ProcessRef&) override;
-  std::vector<poller::ProcessRef> with_word(std::string_view word) override;
-  long long started_ms(const poller::ProcessRef&) override { return 0; }
-  bool may_signal(const poller::ProcessRef&) override { return false; }
-  Status signal(const poller::ProcessRef&, int) override { return Done{}; }
-
- private:
-  const Rules& rules_;
 };
 
 /// What outlives a daemon on its machine.
@@ -54,6 +35,7 @@ struct Home {
   Dice& dice;
   const std::string folder;  // real; the teams are below it in memory
   const Rules& rules;
+  WorkerPanes& panes;
   Network* network;  // null: no other machine
 };
 

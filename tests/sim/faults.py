@@ -177,25 +177,57 @@ LETTERS = [
              None),
 ]
 
+# With a lead that has our hooks.
+SHARED_HOOKS = ["hook-ran", "hook-answered", "hook-synthetic"]
+HOOKS = [
+    Mutation("printed-is-delivered", "what a hook printed is delivered once the session shows that its model has it", "poller/delivery/requeueing.cpp",
+             "  if (leased) hooks_.add(std::move(offer));\n",
+             "  if (leased && !acknowledge(keys_of(offer.messages), Confirmation::acknowledged, \"\")) hooks_.add(std::move(offer));\n", None),
+    Mutation("delivered-unnamed", "the name of a new file is on the disk when its chat counts as delivered", "poller/delivery/sinks.cpp",
+             "  if (synced.ok() && folder) synced = files.sync_dir(*folder);\n", "", None),
+    Mutation("unprinted-is-printed", "what a hook had no time to print is queued", "poller/control/verbs_hooks.cpp",
+             "  if (request.printed) {\n", "  if (request.printed || !out->messages.empty()) {\n", None),
+    Mutation("resumed-proves", "a resumed session lacks the last output of its hooks", "handlers/hook_proof.cpp",
+             'if (event.name == "SessionStart") return event.source == "compact" ? std::nullopt : std::optional(HookSign::end);',
+             'if (event.name == "SessionStart") return std::nullopt;', None),
+    Mutation("failure-proves", "a turn that failed is no proof", "handlers/hook_proof.cpp",
+             "    if (sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held) return Proof::proven;\n",
+             "    return Proof::proven;\n", None),
+    Mutation("others-prompt-proves", "a waiting hook's text is proven by the transcript only", "handlers/hook_proof.cpp",
+             "    case OfferingHook::wait: return false;\n", "    case OfferingHook::wait: return true;\n", None),
+]
+
+# With workers in panes.
+PANES = [
+    Mutation("timeout-forces", "a worker that does not answer is not ended by force unless a person said so", "handlers/shutdown.cpp",
+             "    if (is_due(shutdown.force_ms)) return advance(ShutdownEvent::force_is_due);\n",
+             "    if (is_due(shutdown.force_ms) || is_due(shutdown.timeout_ms)) return advance(ShutdownEvent::force_is_due);\n", None),
+    Mutation("never-killed", "a process that ignores TERM is killed", "handlers/shutdown.cpp",
+             "past(shutdown.term_ms, settings.grace) ? ShutdownStep::kill : ShutdownStep::wait, {}};",
+             "past(shutdown.term_ms, settings.timeout * 1000) ? ShutdownStep::kill : ShutdownStep::wait, {}};", None),
+]
+
 
 def ways_of(fault):
     """The words of `simulate` for the histories in which this fault can be found."""
     if fault in NODES:
-        return ["--profile", "hosts"]
+        return ["--profile", "hosts", "--without", "changes,panes,ways"]
+    if fault in HOOKS + PANES or fault.name in SHARED_HOOKS:
+        return ["--mailbox", "arrays"]
     is_of = lambda own, names: fault in own or fault.name in names
     system = "jsonl" if is_of(LINES, SHARED_LINES) else "maildir" if is_of(LETTERS, SHARED_LETTERS) else "arrays"
-    return ["--mailbox", system]
+    return ["--mailbox", system, "--without", "changes,panes,ways"]
 
 
 def chosen(names):
-    shared = [one for one in MUTATIONS if one.name in SHARED + SHARED_LINES + SHARED_LETTERS]
-    return [one for one in shared + OWN + NODES + LINES + LETTERS if not names or one.name in names]
+    shared = [one for one in MUTATIONS if one.name in SHARED + SHARED_LINES + SHARED_LETTERS + SHARED_HOOKS]
+    return [one for one in shared + OWN + NODES + LINES + LETTERS + HOOKS + PANES if not names or one.name in names]
 
 
 def unfit(faults):
     problems = [f"{one.name}: its text does not occur exactly once in {one.file}" for one in faults
                 if (ROOT / one.file).read_text("utf-8").count(one.before) != 1]
-    missing = set(SHARED + SHARED_LINES + SHARED_LETTERS) - {one.name for one in MUTATIONS}
+    missing = set(SHARED + SHARED_LINES + SHARED_LETTERS + SHARED_HOOKS) - {one.name for one in MUTATIONS}
     return problems + [f"{name}: tests/mutation has no such mutation" for name in sorted(missing)]
 
 

@@ -1,6 +1,9 @@
 #include "tests/sim/lead_peers.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+
+#include "tests/sim/jsonl_files.hpp"
 
 namespace inbox_poller::sim {
 namespace json = boost::json;
@@ -113,6 +116,34 @@ void SocketLead::acknowledge(const json::array& keys) {
   });
 }
 
+// --- a program that reads a file ---
+
+FileLead::FileLead(Machine& machine) : machine_(machine), path_(machine.folder() + "/teams/for-the-lead.jsonl") {
+  machine.rules().configure = [path = path_, others = machine.rules().configure](config::TeamConfig& config) {
+    others(config);
+    config.delivery.methods = {config::DeliveryMethod::file};
+    config.delivery.file = path;
+  };
+}
+
+void FileLead::read() {
+  machine_.after(machine_.dice().between(milliseconds(50), seconds(2)), [this] { read(); });
+  const auto bytes = machine_.disk().read(path_).value_or("");
+  read_ = std::min(read_, bytes.size());  // the power took the end
+  const auto end = bytes.rfind('\n');
+  if (end == std::string::npos || end < read_) return;
+  each_line(bytes.substr(read_, end - read_), [this](const std::string& line) {
+    boost::system::error_code bad;
+    const auto value = json::parse(line, bad);
+    if (bad || !value.is_object() || text_of(value.as_object(), "type") != "chat") return;
+    const auto text = text_of(value.as_object(), "text");
+    if (text.starts_with("The shutdown of ")) return;
+    machine_.trace("the lead reads " + text);
+    machine_.oracle().lead_sees(machine_.name(), text, value.at("attempts").to_number<long long>());
+  });
+  read_ = end + 1;
+}
+
 // --- a person ---
 
 void Person::start() { look(); }
@@ -147,8 +178,11 @@ void Person::answer(const std::string& id, bool approves) {
       {"verb", approves ? "approve" : "deny"}, {"team", "t"}, {"by", "mona"}, {"ids", json::array{json::string(id)}}};
   machine_.ask(machine_.connect(), request, [this, id, approves](const json::object& reply) {
     const auto* answers = reply.if_contains("answers");
-    const bool accepted = answers != nullptr && answers->as_array().at(0).at("ok").as_bool();
-    machine_.trace("mona " + std::string(approves ? "approves " : "denies ") + id + (accepted ? "" : ": refused"));
+    const auto& outcome = answers == nullptr ? reply : answers->as_array().at(0).as_object();
+    const bool accepted = answers != nullptr && outcome.at("ok").as_bool();
+    const auto code = text_of(outcome, "code");
+    machine_.trace("mona " + std::string(approves ? "approves " : "denies ") + id + (accepted ? "" : ": " + code));
+    if (code.starts_with("ledger.")) return;  // a commit whose last sync failed may count after all
     --machine_.oracle().requests[id].unknown_answers[approves ? 1 : 0];
     if (accepted) machine_.oracle().person_answered(machine_.name(), id, approves);
   });
@@ -186,7 +220,13 @@ void Person::write_to(const std::string& worker) {
 
 void Person::end(const std::string& worker) {
   machine_.busy_for(seconds(45));
-  machine_.ask(machine_.connect(), {{"verb", "shutdown"}, {"team", "t"}, {"by", "mona"}, {"member", worker}},
+  json::object request{{"verb", "shutdown"}, {"team", "t"}, {"by", "mona"}, {"member", worker}};
+  if (machine_.has("panes") && machine_.dice().one_in(3)) {
+    machine_.trace("mona ends " + worker + " by force");
+    machine_.oracle().forced[worker] = now();
+    request["force_after_ms"] = 1000 * machine_.dice().below(10);
+  }
+  machine_.ask(machine_.connect(), request,
              [this, worker](const json::object& answer) {
                machine_.trace("mona ends " + worker + (answer.at("ok").as_bool() ? "" : ": " + text_of(answer, "code")));
              });

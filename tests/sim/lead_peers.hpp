@@ -43,6 +43,19 @@ class SocketLead final : public Peer {
   int life_ = 0, daemon_life_ = 0;
 };
 
+/// A program that reads the file to which the daemon appends the lead's chat (delivery.file).
+class FileLead final : public Peer {
+ public:
+  explicit FileLead(Machine& machine);
+  void start() override { read(); }
+
+ private:
+  void read();
+  Machine& machine_;
+  const std::string path_;
+  std::size_t read_ = 0;  // bytes of the file
+};
+
 /// A person who answers what is open, sometimes twice and with another word, and who orders and ends workers.
 class Person final : public Peer {
  public:

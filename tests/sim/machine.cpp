@@ -115,14 +115,17 @@ bool Machine::made_lock(const std::string& path) const { return daemon_ && daemo
 
 void Machine::change_rules() {
   rules_.makes = !rules_.makes;
-  rules_changed_ = true;
+  oracle().make_may_be_ruled = true;
   for (auto& [id, request] : oracle().requests)
     if (request.rule == Request::Rule::none && request.kind == Request::Kind::permission) request.may_be_ruled = true;
   trace(rules_.makes ? "a rule allows make" : "no rule allows make");
   ask(connect(), {{"verb", "reload"}}, [](const json::object&) {});
 }
 
-void Machine::shows_process(const std::string& name, bool lives) { rules_.verifies = lives ? name + "@t" : ""; }
+std::string Machine::pane_of(const std::string& name) const {
+  const auto found = pane_of_.find(name);
+  return found == pane_of_.end() || !has("panes") ? std::string() : found->second;
+}
 
 void Machine::rival_took(const std::string& text) {
   trace("another consumer takes " + text.substr(0, 60));
@@ -174,7 +177,7 @@ void Machine::start_daemon() {
   const bool may_die = is_troubled() && profile().crash_every.count() > 0 && has("kills");
   const auto kill_in = may_die && dice().one_in(6) ? 1 + dice().below(400) : 0;
   try {
-    daemon_ = std::make_unique<Daemon>(Home{disk_, ledger_disk_, dice(), folder_, rules_, world_.network()}, kill_in);
+    daemon_ = std::make_unique<Daemon>(Home{disk_, ledger_disk_, dice(), folder_, rules_, panes_, world_.network()}, kill_in);
   } catch (const std::exception& error) {
     ledger_disk_.serve(nullptr);
     std::string why = error.what();

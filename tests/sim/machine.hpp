@@ -52,10 +52,11 @@ class Machine {
   [[nodiscard]] bool made_lock(const std::string& path) const;
   /// Changes the configuration, and asks the daemon to read it again.
   void change_rules();
-  /// True once a rule may have allowed `make`.
-  [[nodiscard]] bool makes_may_be_ruled() const { return rules_changed_; }
-  /// The process of a worker that verifies its lead begins or ends.
-  void shows_process(const std::string& name, bool lives);
+  /// The workers' processes, and the panes that they began in.
+  WorkerPanes& panes() { return panes_; }
+  /// The pane that the roster gives a member; empty: none.
+  [[nodiscard]] std::string pane_of(const std::string& name) const;
+  void set_pane(const std::string& name, const std::string& pane) { pane_of_[name] = pane; }
   /// Another consumer has marked an entry of the lead's box.
   void rival_took(const std::string& text);
   /// A number that nothing else on this machine has.
@@ -126,9 +127,10 @@ class Machine {
   Host host_;
   Disk disk_;
   LedgerDisk ledger_disk_;
+  WorkerPanes panes_;
+  std::map<std::string, std::string> pane_of_;  // by worker
   Rules rules_;
   std::unique_ptr<TeamFiles> files_of_team_;
-  bool rules_changed_ = false;
   Steps files_, talks_;
   bool in_peers_ = false, is_busy_ = false;
   Span still_until_{}, daemon_wakes_{};

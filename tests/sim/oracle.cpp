@@ -2,6 +2,8 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "tests/sim/members.hpp"
+
 namespace inbox_poller::sim {
 namespace json = boost::json;
 namespace {
@@ -10,16 +12,6 @@ constexpr Span soon = std::chrono::seconds(20);             // without faults al
 constexpr Span requests_wait = std::chrono::seconds(40);    // less than the timeout of requests
 constexpr Span holds_chat = std::chrono::seconds(25);       // less than the time for which chat waits for replies
 constexpr Span destroys_before = std::chrono::seconds(30);  // what was written so long before a torn write may be gone
-
-std::string text_of(const json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
-long long number_of(const json::object& object, const char* name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_number() ? value->to_number<long long>() : 0;
-}
 
 }  // namespace
 
@@ -246,7 +238,9 @@ void Oracle::judge_shutdowns(const json::array& shutdowns) {
     const auto found = endings.find(text_of(one, "request_id"));
     if (found == endings.end()) continue;
     const auto state = text_of(one, "state");
-    if (state == "cleaned" && !found->second.agreed)
+    const auto end = process_ended.find(found->second.worker);
+    const bool has_ended = end != process_ended.end() && end->second >= found->second.asked_at;
+    if (state == "cleaned" && !found->second.agreed && !has_ended)
       violated("shutdowns: " + found->first + " is cleaned, but its worker did not agree");
     if (state == "rejected" && !found->second.refused)
       violated("shutdowns: " + found->first + " is rejected, but its worker did not refuse");

@@ -61,6 +61,7 @@ struct Ending {
   std::string worker;
   bool agreed = false, refused = false;  // as the worker answered
   bool ended = false;                    // and its process has ended
+  Span asked_at{};                       // when the worker took the request
   Span ended_at{};
 };
 
@@ -78,6 +79,12 @@ class Oracle {
   std::map<std::string, Request> requests;   // by request id
   std::map<std::string, Order> orders;       // by text
   std::map<std::string, Ending> endings;     // by request id
+  std::map<std::string, Span> process_ended; // when this worker's process last ended, for whatever reason
+  std::map<std::string, Span> forced;        // when a person last ended this worker without asking it
+  [[nodiscard]] bool was_forced(const std::string& worker, Span since) const {
+    const auto found = forced.find(worker);
+    return found != forced.end() && found->second >= since;
+  }
   /// A crash, a fault, or a write of a peer that destroys: for a time after it a reply may come again.
   void cause() { last_cause_ = now(); }
   /// A peer or the power may have destroyed entries of the lead's box.
@@ -91,6 +98,8 @@ class Oracle {
     last_power_ = now();
   }
   [[nodiscard]] bool lost_power_since(Span moment) const { return last_power_ >= moment; }
+  /// A rule may have allowed `make`, on one of the machines.
+  bool make_may_be_ruled = false;
   /// Set while faults last.
   bool is_upset = false;
   /// True while there are no faults: times are judged.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <csignal>
+#include <utility>
 
 #include "schema/ids.hpp"
 #include "tests/sim/world.hpp"
@@ -69,8 +71,37 @@ void Worker::leave(bool taken_out) {
   machine_.oracle().cause();  // it may have died over a write
   machine_.oracle().destroyed();
   machine_.oracle().left(name_);
+  machine_.oracle().process_ended[name_] = now();
   present_ = false;
-  if (verifies_) machine_.shows_process(name_, false);
+  if (!lingers_) end_process();
+}
+
+void Worker::end_process() {
+  machine_.panes().end(std::exchange(pane_, {}));
+  lingers_ = false;
+}
+
+void Worker::begin_process() {
+  end_process();
+  const bool hides = client_ == Client::v2_1_50;
+  pane_ = machine_.panes().open({hides ? "" : name_ + "@t", verifies_, hides, [this](int number) { signaled(number); }});
+  machine_.set_pane(name_, pane_);
+  agreed_ = false;
+}
+
+void Worker::lose_process() {
+  pane_.clear();
+  lingers_ = false;
+  if (present_) leave(false);
+}
+
+void Worker::signaled(int number) {
+  machine_.trace(name_ + " gets signal " + std::to_string(number));
+  if (!agreed_ && !machine_.oracle().was_forced(name_, joined_at_))
+    machine_.oracle().violated("the process of " + name_ + " was ended although it did not agree");
+  if (number == SIGTERM && machine_.dice().one_in(3)) return;
+  lingers_ = false;
+  present_ ? leave(false) : end_process();
 }
 
 void Worker::join() {
@@ -80,7 +111,7 @@ void Worker::join() {
   taken_out_ = false;
   joined_at_ = now();
   present_ = true;
-  if (verifies_) machine_.shows_process(name_, true);
+  begin_process();
 }
 
 void Worker::maybe_die() {
@@ -116,7 +147,7 @@ std::string Worker::request_text(const std::string& id, Request& request) {
     case Request::Kind::permission: break;
   }
   request.rule = rule_of(kind);
-  request.may_be_ruled = kind == 2 && machine_.makes_may_be_ruled();
+  request.may_be_ruled = kind == 2 && machine_.oracle().make_may_be_ruled;
   return permission(id, name_, commands[kind]);
 }
 
@@ -221,6 +252,7 @@ void Worker::asked_to_end(const std::string& id) {
   if (ending.ended && !machine_.oracle().lost_power_since(ending.ended_at))
     machine_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
+  ending.asked_at = now();
   switch (machine_.dice().below(4)) {
     case 0: return;  // its model says "ok" and goes on
     case 1: return answer_end(id, false);
@@ -242,6 +274,8 @@ void Worker::answer_end(const std::string& id, bool agrees) {
     if (!written || !agrees) return;
     machine_.oracle().endings[id].ended = true;
     machine_.oracle().endings[id].ended_at = now();
+    agreed_ = true;
+    lingers_ = machine_.has("panes") && machine_.dice().one_in(3);
     leave(false);
   });
 }
@@ -300,13 +334,21 @@ void Churn::look() {
     if (worker->is_present() && !machine_.has_member(worker->name())) machine_.set_member(worker->name(), true);
     if (worker->was_taken_out() && machine_.has_member(worker->name())) machine_.set_member(worker->name(), false);
     if (!worker->may_be_followed() || machine_.has_member(worker->name()) || !machine_.dice().one_in(5)) continue;
-    machine_.set_member(worker->name(), true);
     worker->join();
+    machine_.set_member(worker->name(), true);
   }
   if (acts_ && machine_.is_troubled() && machine_.dice().one_in(15)) act();
 }
 
+/// All panes go away, and a new server numbers its panes from the beginning.
+void Churn::end_tmux() {
+  machine_.trace("the tmux server ends");
+  for (const auto& worker : workers_) worker->lose_process();
+  machine_.panes().lose_all();
+}
+
 void Churn::act() {
+  if (machine_.has("panes") && machine_.dice().one_in(8)) return end_tmux();
   if (machine_.dice().one_in(2)) {
     const auto& worker = workers_[machine_.dice().below(workers_.size())];
     if (!worker->is_present()) return;

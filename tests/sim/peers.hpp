@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/sim/machine.hpp"
+#include "tests/sim/members.hpp"
 
 namespace inbox_poller::sim {
 
@@ -26,8 +27,6 @@ class Peer {
   [[nodiscard]] virtual std::string unsettled() const { return {}; }
 };
 
-/// The string of this name; empty if there is none.
-std::string text_of(const boost::json::object& object, const char* name);
 bool is_read(const boost::json::object& entry);
 
 /// The two ways in which clients use a box (W7, W11).
@@ -87,6 +86,10 @@ class Worker final : public Peer {
   void leave(bool taken_out);
   /// A new process begins under this name.
   void join();
+  /// Its process begins, in a pane of its own.
+  void begin_process();
+  /// Its process ended with the tmux server.
+  void lose_process();
   /// Takes what is unread in its box, and does so each second from now on.
   void read();
 
@@ -107,6 +110,8 @@ class Worker final : public Peer {
   void send_idle();
   std::string request_text(const std::string& id, Request& request);
   void maybe_die();
+  void end_process();
+  void signaled(int number);
   Machine& machine_;
   std::string name_;
   Client client_;
@@ -115,6 +120,9 @@ class Worker final : public Peer {
   static constexpr Span taken_out_after = std::chrono::seconds(60);
   bool present_ = true, taken_out_ = false;
   Span left_at_{}, joined_at_{};
+  std::string pane_;
+  bool agreed_ = false;   // to end
+  bool lingers_ = false;  // its process does not end by itself, although it agreed
   int chats_ = 0, requests_ = 0;
   std::string idle_box_;                 // its box when it last had nothing unread
   std::vector<Said> said_;               // requests, for repeats
@@ -135,6 +143,7 @@ class Churn final : public Peer {
  private:
   void look();
   void act();
+  void end_tmux();
   Machine& machine_;
   std::vector<std::shared_ptr<Worker>> workers_;
   bool acts_;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tests/sim/hook_lead.hpp"
 #include "tests/sim/jsonl_peers.hpp"
 #include "tests/sim/lead_peers.hpp"
 #include "tests/sim/maildir_peers.hpp"
@@ -58,7 +59,7 @@ const std::vector<std::string>& parts_of_a_world() {
                                                "deaths", "cuts",  "engine", "losses", "slow", "churn",  "ends",  "reload",
                                                "leaseless", "watchless",
                                                "rival",  "forger", "h3",    "w4",     "w3",   "w2",     "w1",    "person",
-                                               "lead"};
+                                               "lead",   "ways",  "panes", "changes"};
   return all;
 }
 
@@ -110,7 +111,10 @@ std::vector<std::shared_ptr<Worker>> World::add_workers(Machine& machine, const 
     const auto client = name == "w1" ? Client::v2_1_50 : Client::v2_1_331;
     workers.push_back(std::make_shared<Worker>(machine, name, client, name == verifier));
     machine.add(workers.back());
+    workers.back()->begin_process();
+    machine.set_member(name, true);
   }
+  machine.disk().sync_all();
   return workers;
 }
 
@@ -140,19 +144,28 @@ void World::add_maildir_peers(Machine& machine) {
 void World::add_peers() {
   const bool by_hand = dice_.one_in(3);
   const bool has_rival = dice_.one_in(8) && profile_.name != "calm" && is_alone();
-  const bool churns = dice_.one_in(3) && is_alone(), ends = dice_.one_in(3) && is_alone(),
-             reloads = dice_.one_in(3) && is_alone(), verifies = dice_.one_in(3) && is_alone();
+  const bool changes = is_alone() || has("changes");
+  const bool churns = dice_.one_in(3) && changes, ends = dice_.one_in(3) && changes,
+             reloads = dice_.one_in(3) && changes, verifies = dice_.one_in(3) && is_alone();
   Dice aside(seed_ * 2 + 1);  // so that the other dice stay what they were before a lead had several ways
   const auto way = by_hand ? Way::by_hand : std::array{Way::socket, Way::mcp, Way::stream}[aside.below(3)];
+  Dice hooks(seed_ * 2 + 5);
+  const auto other_way = has("ways") ? hooks.below(9) : 8;  // below 3: a client with hooks; 3: a file
+  const auto manner = std::array{HookLead::Manner::wakes, HookLead::Manner::wakes, HookLead::Manner::old,
+                                 HookLead::Manner::headless}[hooks.below(setup_.system == System::arrays ? 4 : 3)];
   oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends;
   for (auto& machine : machines_) {
     const bool is_arrays = setup_.system == System::arrays;
-    if (verifies && is_arrays) machine->rules().verifies = "w4@t";
     const auto workers = is_arrays ? add_workers(*machine, verifies ? "w4" : "") : std::vector<std::shared_ptr<Worker>>();
     if (setup_.system == System::jsonl) add_line_peers(*machine);
     if (setup_.system == System::maildir) add_maildir_peers(*machine);
     const bool leads = machine->rules().may_lead;
-    if (has("lead") && leads) machine->add(std::make_shared<SocketLead>(*machine, way));
+    if (has("lead") && leads && other_way < 3)
+      machine->add(std::make_shared<HookLead>(*machine, manner));
+    else if (has("lead") && leads && other_way == 3)
+      machine->add(std::make_shared<FileLead>(*machine));
+    else if (has("lead") && leads)
+      machine->add(std::make_shared<SocketLead>(*machine, way));
     if (has("person") && leads)
       machine->add(std::make_shared<Person>(*machine, ends && has("ends"), reloads && has("reload")));
     if (!is_arrays) continue;
