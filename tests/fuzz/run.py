@@ -2,7 +2,7 @@
 """Runs one fuzz target for FUZZ_SECONDS (60 when not set), or for FUZZ_RUNS inputs, at the lowest priority, from its seeds
 and from what earlier runs found. FUZZ_RUNS from an empty corpus and with one TEST_SEED tries the same inputs again.
 
-  run.py BUILD NAME            one target
+  run.py BUILD NAME…           these targets, two at a time
   run.py --merge BUILD [NAME]  copies into the seeds what BUILD/corpus reaches and they do not; for a person to look at
 
 What is found stays in BUILD/corpus/NAME, an input that fails as well (crash-…, timeout-…): it fails again until it is
@@ -10,6 +10,7 @@ mended. Then it belongs into tests/fuzz/seeds/NAME under a name that says what i
 
 # clock: whole file: fuzzing goes on for a time; the figure of runs is for the reader
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -34,7 +35,6 @@ def run(build, name):
     seeds = SEEDS / name
     command = [build / "fuzz_targets", length, f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
-    os.nice(19)
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
                           timeout=10 * seconds + 1800, check=False, env={**os.environ, "FUZZ_TARGET": name})
@@ -69,10 +69,14 @@ def main():
     merging = arguments[:1] == ["--merge"]
     if merging:
         del arguments[0]
-    if not arguments or (not merging and len(arguments) != 2):
+    if not arguments or (not merging and len(arguments) < 2):
         sys.exit(__doc__)
     build = pathlib.Path(arguments[0]).resolve()
-    return merge(build, arguments[1:]) if merging else run(build, arguments[1])
+    if merging:
+        return merge(build, arguments[1:])
+    os.nice(19)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return max(pool.map(lambda name: run(build, name), arguments[1:]))
 
 
 if __name__ == "__main__":
