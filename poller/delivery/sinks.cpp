@@ -133,7 +133,8 @@ Status deliver_file(FileSystem& files, const std::string& path, const std::vecto
   for (const auto& message : messages) lines += json_line(message) + "\n";
   if (auto written = files.append(*file, lines); !written) return in_context("delivery.file", written.error());
   Status synced = files.sync(*file);
-  // The name of a new file, too. Each time, because a killed daemon may have left it out; an unchanged folder is soon synced.
+  // The name of a new file, too. Each time, because a killed daemon may have left it out; an unchanged folder is soon
+  // synced.
   const auto folder = files.open_dir(absolute, path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)));
   if (synced.ok() && folder) synced = files.sync_dir(*folder);
   if (!synced) return in_context("delivery.file", synced.error());

@@ -44,7 +44,9 @@ struct Runtime {
   std::function<Result<std::unique_ptr<Broker>>(const config::TeamConfig&)> open_broker = {};
   /// Opens the panes of the tmux server that this command reaches.
   std::function<std::unique_ptr<Panes>(std::vector<std::string> command)> open_panes =
-      [&ours = processes](std::vector<std::string> command) { return std::make_unique<TmuxPanes>(std::move(command), ours); };
+      [&ours = processes](std::vector<std::string> command) {
+        return std::make_unique<TmuxPanes>(std::move(command), ours);
+      };
 };
 
 /// Answers to the hooks of workers.

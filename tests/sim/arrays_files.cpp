@@ -50,7 +50,8 @@ bool ArraysFiles::has_member(const std::string& name) const {
 void ArraysFiles::set_member(const std::string& name, bool is_member) {
   wanted_[name] = is_member;
   auto value = parsed(machine_.disk().read(roster()));
-  if (!value || !value->is_object()) return machine_.after(seconds(1), [this, name] { set_member(name, wanted_[name]); });
+  if (!value || !value->is_object())
+    return machine_.after(seconds(1), [this, name] { set_member(name, wanted_[name]); });
   auto& members = value->at("members").as_array();
   members.erase(std::remove_if(members.begin(), members.end(),
                                [&](const json::value& one) { return one.at("name").as_string() == name; }),

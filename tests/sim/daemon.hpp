@@ -22,7 +22,7 @@ namespace inbox_poller::sim {
 
 /// What an operator changes in the configuration.
 struct Rules {
-  bool makes = false;    // a rule allows `make`
+  bool makes = false;                  // a rule allows `make`
   config::ClusterSettings nodes = {};  // empty: the team is on one machine
   bool may_lead = true;
   std::function<void(config::TeamConfig&)> configure = {};  // names the team's files

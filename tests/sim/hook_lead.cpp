@@ -15,7 +15,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr const char* folder = "/home/u/.claude/projects/x";
-constexpr Span short_patience = milliseconds(35), long_patience = seconds(1), looks_again = seconds(2), grace = seconds(10);
+constexpr Span short_patience = milliseconds(35), long_patience = seconds(1), looks_again = seconds(2),
+               grace = seconds(10);
 
 json::object spoken(const char* role, json::value content) {
   return {{"type", role}, {"message", json::object{{"role", role}, {"content", std::move(content)}}}};
@@ -125,7 +126,8 @@ void HookLead::use_tool() {
   const std::string id = "toolu_" + std::to_string(++tools_);
   write(spoken("assistant", json::array{json::object{{"type", "tool_use"}, {"id", id}, {"name", "Bash"}}}));
   if (dies()) return die(" before its tool");
-  const json::object tool{{"tool_name", "Bash"}, {"tool_input", json::object{{"command", "make"}}}, {"tool_use_id", id}};
+  const json::object tool{
+      {"tool_name", "Bash"}, {"tool_input", json::object{{"command", "make"}}}, {"tool_use_id", id}};
   fire("PreToolUse", tool, [this, tool, id](const std::string&) {
     after(machine_.dice().between(milliseconds(10), seconds(1)), [this, tool, id] {
       write(spoken("user", json::array{json::object{{"type", "tool_result"}, {"tool_use_id", id}, {"content", "ok"}}}));
@@ -157,8 +159,8 @@ void HookLead::fail() {
   });
 }
 
-/// A person interrupts the turn, which no hook tells. Before the first word of the answer, the prompt and what hooks have
-/// added to it leave the conversation.
+/// A person interrupts the turn, which no hook tells. Before the first word of the answer, the prompt and what hooks
+/// have added to it leave the conversation.
 void HookLead::escape() {
   machine_.trace("a person interrupts the lead's turn");
   if (may_undo_)
@@ -209,7 +211,8 @@ void HookLead::add(const std::string& event, const std::string& output) {
   const auto text = text_of(told.at("hookSpecificOutput").as_object(), "additionalContext");
   if (manner_ != Manner::old) {
     write(attached({{"type", "hook_success"}, {"hookEvent", event}, {"stdout", output}}));
-    write(attached({{"type", "hook_additional_context"}, {"content", json::array{json::string(text)}}, {"hookEvent", event}}));
+    write(attached(
+        {{"type", "hook_additional_context"}, {"content", json::array{json::string(text)}}, {"hookEvent", event}}));
   }
   give(text);
 }
@@ -256,7 +259,8 @@ void HookLead::write(json::object line) {
   written_at_ = std::max(written_at_, now() + machine_.dice().between({}, milliseconds(120)));
   machine_.after(written_at_ - now(), [this, life = life_, bytes = json::serialize(line) + "\n"] {
     if (life != life_) return;
-    if (const auto opened = machine_.disk().open(transcript_, Disk::As::append); opened.file) opened.file->append(bytes);
+    if (const auto opened = machine_.disk().open(transcript_, Disk::As::append); opened.file)
+      opened.file->append(bytes);
   });
 }
 
@@ -291,7 +295,8 @@ void HookLead::fire(const std::string& name, json::object more, Then then) {
   machine_.ask(line, request("hook", what), [this, line, is_over, goes_on, life = life_](const json::object& answer) {
     if (std::exchange(*is_over, true)) return;
     const auto output = text_of(answer, "output");
-    if (output.empty() || life != life_) return machine_.talk_after({}, [this, line, goes_on] {
+    if (output.empty() || life != life_)
+      return machine_.talk_after({}, [this, line, goes_on] {
         machine_.hang_up(line);  // with something to print, to a client that is gone
         goes_on("");
       });
@@ -300,8 +305,8 @@ void HookLead::fire(const std::string& name, json::object more, Then then) {
         machine_.hang_up(line);
         return die(" as a hook prints");
       }
-      if (life == life_) machine_.ask(line, {{"verb", "shown"}, {"printed", true}}, [](const json::object&) {});
-      machine_.talk_after(milliseconds(1), [this, line] { machine_.hang_up(line); });
+      if (life != life_) return machine_.hang_up(line);
+      tell(line, true);
       goes_on(output);
     });
   });
@@ -309,8 +314,7 @@ void HookLead::fire(const std::string& name, json::object more, Then then) {
   machine_.talk_after(patience, [this, line, is_over, goes_on] {
     if (std::exchange(*is_over, true)) return;
     machine_.trace("the time of a hook is over");
-    machine_.ask(line, {{"verb", "shown"}, {"printed", false}}, [](const json::object&) {});
-    machine_.talk_after(milliseconds(1), [this, line] { machine_.hang_up(line); });
+    tell(line, false);
     goes_on("");
   });
 }
@@ -321,33 +325,41 @@ void HookLead::wait_beside(const json::object& event) {
   auto attach = request("attach", event);
   attach["method"] = "hook";
   machine_.ask(line, attach, [this, line, life = life_](const json::object& answer) {
-    if (answer.at("ok").as_bool()) return poll(line, life, false);
+    if (answer.at("ok").as_bool()) return poll({line, life, now(), false});
     machine_.talk_after({}, [this, line] { machine_.hang_up(line); });
   });
 }
 
 /// A waiting hook looks every two seconds whether its client lives.
-void HookLead::poll(const std::shared_ptr<Machine::Line>& line, int client, bool was_there) {
-  const auto began = now();
-  machine_.ask(line, {{"verb", "recv"}, {"wait_ms", looks_again / milliseconds(1)}},
-               [this, line, client, was_there, began](const json::object& answer) {
-                 const auto hang_up = [this, line] { machine_.hang_up(line); };
-                 if (!answer.at("ok").as_bool()) return machine_.talk_after({}, hang_up);
-                 if (!answer.at("messages").as_array().empty())
-                   return machine_.talk_after(milliseconds(1), [this, line, client, hang_up, block = text_of(answer, "block")] {
-                     const auto text = schema::handed_over(block);
-                     if (client != life_ || text.size() > schema::longest_hook_text) return hang_up();
-                     machine_.ask(line, {{"verb", "shown"}, {"printed", true}}, [](const json::object&) {});
-                     machine_.talk_after(milliseconds(1), hang_up);
-                     woken_by_.push_back(text);
-                     if (dies()) return die(" as a waiting hook ends");
-                     if (rests_) rest();
-                   });
-                 const bool is_gone = text_of(answer, "lead_state") == "offline";
-                 if (client != life_ || (is_gone && (was_there || now() - began > grace)))
-                   return machine_.talk_after({}, hang_up);
-                 machine_.talk_after({}, [this, line, client, was = was_there || !is_gone] { poll(line, client, was); });
+void HookLead::poll(const Waiting& hook) {
+  machine_.ask(hook.line, {{"verb", "recv"}, {"wait_ms", looks_again / milliseconds(1)}},
+               [this, hook](const json::object& answer) {
+                 machine_.talk_after(milliseconds(1), [this, hook, answer] { go_on_waiting(hook, answer); });
                });
+}
+
+void HookLead::go_on_waiting(Waiting hook, const json::object& answer) {
+  if (!answer.at("ok").as_bool()) return machine_.hang_up(hook.line);
+  if (!answer.at("messages").as_array().empty()) {
+    const auto text = schema::handed_over(text_of(answer, "block"));
+    if (hook.client != life_ || text.size() > schema::longest_hook_text) return machine_.hang_up(hook.line);
+    tell(hook.line, true);
+    woken_by_.push_back(text);
+    if (dies()) return die(" as a waiting hook ends");
+    if (rests_) rest();
+    return;
+  }
+  const bool is_gone = text_of(answer, "lead_state") == "offline";
+  hook.lead_was_there = hook.lead_was_there || !is_gone;
+  const bool ends = is_gone && (hook.lead_was_there || now() - hook.began > grace);
+  if (hook.client != life_ || ends) return machine_.hang_up(hook.line);
+  poll(hook);
+}
+
+/// Tells the daemon whether the hook printed the messages, and ends the hook.
+void HookLead::tell(const std::shared_ptr<Machine::Line>& line, bool printed) {
+  machine_.ask(line, {{"verb", "shown"}, {"printed", printed}}, [](const json::object&) {});
+  machine_.talk_after(milliseconds(1), [this, line] { machine_.hang_up(line); });
 }
 
 }  // namespace inbox_poller::sim

@@ -58,7 +58,16 @@ class HookLead final : public Peer {
   void fire(const std::string& name, boost::json::object more, Then then);
   /// Starts the hook that waits beside the session.
   void wait_beside(const boost::json::object& event);
-  void poll(const std::shared_ptr<Machine::Line>& line, int client, bool was_there);
+  /// A hook that waits beside the session.
+  struct Waiting {
+    std::shared_ptr<Machine::Line> line;
+    int client;  // the life of the client that started it
+    Span began;
+    bool lead_was_there;
+  };
+  void poll(const Waiting& hook);
+  void go_on_waiting(Waiting hook, const boost::json::object& answer);
+  void tell(const std::shared_ptr<Machine::Line>& line, bool printed);
   void write(boost::json::object line);
 
   Machine& machine_;
@@ -70,10 +79,10 @@ class HookLead final : public Peer {
   bool may_undo_ = false;  // Escape takes the prompt back, and what hooks have added to it
   int rests_so_far_ = 0;
   int prompts_ = 0, tools_ = 0;
-  Span written_at_{};                // of the last line of the transcript
-  std::deque<std::string> woken_by_; // texts of waiting hooks that have ended
-  std::vector<std::string> given_;   // in the conversation, without an answer after them
-  std::size_t undoable_ = 0;         // of these, the last ones, which Escape takes back
+  Span written_at_{};                 // of the last line of the transcript
+  std::deque<std::string> woken_by_;  // texts of waiting hooks that have ended
+  std::vector<std::string> given_;    // in the conversation, without an answer after them
+  std::size_t undoable_ = 0;          // of these, the last ones, which Escape takes back
 };
 
 }  // namespace inbox_poller::sim

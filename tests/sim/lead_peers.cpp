@@ -226,10 +226,9 @@ void Person::end(const std::string& worker) {
     machine_.oracle().forced[worker] = now();
     request["force_after_ms"] = 1000 * machine_.dice().below(10);
   }
-  machine_.ask(machine_.connect(), request,
-             [this, worker](const json::object& answer) {
-               machine_.trace("mona ends " + worker + (answer.at("ok").as_bool() ? "" : ": " + text_of(answer, "code")));
-             });
+  machine_.ask(machine_.connect(), request, [this, worker](const json::object& answer) {
+    machine_.trace("mona ends " + worker + (answer.at("ok").as_bool() ? "" : ": " + text_of(answer, "code")));
+  });
 }
 
 // --- another consumer ---

@@ -84,7 +84,8 @@ void Worker::end_process() {
 void Worker::begin_process() {
   end_process();
   const bool hides = client_ == Client::v2_1_50;
-  pane_ = machine_.panes().open({hides ? "" : name_ + "@t", verifies_, hides, [this](int number) { signaled(number); }});
+  pane_ =
+      machine_.panes().open({hides ? "" : name_ + "@t", verifies_, hides, [this](int number) { signaled(number); }});
   machine_.set_pane(name_, pane_);
   agreed_ = false;
 }

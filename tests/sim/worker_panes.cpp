@@ -62,7 +62,8 @@ std::vector<ProcessRef> SimProcesses::family(const ProcessRef& ref) { return fam
 std::vector<ProcessRef> SimProcesses::families(const std::vector<ProcessRef>& roots) {
   std::vector<ProcessRef> all;
   for (const auto& [pid, one] : panes_.processes_) {  // a child has a greater number than its parent
-    const bool is_below = std::ranges::any_of(all, [parent = one.parent](const auto& other) { return other.pid == parent; });
+    const bool is_below =
+        std::ranges::any_of(all, [parent = one.parent](const auto& other) { return other.pid == parent; });
     if (is_below || std::ranges::find(roots, one.ref) != roots.end()) all.push_back(one.ref);
   }
   return all;
@@ -112,7 +113,8 @@ Status SimProcesses::signal(const ProcessRef& ref, int number) {
 // --- panes ---
 
 asio::awaitable<Status> SimPanes::run() {
-  asio::steady_timer timer(co_await asio::this_coro::executor, fate_.dice().between(std::chrono::milliseconds(2), std::chrono::milliseconds(40)));
+  asio::steady_timer timer(co_await asio::this_coro::executor,
+                           fate_.dice().between(std::chrono::milliseconds(2), std::chrono::milliseconds(40)));
   co_await timer.async_wait(asio::use_awaitable);
   if (fate_.next() != Fate::Turn::goes_on) co_return Error{"panes.unavailable", "tmux did not answer"};
   co_return Done{};
@@ -142,7 +144,8 @@ asio::awaitable<Status> SimPanes::close(Pane pane) {
   const Status ran = co_await run();
   if (!ran) co_return ran.error();
   const auto found = panes_.panes_.find(pane.id);
-  if (found == panes_.panes_.end() || found->second.first != pane.first || found->second.server != pane.server) co_return Done{};
+  if (found == panes_.panes_.end() || found->second.first != pane.first || found->second.server != pane.server)
+    co_return Done{};
   const auto client = panes_.processes_.find(found->second.client);
   if (client != panes_.processes_.end() && client->second.client.on_signal) client->second.client.on_signal(SIGKILL);
   panes_.processes_.erase(pane.first.pid);
@@ -152,7 +155,9 @@ asio::awaitable<Status> SimPanes::close(Pane pane) {
 
 asio::awaitable<Result<std::optional<Front>>> SimPanes::front(std::string) { co_return std::optional<Front>(); }
 
-asio::awaitable<Typed> SimPanes::paste(Front, std::string, std::string) { co_return Typed{Typed::How::changed, "no pane"}; }
+asio::awaitable<Typed> SimPanes::paste(Front, std::string, std::string) {
+  co_return Typed{Typed::How::changed, "no pane"};
+}
 
 asio::awaitable<Typed> SimPanes::press(Front, Key) { co_return Typed{Typed::How::changed, "no pane"}; }
 

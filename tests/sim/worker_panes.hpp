@@ -18,9 +18,9 @@ class WorkerPanes {
  public:
   using Signaled = std::function<void(int number)>;  // also when its pane is closed
   struct Client {
-    std::string agent;             // "w2@t", on its command line; empty: the client hides its arguments
-    bool verifies = false;         // its command line has the lead's key
-    bool in_shell = false;         // the shell, and so the pane, stays when the client ends
+    std::string agent;      // "w2@t", on its command line; empty: the client hides its arguments
+    bool verifies = false;  // its command line has the lead's key
+    bool in_shell = false;  // the shell, and so the pane, stays when the client ends
     Signaled on_signal = {};
   };
   /// A client begins in a new pane. Returns the pane's id.

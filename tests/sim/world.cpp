@@ -55,11 +55,10 @@ System system_by(std::uint64_t seed, const Profile& profile) {
 }
 
 const std::vector<std::string>& parts_of_a_world() {
-  static const std::vector<std::string> all = {"kills",  "power", "errors", "pauses", "full", "jumps",  "stops", "still",
-                                               "deaths", "cuts",  "engine", "losses", "slow", "churn",  "ends",  "reload",
-                                               "leaseless", "watchless",
-                                               "rival",  "forger", "h3",    "w4",     "w3",   "w2",     "w1",    "person",
-                                               "lead",   "ways",  "panes", "changes"};
+  static const std::vector<std::string> all = {
+      "kills",  "power",  "errors", "pauses", "full", "jumps",  "stops",     "still",     "deaths", "cuts",
+      "engine", "losses", "slow",   "churn",  "ends", "reload", "leaseless", "watchless", "rival",  "forger",
+      "h3",     "w4",     "w3",     "w2",     "w1",   "person", "lead",      "ways",      "panes",  "changes"};
   return all;
 }
 
