@@ -96,7 +96,7 @@ void HookOffers::read() {
 }
 
 handlers::Transcript HookOffers::said_of(const Unproven& open) const {
-  if (open.given) return open.answered ? handlers::Transcript::has : handlers::Transcript::given;
+  if (open.given || open.prompted) return open.answered ? handlers::Transcript::has : handlers::Transcript::given;
   const bool tells_all = readable_ && transcript_->is_at_end() && open.offer.session == session_ &&
                          schema::can(transcript_->version(), schema::Ability::transcribes_hooks);
   return tells_all ? handlers::Transcript::lacks : handlers::Transcript::silent;
@@ -124,9 +124,10 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
   const auto now = clock_.steady();
   const auto said = prompt.find(part_of_heading) == std::string_view::npos ? std::string() : schema::comparable(prompt);
   return take([&](Unproven& open) -> std::optional<Verdict> {
-    if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // the text that woke the session is its prompt
-                                                                         // now
-      open.given = true;
+    // The text that woke the session is its prompt now. The answer of the turn before may still be unwritten, so only one
+    // behind the text counts.
+    if (!said.empty() && said.find(open.wanted) != std::string::npos) {
+      open.prompted = true;
       return std::nullopt;
     }
     const bool is_its = open.offer.session == session;
@@ -152,7 +153,7 @@ std::vector<HookOffers::Verdict> HookOffers::look(bool watched) {
   const auto now = clock_.steady();
   return take([&](Unproven& open) -> std::optional<Verdict> {
     if (said_of(open) == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
-    if (!open.passed || open.given || now - *open.passed < writes_within) return std::nullopt;
+    if (!open.passed || open.given || open.prompted || now - *open.passed < writes_within) return std::nullopt;
     return Verdict{{}, false, "a turn passed, and its session's transcript lacks it"};
   });
 }

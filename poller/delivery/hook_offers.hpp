@@ -75,6 +75,7 @@ class HookOffers {
   struct Unproven {
     HookOffer offer;
     std::string wanted;                     // the text, normalized for comparison
+    bool prompted = false;                  // the text was submitted as a prompt
     bool given = false;                     // the transcript has the text
     bool answered = false;                  // and an answer of the model after it
     std::optional<SteadyTime> passed = {};  // end of a turn without it

@@ -193,6 +193,8 @@ HOOKS = [
     Mutation("failure-proves", "a turn that failed is no proof", "handlers/hook_proof.cpp",
              "    if (sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held) return Proof::proven;\n",
              "    return Proof::proven;\n", None),
+    Mutation("late-answer-proves", "only an answer behind the text proves it", "poller/delivery/hook_offers.cpp",
+             "      open.prompted = true;\n", "      open.given = true;\n", None),
     Mutation("others-prompt-proves", "a waiting hook's text is proven by the transcript only", "handlers/hook_proof.cpp",
              "    case OfferingHook::wait: return false;\n", "    case OfferingHook::wait: return true;\n", None),
 ]

@@ -150,6 +150,22 @@ TEST_CASE("a prompt with the text in it is where a session that was woken begins
   CHECK(verdicts.front().proven);
 }
 
+TEST_CASE("the answer of the turn before, written late, does not prove what woke the session") {
+  Session session;
+  session.line("\"type\":\"user\"");
+  session.offers.follow("s", session.path);
+  session.hand_out(OfferingHook::wait);
+  CHECK(session.offers.heard(HookSign::prompt, "s", "<task-notification>" + text + "</task-notification>").empty());
+  session.answer();
+  CHECK(session.offers.look(true).empty());
+  session.given();
+  CHECK(session.offers.look(true).empty());
+  session.answer();
+  const auto verdicts = session.offers.look(true);
+  REQUIRE(verdicts.size() == 1);
+  CHECK(verdicts.front().proven);
+}
+
 TEST_CASE("a link, a pipe and a file of nobody are no transcripts, and nothing waits for them") {
   Session session;
   session.given();
