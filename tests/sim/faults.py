@@ -213,12 +213,12 @@ PANES = [
 def ways_of(fault):
     """The words of `simulate` for the histories in which this fault can be found."""
     if fault in NODES:
-        return ["--profile", "hosts", "--without", "changes,panes,ways"]
+        return ["--profile", "hosts", "--without", "panes,ways"]
     if fault in HOOKS + PANES or fault.name in SHARED_HOOKS:
         return ["--mailbox", "arrays"]
     is_of = lambda own, names: fault in own or fault.name in names
     system = "jsonl" if is_of(LINES, SHARED_LINES) else "maildir" if is_of(LETTERS, SHARED_LETTERS) else "arrays"
-    return ["--mailbox", system, "--without", "changes,panes,ways"]
+    return ["--mailbox", system, "--without", "panes,ways"]
 
 
 def chosen(names):

@@ -34,7 +34,7 @@ void Oracle::lead_sees(const std::string& machine, const std::string& text, long
   if (one.number == 0) return violated("the lead got a text before it was written: " + text);
   if (attempts <= 1) ++one.unlabeled[machine];
   if (++one.seen == 1) {
-    auto& last = last_seen_[one.from];
+    auto& last = last_seen_[{machine, one.from}];
     if (one.number < last && !has_rival && !(orders_by_clock && clock_jumped)) violated("order: the lead got " + text + " after a later one of its sender");
     last = one.number;
     if (machine == one.machine) judge_order(one, text);

@@ -171,7 +171,9 @@ class Oracle {
   Span last_destroyed_ = -std::chrono::hours(1);
   Span last_power_ = -std::chrono::hours(1);
   std::map<std::string, int> written_;    // by sender
-  std::map<std::string, int> last_seen_;  // by sender: number of the chat last seen for the first time
+  // Number of the chat last seen for the first time, by the lead's machine and the sender. Each lead has its own
+  // conversation, and what a former lead was given before the leadership moved may reach its model late.
+  std::map<std::pair<std::string, std::string>, int> last_seen_;
 };
 
 }  // namespace inbox_poller::sim
