@@ -32,7 +32,7 @@ import oracle
 import portion
 import team as wire
 from case import ProcessTest
-from daemon import Daemon, LIMIT_S, team_toml, wait_for
+from daemon import Daemon, LIMIT_S, asan_options, team_toml, wait_for
 from workload import Workload, received
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "40"))
@@ -254,8 +254,7 @@ class Soak(ProcessTest):
         with open(self.daemon.daemon_file, "a", encoding="utf-8") as file:
             file.write('\n[log]\nfile = "%s"\n' % self.log)
         # What is freed is kept for a while by the sanitizer: little of it, or its growth would be all that is seen.
-        options = [o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if o]
-        self.daemon.env["ASAN_OPTIONS"] = ":".join(options + ["verify_asan_link_order=0", "quarantine_size_mb=4"])
+        self.daemon.env["ASAN_OPTIONS"] = asan_options("verify_asan_link_order=0", "quarantine_size_mb=4")
         shims = pathlib.Path(os.environ["INBOX_POLLER_SHIMS"])
         self.heap = self.folder / "heap"
         self.daemon.env.update(LD_PRELOAD="%s:%s" % (shims / "clock.so", shims / "heap.so"), CLOCK_FILE=str(self.clock),
@@ -448,8 +447,7 @@ class Leaks(ProcessTest):
         world = Workload(23, team, daemon.state, messages, ("w0", "w1")).write()
         if preload:
             daemon.env["LD_PRELOAD"] = str(pathlib.Path(os.environ["INBOX_POLLER_SHIMS"]) / preload)
-        options = [o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if o]
-        daemon.env["ASAN_OPTIONS"] = ":".join(options + ["verify_asan_link_order=0", "detect_leaks=1"])
+        daemon.env["ASAN_OPTIONS"] = asan_options("verify_asan_link_order=0", "detect_leaks=1")
         checked = b"__asan_init" in pathlib.Path(program).read_bytes()
         wrapper = [] if checked else ["valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99"]
         done = subprocess.run(wrapper + daemon.command(), env=daemon.env, capture_output=True, timeout=LIMIT_S)

@@ -33,6 +33,10 @@ def wait_for(what, condition, seconds=LIMIT_S, pause=0.02):
         time.sleep(pause)  # clock: the pause between two checks of a condition
 
 
+# To look for leaks is a quarter of a short process under AddressSanitizer. The daemon and the unit tests look for them.
+NO_LEAKS = "detect_leaks=no"
+
+
 def alone(folder):
     """An environment in which nothing of the caller's configuration is seen."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CLAUDE", "NOTIFY_", "WATCHDOG_", "INBOX_"))}
@@ -40,8 +44,13 @@ def alone(folder):
     for part in ("run", "state", "config"):
         (home / part).mkdir(parents=True, exist_ok=True, mode=0o700)
     env.update(HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), XDG_STATE_HOME=str(home / "state"),
-               XDG_CONFIG_HOME=str(home / "config"))
+               XDG_CONFIG_HOME=str(home / "config"), ASAN_OPTIONS=asan_options(NO_LEAKS))
     return env
+
+
+def asan_options(*more):
+    """AddressSanitizer's options: the caller's, then these."""
+    return ":".join([o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if o] + list(more))
 
 
 def write_private(path, text):
@@ -72,8 +81,9 @@ class Daemon:
         return [self.program, "run", *configs, "--daemon-config", self.daemon_file, "--log-format", "json", *self.extra]
 
     def spawn(self):
+        env = dict(self.env, ASAN_OPTIONS=self.env["ASAN_OPTIONS"].replace(NO_LEAKS, "detect_leaks=yes"))
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(self.command(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         return self
 
     def start(self):

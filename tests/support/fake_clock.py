@@ -6,6 +6,8 @@ import os
 import pathlib
 import struct
 
+from daemon import asan_options
+
 
 class FakeClock:
     """Before the daemon is started. Only what it starts has this clock."""
@@ -14,9 +16,8 @@ class FakeClock:
         path.write_bytes(bytes(16))
         with open(path, "r+b") as file:
             self.shifts = mmap.mmap(file.fileno(), 16)
-        options = [o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if o]
         daemon.env.update(LD_PRELOAD=str(pathlib.Path(os.environ["INBOX_POLLER_SHIMS"]) / "clock.so"), CLOCK_FILE=str(path),
-                          ASAN_OPTIONS=":".join(options + ["verify_asan_link_order=0"]))
+                          ASAN_OPTIONS=asan_options("verify_asan_link_order=0"))
 
     def set(self, wall_ms, slept_ms=0):
         """The wall clock is so far ahead, and the machine has slept for so long."""
