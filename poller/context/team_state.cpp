@@ -156,7 +156,9 @@ Status TeamState::may_commit() const {
 void TeamState::heard_of_ledger(const Status& last) {
   if (!last && last.error().code == no_lease) return;
   if (!last) {
-    if (ledger_fault_.empty() && last.error().code != "ledger.gone")  // logged once for all teams
+    // A ledger that is gone is logged once for all teams. A read of it fails with an error of its own.
+    const Status there = ledger.still_there();
+    if (ledger_fault_.empty() && (there || there.error().code != "ledger.gone"))
       telemetry.emit(Event::ledger_fault,
                      {{"team", name}, {"code", last.error().code}, {"reason", last.error().message}});
     ledger_fault_ = last.error().message;

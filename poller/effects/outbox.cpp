@@ -79,10 +79,7 @@ asio::awaitable<void> Outbox::run() {
   const auto until = context_.clock.steady() + share_of_a_poll;
   do {
     auto rows = due();
-    if (!rows) {
-      context_.telemetry.emit(Event::ledger_fault, {{"team", context_.name}, {"reason", rows.error().message}});
-      co_return;
-    }
+    if (!rows) co_return context_.heard_of_ledger(rows.error());
     if (rows->empty()) break;
     std::vector<Attempt> attempts;
     std::vector<std::pair<Watched, Ending>> too_late;

@@ -291,6 +291,21 @@ TEST_CASE("a decision waits for the right to decide, a fact does not") {
   CHECK(world.has_row());
 }
 
+TEST_CASE("what fails because the ledger is gone is not logged for each team: the daemon logs it") {
+  OneTeam world;
+  const Status failed = Error{"ledger.damaged", "a read that found no page"};
+  SECTION("of a ledger that is there, it is") {
+    world.context.heard_of_ledger(failed);
+    CHECK(world.logged("ledger.fault") == 1);
+  }
+  SECTION("of a ledger that was taken away, it is not") {
+    std::filesystem::remove(world.scratch.path("ledger.db"));
+    world.context.heard_of_ledger(failed);
+    CHECK(world.logged("ledger.fault") == 0);
+  }
+  CHECK_FALSE(world.context.ledger_fault().empty());
+}
+
 TEST_CASE("what follows a commit opens no transaction") {
   OneTeam world;
   Status within = Done{};
