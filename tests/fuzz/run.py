@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one fuzz target for FUZZ_SECONDS (60 when not set), or for FUZZ_RUNS inputs, at the lowest priority, from its seeds
-and from what earlier runs found. FUZZ_RUNS from an empty corpus and with one TEST_SEED tries the same inputs again.
+"""Runs each fuzz target for FUZZ_SECONDS (60 when not set) at the lowest priority, or for FUZZ_RUNS inputs, from its seeds and
+from what earlier runs found. FUZZ_RUNS from an empty corpus and with one TEST_SEED tries the same inputs again.
 
   run.py BUILD NAME…           these targets, two at a time
   run.py --merge BUILD [NAME]  copies into the seeds what BUILD/corpus reaches and they do not; for a person to look at
@@ -22,8 +22,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import portion  # noqa: E402
 
 SEEDS = pathlib.Path(__file__).parent / "seeds"
-# Of wall time, at the lowest priority, beside everything else that is tested: what takes so long hangs.
-LIMITS = ["-timeout=%d" % (300 * float(os.environ.get("TEST_PATIENCE", "1"))), "-rss_limit_mb=1536"]
+PATIENCE = float(os.environ.get("TEST_PATIENCE", "1"))
+# Of wall time, beside everything else that is tested: what takes so long hangs.
+LIMITS = ["-timeout=%d" % (300 * PATIENCE), "-rss_limit_mb=1536"]
 
 
 def run(build, name):
@@ -37,7 +38,7 @@ def run(build, name):
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
-                          timeout=10 * seconds + 1800, check=False, env={**os.environ, "FUZZ_TARGET": name})
+                          timeout=(10 * seconds + 1800) * PATIENCE, check=False, env={**os.environ, "FUZZ_TARGET": name})
     took = time.monotonic() - begin
     if done.returncode != 0:
         print(f"fuzz {name}: FAILED with {done.returncode}; the input is below {corpus}. Again: FUZZ_TARGET={name} {command[0]} FILE")
@@ -74,7 +75,8 @@ def main():
     build = pathlib.Path(arguments[0]).resolve()
     if merging:
         return merge(build, arguments[1:])
-    os.nice(19)
+    if "FUZZ_RUNS" not in os.environ:  # so many inputs have an end; at the lowest priority a test beside them waits for it
+        os.nice(19)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return max(pool.map(lambda name: run(build, name), arguments[1:]))
 

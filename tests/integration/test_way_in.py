@@ -300,6 +300,10 @@ class Completion(Newcomer):
     def offers(self, *words):
         return dict(line.split("\t") for line in self.cli("__complete", *words).stdout.splitlines())
 
+    def offered(self, *words):
+        """What the daemon offers. A person waits for the key's effect, so a command asks for 300 ms only: on a slow machine again."""
+        return wait_for("the daemon's answer comes in time", lambda: self.offers(*words))
+
     def test_commands_options_and_what_is_there_right_now(self):
         self.assertIn("status", self.offers(""))
         self.assertEqual(list(self.offers("hook", "inst")), ["install"])
@@ -310,20 +314,20 @@ class Completion(Newcomer):
         self.configure("demo", '[team]\nname = "demo"\n')
         self.start()
         wait_for("the team is there", lambda: self.offers("--team", "d") == {"demo": "leader"})
-        self.assertEqual(self.offers("send", ""), {"ada": "in team demo", "bob": "in team demo"})
+        self.assertEqual(self.offered("send", ""), {"ada": "in team demo", "bob": "in team demo"})
         self.assertEqual(self.offers("send", "ada", ""), {})
         request = wire.permission_request("ada", "Bash", {"command": "make"})
         odd = dict(wire.permission_request("ada", "Bash", {"command": "make"}), request_id="$(reboot)")
         for one in (request, odd):
             self.team.say("ada", one)
         wait_for("the request is offered", lambda: [*self.offers("approve", "")] == [request["request_id"]])
-        self.assertRegex(self.offers("deny", "")[request["request_id"]], "ada: Bash.*make")
+        self.assertRegex(self.offered("deny", "")[request["request_id"]], "ada: Bash.*make")
         self.assertEqual(self.offers("approve", "--note", ""), {})
         self.team.say("bob", "The parser is done.")
         key, = wait_for("the message is offered", lambda: [k for k, what in self.offers("history", "").items() if "parser" in what])
-        self.assertEqual(self.offers("history", "")[key], "bob: The parser is done.")
+        self.assertEqual(self.offered("history", "")[key], "bob: The parser is done.")
         self.assertIn("The parser is done.", self.cli("history", key).stdout)
-        self.assertEqual(list(self.offers("trace", key[:6])), [key])
+        self.assertEqual(list(self.offered("trace", key[:6])), [key])
 
     def test_bash_completes_a_word(self):
         script = self.cli("completion", "bash").stdout
