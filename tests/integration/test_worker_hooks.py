@@ -62,6 +62,16 @@ class WorkerHooks(ProcessTest):
         subprocess.run([self.daemon.program, "hook", "install", "--target", "workers", "--scope", "project", "--yes", "--client", client,
                         "--socket", self.daemon.socket, *options], cwd=self.folder, check=True, capture_output=True,
                        env=dict(self.daemon.env, PATH="/nonexistent"), stdin=subprocess.DEVNULL)
+        # The hook waits for the daemon for 500 ms. On a slow machine the request then goes its way, and here the decision is wanted.
+        settings = json.loads(self.settings.read_text("utf-8"))
+        for hook in (hook for groups in settings["hooks"].values() for group in groups for hook in group["hooks"]):
+            hook["timeout"] = LIMIT_S
+            if "args" in hook:
+                hook["args"] += ["--timeout", "5min"]
+            else:
+                hook["command"] += " --timeout 5min"
+        self.installed = self.settings.read_text("utf-8")
+        self.settings.write_text(json.dumps(settings), "utf-8")
 
     def call(self, tool, tool_input, call_id=None, worker=None, **more):
         """What became of a call: the event that the worker logged of its hook."""
@@ -246,6 +256,7 @@ class WorkerHooks(ProcessTest):
 
     def test_without_a_daemon_or_with_one_that_hangs_the_request_goes_its_way(self):
         self.start()
+        self.settings.write_text(self.installed, "utf-8")  # with the time that the hook has
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
             self.assertEqual(self.call("Bash", REMOVE, request=False)["event"], "left_open")
