@@ -103,6 +103,9 @@ asio::awaitable<void> RemoteTermination::run_due() {
       auto end = co_await obey(one);
       ends.push_back(std::move(end));
     }
+    std::set<std::string> ordered;
+    for (const auto& one : wanted) ordered.insert(one.request_id);
+    if (leader != nullptr) shutdowns_.give_up_without(ordered);
   }
   cluster_.tell_ends(orders(), std::move(ends));
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,10 @@ class Shutdowns {
   /// Ends a worker on the leader's word that it agreed, or that force is due. The order comes again in each round: empty
   /// also where the shutdown is unknown or further along. Returns the reason if force must not be used.
   std::optional<handlers::NotTaken> end_now(const std::string& request_id, bool forced);
+
+  /// Ends the wait for an answer where the leading node does not order the end any more, because it gave up. Otherwise
+  /// the next order for that worker would be rejected for a day. `ordered`: the request ids of its orders.
+  void give_up_without(const std::set<std::string>& ordered);
 
   /// Continues a shutdown after the worker's answer was committed.
   void answered(const handlers::Shutdown&);

@@ -51,14 +51,17 @@ std::optional<handlers::NotTaken> Shutdowns::end_now(const std::string& request_
   const Shutdown& shutdown = **found;
   const bool waits = shutdown.state == ShutdownState::requested;
   if (!waits && shutdown.state != ShutdownState::timed_out) return std::nullopt;
-  if (forced) {
-    Order order;
-    order.member = shutdown.member;
-    order.force = true;
-    if (auto why = hindered(order, shutdown.place)) return why;
-  }
+  if (forced)
+    if (auto why = hindered({.member = shutdown.member, .force = true}, shutdown.place)) return why;
   move(shutdown, forced && waits ? ShutdownEvent::force_is_due : ShutdownEvent::worker_approves);
   return std::nullopt;
+}
+
+void Shutdowns::give_up_without(const std::set<std::string>& ordered) {
+  const auto asked_before = context_.clock.wall_ms() - context_.config.shutdown.timeout.count();
+  for (const Shutdown& one : open())
+    if (one.state == ShutdownState::requested && one.requested_ms < asked_before && !ordered.contains(one.request_id))
+      move(one, ShutdownEvent::time_passes);
 }
 
 std::vector<schema::MessageKey> Shutdowns::carried_words(const Shutdown& shutdown) const {

@@ -630,6 +630,31 @@ TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node f
   CHECK(world.h2.team->context().roster.find("w3") == nullptr);
 }
 
+TEST_CASE("a worker elsewhere that does not answer: its node gives up after the leader, and it can be asked again") {
+  ClusterWorld world;
+  world.go_on(4);
+  const auto ask = [&] {
+    return world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  };
+  const auto begun = ask();
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(3);
+  for (auto passed = 0s; passed < 10min; passed += 5s) {
+    REQUIRE(end_of(world.h2, id)->state == handlers::ShutdownState::requested);
+    world.advance(4s);
+    world.go_on(1);
+  }
+  world.go_on(4);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::timed_out);
+  CHECK(end_of(world.h2, id)->state == handlers::ShutdownState::timed_out);
+  const auto again = ask();
+  REQUIRE(again);
+  CHECK(std::holds_alternative<handlers::Shutdown>(*again));
+  world.go_on(3);
+  CHECK(world.h2.team->shutdowns().open().size() == 1);
+}
+
 TEST_CASE("a node that does not lead orders nobody's end, and one tells of no other node's workers") {
   ClusterWorld world;
   world.go_on(4);
@@ -1098,6 +1123,22 @@ TEST_CASE("boxes on several nodes rest when those here do and nothing is heard o
     boxes.track("w3", schema::MessageKey{"k"});  // perhaps it was read already
     CHECK_FALSE(rests());
   }
+}
+
+TEST_CASE("a node that comes to lead gives up what its predecessor had ordered for its own worker") {
+  Followed world;
+  handlers::Shutdown asked;
+  asked.request_id = "shutdown-1@w9";
+  asked.member = "w9";
+  asked.by = "node h1";
+  asked.requested_ms = asked.changed_ms = world.h4.clock.wall_ms();
+  asked.timeout_ms = asked.requested_ms + 24 * 3'600'000;
+  REQUIRE(world.h4.ledger->shutdowns().put("t", asked));
+  world.h4.again();
+  world.later(590);
+  CHECK(end_of(world.h4, asked.request_id)->state == handlers::ShutdownState::requested);
+  world.later(20);
+  CHECK(end_of(world.h4, asked.request_id)->state == handlers::ShutdownState::timed_out);
 }
 
 }  // namespace inbox_poller::hosts_test
