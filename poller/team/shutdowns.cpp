@@ -295,8 +295,7 @@ Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   }
   TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
   if (words.empty() && shutdown.force_ms == 0)  // another node asked, and led before us
-    shutdown.timeout_ms =
-        std::min(shutdown.timeout_ms, shutdown.requested_ms + context_.config.shutdown.timeout.count());
+    shutdown.timeout_ms = std::min(shutdown.timeout_ms, shutdown.changed_ms + context_.config.shutdown.timeout.count());
   if (words.empty()) return shutdown;
   const auto& request = words.front();
   if (request.state == EffectState::pending) {  // the inbox is locked, or we were away: no answer is possible yet
