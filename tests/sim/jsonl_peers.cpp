@@ -189,6 +189,7 @@ void LineWorker::read() {
   if (!present_) {
     if (now() - left_at_ < seconds(25) || !machine_.dice().one_in(5)) return;
     machine_.trace(name_ + " joins the team");
+    machine_.oracle().joined(name_);
     present_ = true;
     said_.clear();
     files_.set_status(name_, "working");

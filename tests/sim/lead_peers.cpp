@@ -209,8 +209,7 @@ void Person::order() {
 
 void Person::write_to(const std::string& worker) {
   const std::string text = "order " + machine_.name() + " " + std::to_string(++orders_);
-  machine_.oracle().orders[text].worker = worker;
-  machine_.oracle().orders[text].machine = machine_.name();
+  machine_.oracle().order_written(text, worker, machine_.name());
   machine_.ask(machine_.connect(), {{"verb", "send"}, {"team", "t"}, {"member", worker}, {"text", text}},
              [this, text](const json::object& answer) {
                machine_.oracle().orders[text].accepted = answer.at("ok").as_bool();

@@ -140,7 +140,15 @@ void Oracle::judge_quarantine(const json::array& kept) {
     if (!texts.contains(bytes)) violated("quarantine does not have what was no message: " + bytes);
 }
 
+void Oracle::order_written(const std::string& text, const std::string& worker, const std::string& machine) {
+  auto& order = orders[text];
+  order.worker = worker;
+  order.machine = machine;
+  order.left = has_nodes && away_.contains(worker);
+}
+
 void Oracle::left(const std::string& worker) {
+  away_.insert(worker);
   for (auto& [id, request] : requests)
     if (request.worker == worker && request.replies == 0) request.left = true;
   for (auto& [text, order] : orders)

@@ -138,6 +138,9 @@ class Oracle {
   void lost_by_client(const std::string& text);
   /// A worker leaves the team: nothing is owed to it any more.
   void left(const std::string& worker);
+  void joined(const std::string& worker) { away_.erase(worker); }
+  /// A person writes an order on this machine. A worker of another one may have left: its machine refuses the order.
+  void order_written(const std::string& text, const std::string& worker, const std::string& machine);
   /// What stood in the lead's box, and may be accepted, is gone with the power or by a peer's write.
   void lost_with_power(const std::string& text, const std::string& id);
   /// A worker has emptied its box of lines that it has not read.
@@ -167,6 +170,7 @@ class Oracle {
   Tell trace_;
   std::vector<std::string> violations_;
   std::set<std::string> set_aside_;
+  std::set<std::string> away_;  // workers
   Span last_cause_ = -std::chrono::hours(1);
   Span last_destroyed_ = -std::chrono::hours(1);
   Span last_power_ = -std::chrono::hours(1);

@@ -107,6 +107,7 @@ void Worker::signaled(int number) {
 
 void Worker::join() {
   machine_.trace(name_ + " joins the team");
+  machine_.oracle().joined(name_);
   said_.clear();
   deleted_.clear();
   taken_out_ = false;
@@ -253,7 +254,7 @@ void Worker::asked_to_end(const std::string& id) {
   if (ending.ended && !machine_.oracle().lost_power_since(ending.ended_at))
     machine_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
-  ending.asked_at = now();
+  if (ending.asked_at == Span{}) ending.asked_at = now();  // after a power failure the request may stand there again
   switch (machine_.dice().below(4)) {
     case 0: return;  // its model says "ok" and goes on
     case 1: return answer_end(id, false);
