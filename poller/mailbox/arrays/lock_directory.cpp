@@ -71,6 +71,11 @@ LockAttempt LockDirectory::try_acquire(const Directory& at, const std::string& n
 
 LockAttempt LockDirectory::own(HeldLock lock, std::string note) {
   Result<Directory> self = files_.open_dir(*lock.at_, lock.name_);
+  // Peers remove a lock that is old. What was opened so long after ours was made may be the lock of the next owner.
+  if (clock_.steady() - lock.since_ > stale_after / 2) {
+    lock.owner_ = nullptr;
+    return failed(LockOutcome::held, lock_path(*lock.at_, lock.name_) + " was ours, and may have been taken over while this process stood still");
+  }
   if (!self.ok()) {
     lock.owner_ = nullptr;
     if (is_errno(self.error(), ENOENT) || self.error().code == code::untrusted) {

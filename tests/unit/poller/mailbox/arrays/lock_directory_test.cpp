@@ -211,6 +211,19 @@ TEST_CASE("a lock that was broken while we held it is noticed, and the breaker's
   }
 }
 
+TEST_CASE("a lock that was taken over before we had opened it is not taken for ours, and stays") {
+  Setting at;
+  at.files.once_before(Call::open_dir, ".lock", [&] {
+    at.clock.advance(11s);  // this process stood still
+    fs::remove(at.path);
+    fs::create_directory(at.path);
+  });
+  const LockAttempt attempt = at.attempt();
+  CHECK(attempt.outcome == LockOutcome::held);
+  CHECK_THAT(attempt.detail, Contains("stood still"));
+  CHECK(fs::is_directory(at.path));
+}
+
 TEST_CASE("a lock that could not be removed is told, and cleared by the next attempt without waiting") {
   Setting at;
   LockAttempt attempt = at.attempt();
