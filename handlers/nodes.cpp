@@ -6,6 +6,12 @@
 #include "schema/ids.hpp"
 
 namespace inbox_poller::handlers {
+namespace {
+
+constexpr EpochMs sent_after_ms = 5'000;     // nodes tell every three seconds: what is heard so late was sent after it
+constexpr EpochMs longest_wait_ms = 30'000;
+
+}  // namespace
 
 std::string_view node_of(const config::ClusterSettings& nodes, std::string_view member) {
   for (const auto& [node, names] : nodes.members)
@@ -40,6 +46,11 @@ std::optional<Refused> refusal_of(const config::ClusterSettings& nodes, const No
   const auto direction = direction_of(letter.payload, by_lead ? Side::lead : Side::member, Place::worker);
   if (direction.passage != Passage::refuse) return std::nullopt;
   return Refused{"direction." + std::string(schema::type_name(letter.payload)), std::string(direction.reason)};
+}
+
+bool waits_for_heartbeat(EpochMs received_ms, EpochMs heard_ms, EpochMs now_ms) {
+  const EpochMs waited = now_ms - received_ms;  // below 0 when the clock was set back
+  return waited >= 0 && waited < longest_wait_ms && heard_ms < received_ms + sent_after_ms;
 }
 
 bool is_final_answer(const schema::Payload& payload) {

@@ -33,6 +33,11 @@ struct NodeMailView {
 std::optional<Refused> refusal_of(const config::ClusterSettings&, const NodeMailView&, std::string_view lead,
                                   bool leading);
 
+/// Returns true if a letter, received at `received_ms` from a sender that does not seem to be in the team, waits for a
+/// heartbeat that may tell that it has joined. It waits for one that was sent after it, but half a minute at most,
+/// because its node may be gone. `heard_ms`: when the last heartbeat of its node was read; 0: never.
+bool waits_for_heartbeat(EpochMs received_ms, EpochMs heard_ms, EpochMs now_ms);
+
 /// Returns true for an answer to a request. The first answer to an id is final.
 bool is_final_answer(const schema::Payload&);
 

@@ -19,6 +19,7 @@ struct Member {
   std::string worktree_path, session_id, prompt;
   long long joined_at_ms = 0;
   bool is_active = true;  // absent means active
+  bool operator==(const Member&) const = default;
 };
 
 /// The status of a member that has ended.

@@ -90,8 +90,7 @@ RedisBroker::RedisBroker(const asio::any_io_executor& executor, Settings setting
 
 // --- writing
 
-asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Frame> frames,
-                                                                    std::int64_t epoch) {
+asio::awaitable<Result<std::vector<PutOutcome>>> RedisBroker::put(std::vector<Frame> frames, std::int64_t epoch) {
   std::vector<PutOutcome> outcomes;
   for (std::size_t next = 0; next < frames.size();) {
     std::vector<ScriptCall> flight;

@@ -29,8 +29,7 @@ class RedisBroker final : public Broker {
   /// Does not connect; the first call does.
   RedisBroker(const boost::asio::any_io_executor&, Settings);
 
-  boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> frames,
-                                                              std::int64_t epoch) override;
+  boost::asio::awaitable<Result<std::vector<PutOutcome>>> put(std::vector<Frame> frames, std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<ReceivedFrame>>> receive(bool as_leader, std::size_t most,
                                                                      milliseconds wait) override;
   void wake() override;

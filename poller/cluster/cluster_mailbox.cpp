@@ -70,6 +70,7 @@ asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, s
   std::erase_if(*rows, [&](const NodeMailRow& row) {
     return shown.left.contains(row.id) || receipts.contains(row.id);
   });
+  rows->erase(std::ranges::find_if(*rows, [&](const NodeMailRow& row) { return is_early(row); }), rows->end());
   batch.state = BoxState::open;
   batch.more = rows->size() > most;
   if (batch.more) rows->resize(most);
@@ -118,6 +119,14 @@ std::function<bool(const schema::MessageKey&)> ClusterMailbox::referenced(const 
     const auto rows = state_.context.ledger.node_mail().like(key.value, 1);
     return !rows || !rows->empty();
   };
+}
+
+bool ClusterMailbox::is_early(const NodeMailRow& row) const {
+  const auto sender = state_.context.members.find(row.sender);
+  if (row.node == state_.settings.node || (sender != state_.context.members.end() && sender->second.present)) return false;
+  const auto seen = state_.seen.find(row.node);
+  const auto heard = seen == state_.seen.end() ? EpochMs(0) : seen->second.heard_ms;
+  return handlers::waits_for_heartbeat(row.created_ms, heard, state_.context.clock.wall_ms());
 }
 
 NodeMailRow ClusterMailbox::row_of(const std::string& inbox, const schema::Message& message) const {

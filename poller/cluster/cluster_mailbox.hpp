@@ -57,6 +57,9 @@ class ClusterMailbox final : public Mailbox {
   /// Sending node of the messages in this lead inbox; empty for any other inbox.
   [[nodiscard]] std::optional<std::string> letters_of(const std::string& box) const;
   [[nodiscard]] bool is_elsewhere(const std::string& inbox) const;
+  /// True for a message whose sender may have joined the team since the last heartbeat of its node. It waits with what
+  /// comes after it: a request of a sender that seems to have left would be rejected.
+  [[nodiscard]] bool is_early(const NodeMailRow& row) const;
   [[nodiscard]] NodeMailRow row_of(const std::string& inbox, const schema::Message&) const;
 
   NodeState& state_;

@@ -172,6 +172,8 @@ Status ClusterMember::hand_over(const MessageRow& message, Tx& tx) {
 
 void ClusterMember::leads(const LeaderLease& lease) {
   state_.epoch = std::max(state_.epoch, lease.epoch);
+  // The word that this node won the lease was lost. It leads from begin_to_lead() on, which needs the leader before it.
+  if (lease.holder == state_.settings.node && !state_.lease.held) return;
   if (!lease.holder.empty() && replicator_)
     if (const auto changed = replicator_->leader_changed(lease.holder, lease.epoch); !changed) return;  // asked again soon
   if (std::exchange(state_.leader, lease.holder) == lease.holder) return;
@@ -318,14 +320,8 @@ void ClusterMember::take_beats(std::vector<Heartbeat> beats) {
     auto fresh = read_beat(state_.settings, one.node, one.told, state_.context.lead);
     if (!fresh) continue;
     fresh->heard_ms = state_.context.clock.wall_ms();
-    const auto same = [](const auto& a, const auto& b) {
-      const auto &x = a.second, &y = b.second;
-      return x.name == y.name && x.agent_id == y.agent_id && x.agent_type == y.agent_type && x.model == y.model &&
-             x.color == y.color && x.cwd == y.cwd && x.mode == y.mode && x.joined_at_ms == y.joined_at_ms &&
-             x.is_active == y.is_active;
-    };
     auto& seen = state_.seen[one.node];
-    changed = changed || !std::ranges::equal(fresh->members, seen.members, same);
+    changed = changed || fresh->members != seen.members;
     heard = heard || fresh->orders != seen.orders || fresh->ends != seen.ends;
     seen = *std::move(fresh);
   }

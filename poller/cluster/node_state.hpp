@@ -97,10 +97,11 @@ class NodeState {
     const auto node = handlers::host_for(settings, member, context.lead);
     return node.empty() ? std::string(lead_address) : node_address(node);
   }
-  /// True if this member was removed and has not joined again since. `joined_ms`: clock of the member's node.
+  /// True if this member was removed and has not joined again since. `joined_ms`: clock of the member's node, which may
+  /// have been set back; 0: not told.
   [[nodiscard]] bool is_removed(const std::string& member, long long joined_ms) const {
     const auto found = removed.find(member);
-    return found != removed.end() && joined_ms <= found->second;
+    return found != removed.end() && (joined_ms == found->second || joined_ms == 0);
   }
   /// Last heartbeat of the current leader. Null if this node leads, no node leads, the leader may not lead, or its
   /// heartbeat has another epoch. Valid until the next heartbeat is read.

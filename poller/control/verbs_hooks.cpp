@@ -46,7 +46,7 @@ std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_serv
 /// Describes the number of waiting messages in a line; empty when there are none.
 std::string backlog(const TeamState& context) {
   const auto counts = context.ledger.deliveries().counts(context.name);
-  const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
+  const auto rows = context.ledger.deliveries().queued(context.name, names_looked_at);
   if (!counts || !rows || counts->queued == 0) return {};
   std::set<std::string> senders;
   for (const auto& row : *rows)

@@ -44,7 +44,7 @@ void Delivery::expire_old() {
   const auto limit = context_.config.delivery.expire_after;
   if (!limit) return;
   const auto now = context_.clock.wall_ms();
-  const auto old = context_.ledger.deliveries().queued_before(context_.name, now - limit->count(), expired_at_once);
+  const auto old = context_.ledger.deliveries().queued(context_.name, expired_at_once, now - limit->count());
   if (!old || old->empty()) return;
   static_cast<void>(context_.commit([&](Tx& tx) -> Status {
     std::vector<long long> ids;
@@ -69,6 +69,8 @@ std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) c
 }
 
 Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fetch) const {
+  // A standby node keeps its chat for the node that will lead: the later messages of the same workers go there.
+  if (!context_.may(handlers::Right::notify_lead)) return ReadyMessages();
   const auto overdue = overdue_only(fetch.ignore_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return ReadyMessages();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;

@@ -80,10 +80,9 @@ Result<std::vector<MessageRow>> DeliveryTable::ready_messages(std::string_view t
                               read_mail, database_);
 }
 
-Result<std::vector<MessageRow>> DeliveryTable::queued_before(std::string_view team, EpochMs received_before_ms,
-                                                             int limit) {
+Result<std::vector<MessageRow>> DeliveryTable::queued(std::string_view team, int limit, EpochMs received_by_ms) {
   static const std::string sql = delivery_where("d.state = 'queued' AND d.team = ?1 AND m.received_ms <= ?2 LIMIT ?3");
-  return all_rows<MessageRow>(database_.query(sql, team, received_before_ms, limit), read_mail, database_);
+  return all_rows<MessageRow>(database_.query(sql, team, received_by_ms, limit), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> DeliveryTable::digest_material(std::string_view team, int limit) {

@@ -52,8 +52,9 @@ class DeliveryTable {
                                                 Confirmation confirmed = Confirmation::acknowledged);
   /// Moves queued and offered messages to expired.
   Status mark_expired(const std::vector<long long>& ids, EpochMs now);
-  /// Lists queued messages of any priority that were received at or before this moment, in no order.
-  Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
+  /// Lists queued messages of any priority, in no order: all, or those received at or before a moment of the wall
+  /// clock. That clock may be set back, so "now" does not mean all.
+  Result<std::vector<MessageRow>> queued(std::string_view team, int limit, EpochMs received_by_ms = INT64_MAX);
   /// Lists the status messages that wait for the digest, oldest first.
   Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
   /// Lists offered messages, oldest first. An empty `team` means all teams.

@@ -32,8 +32,7 @@ Result<std::vector<HistoryRow>> HistoryTable::of_message(const schema::MessageKe
 }
 
 Result<std::vector<HistoryRow>> HistoryTable::of_request(std::string_view team, std::string_view request_id) {
-  static const std::string sql =
-      history_table().select() + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
+  static const std::string sql = history_table().select() + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
   return history_table().all(database_, database_.query(sql, team, request_id));
 }
 

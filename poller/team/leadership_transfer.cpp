@@ -70,7 +70,7 @@ void LeadershipTransfer::run_due() {
 bool LeadershipTransfer::owes_chat() const {
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);
   if (context_.membership.role != handlers::EffectiveRole::standby || (queued && *queued == 0)) return false;
-  const auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
+  const auto rows = context_.ledger.deliveries().queued(context_.name, most_handed_over);
   return !rows || std::ranges::any_of(*rows, [this](const MessageRow& row) { return is_ours(row.sender); });
 }
 
@@ -95,7 +95,7 @@ Status LeadershipTransfer::give_up_orders(Tx& tx) {
 }
 
 Status LeadershipTransfer::hand_over_chat(Tx& tx) {
-  TRY(auto rows, tx.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over));
+  TRY(auto rows, tx.ledger.deliveries().queued(context_.name, most_handed_over));
   std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
   for (const auto& row : rows) {

@@ -95,8 +95,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Maintenance::choose(std
     if (*row) rows.emplace(one.key->value, **row);
     if (items.size() % entries_at_once == 0) co_await asio::post(executor_, asio::use_awaitable);
   }
-  auto leaving =
-      handlers::entries_to_compact(context_.config.compaction, items, bytes, context_.clock.wall_ms());
+  auto leaving = handlers::entries_to_compact(context_.config.compaction, items, bytes, context_.clock.wall_ms());
   if (!leaving.empty() && !may_write()) co_return std::nullopt;
   co_return leaving;
 }

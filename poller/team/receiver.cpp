@@ -179,8 +179,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
-Status Receiver::apply(const handlers::ToLead& what, const BoxMessage& taken, MessageRow& row, Tx& tx,
-                     Piece& piece) {
+Status Receiver::apply(const handlers::ToLead& what, const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& piece) {
   seen(row, piece);
   row.disposition = Disposition::chat;
   TRY(const auto arrived, arrival(taken, row));
@@ -230,8 +229,7 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
 }
 
-Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, MessageRow& row, Tx& tx,
-                     Piece& piece) {
+Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, MessageRow& row, Tx& tx, Piece& piece) {
   const auto reception = handlers::receive(refused, context_.membership);
   if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, tx, piece);
   row.disposition = Disposition::rejected;
@@ -242,8 +240,7 @@ Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, Mess
   return record(row, Event::message_rejected, tx, piece);
 }
 
-Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, MessageRow& row, Tx& tx,
-                     Piece& piece) {
+Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& piece) {
   row.disposition = Disposition::control;
   seen(row, piece);
   const auto whose = handlers::first_met(asked, taken.read, context_.membership);
@@ -272,8 +269,7 @@ Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, Me
   return Done{};
 }
 
-Status Receiver::apply(const handlers::AskedAgain&, const BoxMessage&, MessageRow& row, Tx& tx,
-                     Piece& piece) {
+Status Receiver::apply(const handlers::AskedAgain&, const BoxMessage&, MessageRow& row, Tx& tx, Piece& piece) {
   const auto authority = context_.answer_authority(row.sender);
   const bool beside_lead = !context_.may(Right::take);
   TRY(const auto by_rule, beside_lead ? requests_.answered_by_rule(row.request_id, row.sender) : Result<bool>(false));

@@ -128,8 +128,7 @@ void Requests::tell(Open& open) {
   const auto view = context_.view();
   const bool leads = context_.may(Right::notify_lead);
   if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
-    const auto told =
-        context_.commit([&](Tx& tx) -> Status { return put_before_lead(open.request, tx); });
+    const auto told = context_.commit([&](Tx& tx) -> Status { return put_before_lead(open.request, tx); });
     open.lead_knows = static_cast<bool>(told);  // or the next tick tries again
   }
   if (!open.person_knows && handlers::asks_person(open.request, view))

@@ -67,7 +67,8 @@ class Shutdowns {
   std::optional<handlers::NotTaken> end_now(const std::string& request_id, bool forced);
 
   /// Ends the wait for an answer where the leading node does not order the end any more, because it gave up. Otherwise
-  /// the next order for that worker would be rejected for a day. `ordered`: the request ids of its orders.
+  /// the next order for that worker would be rejected for a day. Also ends what this node ordered of other nodes when it
+  /// led: they tell the leader of now. `ordered`: the request ids of the leading node's orders.
   void give_up_without(const std::set<std::string>& ordered);
 
   /// Continues a shutdown after the worker's answer was committed.

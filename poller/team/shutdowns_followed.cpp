@@ -59,9 +59,10 @@ std::optional<handlers::NotTaken> Shutdowns::end_now(const std::string& request_
 
 void Shutdowns::give_up_without(const std::set<std::string>& ordered) {
   const auto asked_before = context_.clock.wall_ms() - context_.config.shutdown.timeout.count();
-  for (const Shutdown& one : open())
-    if (one.state == ShutdownState::requested && one.changed_ms < asked_before && !ordered.contains(one.request_id))
-      move(one, ShutdownEvent::time_passes);
+  for (const Shutdown& one : open()) {
+    const bool waits = one.state == ShutdownState::requested || elsewhere(one);  // for a word of another node
+    if (waits && one.changed_ms < asked_before && !ordered.contains(one.request_id)) move(one, ShutdownEvent::time_passes);
+  }
 }
 
 std::vector<schema::MessageKey> Shutdowns::carried_words(const Shutdown& shutdown) const {

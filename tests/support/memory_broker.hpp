@@ -45,6 +45,7 @@ struct MemoryBrokerData {
   std::set<std::string> cut_off;  // nodes that do not reach it
   int broken_calls = 0;           // so many fail, with nothing done; no receive
   int lost_puts = 0;              // so many are confirmed and kept nowhere
+  int lost_grants = 0;            // so many elections are won by a node that does not hear of it
   int given_twice = 0;            // so many receives give everything twice
   std::map<std::string, int> woken;  // how often a wait for letters was ended, by node
   std::function<void()> on_put = [] {};      // while letters are on their way to the engine
@@ -159,6 +160,7 @@ class MemoryBroker final : public poller::Broker {
       broker_.epoch = std::max(broker_.epoch, at_least) + 1;
       broker_.holder = broker_.led_by = node_;
       broker_.until = broker_.now + lasts;
+      if (broker_.lost_grants > 0) co_return --broker_.lost_grants, Error{"redis.down", "it broke off"};
     }
     if (auto wrong = after()) co_return *wrong;
     co_return lease();

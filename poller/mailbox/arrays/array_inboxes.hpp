@@ -87,8 +87,7 @@ class ArrayInboxes {
   /// Removes these entries of `document` (all of the file, as read() returns it) from the inbox, under the lock. The
   /// other entries that remember() covers stay covered. Used by `inbox clear` and by compaction. After `fault` it is
   /// unknown whether the entries are gone.
-  WriteResult remove(const std::string& inbox, const InboxDocument& document,
-                     std::span<const std::size_t> indexes);
+  WriteResult remove(const std::string& inbox, const InboxDocument& document, std::span<const std::size_t> indexes);
 
   /// Makes glances() check only a part of the idle inboxes, so that calls `interval` apart come around in five
   /// seconds. Zero: check all of them each time.

@@ -74,6 +74,15 @@ TEST_CASE("what only the lead may say comes from a node that may lead, whoever l
   CHECK(refused("h1", "h2", "w3", "team-lead", request).empty());
 }
 
+TEST_CASE("a letter of a stranger waits until its node had time to tell that it joined, and not for a node that is gone") {
+  CHECK(waits_for_heartbeat(100'000, 0, 100'000));
+  CHECK(waits_for_heartbeat(100'000, 102'000, 102'500));  // it may have been sent before the letter
+  CHECK_FALSE(waits_for_heartbeat(100'000, 105'000, 105'500));
+  CHECK(waits_for_heartbeat(100'000, 102'000, 129'000));
+  CHECK_FALSE(waits_for_heartbeat(100'000, 102'000, 130'000));
+  CHECK_FALSE(waits_for_heartbeat(100'000, 0, 99'000));  // the clock was set back
+}
+
 TEST_CASE("answers to requests are final, and nothing else is") {
   CHECK(is_final_answer(schema::decode_payload(answer)));
   CHECK_FALSE(is_final_answer(schema::decode_payload(request)));

@@ -604,7 +604,119 @@ std::optional<handlers::Shutdown> end_of(NodeWorld& world, const std::string& id
   return *world.ledger->shutdowns().find("t", id);
 }
 
+/// As its client does: in the roster of its own node. Without a moment it leaves.
+void join(NodeWorld& world, const std::string& member, std::optional<long long> joined_ms) {
+  const auto path = world.scratch.path("teams/t/config.json");
+  auto roster = test::json::parse(test::slurp(path)).as_object();
+  auto& members = roster.at("members").as_array();
+  members.erase(std::remove_if(members.begin(), members.end(), [&](const test::json::value& one) { return one.at("name").as_string() == member; }),
+                members.end());
+  if (joined_ms) members.push_back({{"agentId", member + "@t"}, {"name", member}, {"joinedAt", *joined_ms}, {"cwd", "/" + member}});
+  test::replace(path, test::json::serialize(roster));
+}
+
+/// The verdict about perm-1 in the worker's inbox; empty while there is none.
+std::string verdict_of(NodeWorld& world, const std::string& member) {
+  std::string verdict;
+  for (std::size_t i = 0; i < world.inbox(member).size(); ++i)
+    if (const auto said = world.payload(member, i); said.at("type").as_string() == "permission_response") verdict = said.at("subtype").as_string();
+  return verdict;
+}
+
 }  // namespace
+
+namespace {
+
+/// w3 of h2, which joined at 9000 ms, was ended by its leader and has been away for more than a minute.
+struct Ended : ClusterWorld {
+  Ended() {
+    join(h2, "w3", 9000);
+    go_on(4);
+    const auto begun = h1.run(h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+    REQUIRE(begun);
+    const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+    go_on(3);
+    h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+    go_on(85);
+    REQUIRE(end_of(h1, id)->state == handlers::ShutdownState::cleaned);
+    REQUIRE(h1.team->context().has_left("w3"));
+  }
+  /// w3 joins again, and asks at once.
+  void comes_back(long long joined_ms) {
+    join(h2, "w3", joined_ms);
+    h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3"), 5));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a worker elsewhere that joins again is not rejected when its request arrives before the heartbeat that tells of it") {
+  Ended world;
+  world.comes_back(100'000);
+  world.h2.poll();
+  world.h2.send();
+  world.h1.receive();
+  world.h1.poll();
+  world.h1.poll();
+  REQUIRE(world.h1.team->context().has_left("w3"));
+  world.go_on(4);
+  CHECK(verdict_of(world.h2, "w3") == "success");
+}
+
+TEST_CASE("a worker elsewhere that was ended and joins again is heard, also when the clock of its node was set back") {
+  Ended world;
+  world.comes_back(5000);
+  world.go_on(12);
+  CHECK(verdict_of(world.h2, "w3") == "success");
+}
+
+TEST_CASE("a node that led before gives up what it ordered of others, since they tell the node that leads now") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(4);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+  world.h2.step();
+  world.h1.step();
+  REQUIRE(end_of(world.h1, id)->state == handlers::ShutdownState::approved);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(6);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.broker.cut_off.clear();
+  for (auto passed = 0s; passed < 10min; passed += 5s) {
+    world.advance(4s);
+    world.go_on(1);
+  }
+  CHECK(world.h1.team->shutdowns().open().empty());
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::timed_out);
+}
+
+TEST_CASE("a node that waits to lead keeps its chat for the node that will, after which its workers' later mail comes") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.h1.poll();
+  world.broker.cut_off = {"h1", "h4"};
+  world.advance(11s);
+  world.go_on(2);
+  world.h1.again();
+  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.go_on(1);
+  CHECK(world.h1.receive_chat().empty());
+  world.h1.clock.advance(-1h);  // and as after a restart with a clock that was set back
+  world.broker.cut_off = {};
+  world.all = {&h4, &world.h1};
+  world.go_on(6);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
 
 TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node first, then by the leader, and stays out") {
   ClusterWorld world;
@@ -974,6 +1086,26 @@ TEST_CASE("an answer that was under way when the first leader led again is the o
   world.later(20);
   REQUIRE(world.h1.inbox("w1").size() == 1);
   CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("a node that was not told that it won the lease still takes the answers of the leader before it for final") {
+  Followed world;
+  world.later(20);
+  Followed::say(world.h4, "perm-1", handlers::RequestEvent::person_approves);
+  world.h4.poll();
+  world.h4.send();
+  world.broker.cut_off = {"h4"};
+  world.all = {&world.h2};
+  world.advance(11s);
+  world.h1.clock.advance(11s);
+  world.broker.lost_grants = 1;
+  world.h1.turn();
+  REQUIRE(world.broker.holder == "h1");
+  REQUIRE_FALSE(world.h1.team->cluster()->state().leading());
+  world.h1.clock.advance(5s);
+  world.h1.turn();
+  REQUIRE(world.h1.team->cluster()->state().leading());
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::RequestState::answered_elsewhere);
 }
 
 TEST_CASE("what a leader had decided for its own worker is written also after another node leads, and is the only answer") {

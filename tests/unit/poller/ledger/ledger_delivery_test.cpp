@@ -293,13 +293,13 @@ TEST_CASE("what has waited since a moment is found, whatever its priority, and o
   const long long old = put(*ledger, "ann", "old", Priority::chat, 1000);
   put(*ledger, "ann", "old status", Priority::digest, 1000);
   put(*ledger, "ann", "young", Priority::urgent, 1001);
-  CHECK(must(ledger->deliveries().queued_before("red", 999, 10)).empty());
-  CHECK(must(ledger->deliveries().queued_before("red", 1000, 10)).size() == 2);
-  CHECK(must(ledger->deliveries().queued_before("red", 1000, 1)).size() == 1);
-  CHECK(must(ledger->deliveries().queued_before("red", 1001, 10)).size() == 3);
-  CHECK(must(ledger->deliveries().queued_before("blue", 1001, 10)).empty());
+  CHECK(must(ledger->deliveries().queued("red", 10, 999)).empty());
+  CHECK(must(ledger->deliveries().queued("red", 10, 1000)).size() == 2);
+  CHECK(must(ledger->deliveries().queued("red", 1, 1000)).size() == 1);
+  CHECK(must(ledger->deliveries().queued("red", 10, 1001)).size() == 3);
+  CHECK(must(ledger->deliveries().queued("blue", 10, 1001)).empty());
   must(ledger->deliveries().mark_offered({old}, "recv", 2));
-  CHECK(keys(must(ledger->deliveries().queued_before("red", 1000, 10))) == Keys{"old status"});
+  CHECK(keys(must(ledger->deliveries().queued("red", 10, 1000))) == Keys{"old status"});
 }
 
 TEST_CASE("a delivery is known by an acknowledgment, or assumed, and both are counted") {

@@ -55,7 +55,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.messages().quarantined("red", 10));
     must(ledger.deliveries().ready_messages("red", 0, 10));
     must(ledger.deliveries().ready_messages("red", 0, 10, DeliveryTable::Overdue{1, 1}));
-    must(ledger.deliveries().queued_before("red", 1, 10));
+    must(ledger.deliveries().queued("red", 10, 1));
     must(ledger.deliveries().digest_material("red", 10));
     must(ledger.deliveries().anything_queued("red"));
     must(ledger.messages().about("red", "ann", "r-1", "permission_requested"));
