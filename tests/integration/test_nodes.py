@@ -243,6 +243,7 @@ class Ends(HostsTest):
         worker = self.start_pane_worker(tmux, h2.team, "w3", on_shutdown="survive", stubborn=True)
         task = h2.team.add_task(7, owner="w3", status="in_progress")
         wait_for("h2 has told", lambda: (h1.team.member("w3") or {}).get("cwd"))
+        joined = h2.team.member("w3")["joinedAt"]
         ended = h1.daemon.ask("shutdown", member="w3", by="test")
         self.assertTrue(ended["ok"], ended)
         asked = ended["shutdowns"][0]["request_id"]
@@ -262,11 +263,11 @@ class Ends(HostsTest):
         self.assertEqual(len(told), 1)
         self.assertIn("w3 has shut down", told[0])
         self.assertIn("7", told[0])
-        # Its own node lists it again, as somebody who was never new: it stays out; as somebody new it is in.
+        # An older copy of its own node's roster lists it again: it stays out. As somebody who joined at another time it is in.
         for node in (h1, h2):
             self.assertIsNone(node.team.member("w3"))
         h1.daemon.kill()
-        h2.team.add_member("w3", cwd="/h2", joinedAt=1000)
+        h2.team.add_member("w3", cwd="/h2", joinedAt=joined)
         h1.start()
         wait_for("h1 leads again", lambda: h1.status()["role"] == "leader")
         wait_for("h2 lists it", lambda: "w3" in [m for one in h1.status()["cluster"]["nodes"] for m in one["members"]])
