@@ -35,11 +35,12 @@ poll_interval = "100ms"
 [permissions]
 allow = ["Bash(git status:*)", "Bash(git log:*)"]
 deny = ["Bash(rm:*)"]
-timeout = "4s"            # nobody answers: denied
+timeout = "10min"
 
 [sandbox]
 allow = ["*.example.com"]
 deny = ["*.evil.test"]
+timeout = "4s"            # nobody answers: denied
 
 [plans]
 decision = "approve"
@@ -116,11 +117,11 @@ class Demo:
         wait_for("%s wrote %s into the lead's inbox" % (worker.name, request_id), lambda: worker.find(request_id, "asked"))
         return request_id
 
-    def answer(self, worker, request_id, kind, seconds=10):
+    def answer(self, worker, request_id, kind):
         """The one event with which the worker took the answer."""
         found = wait_for("%s took the answer to %s (%s)" % (worker.name, request_id, kind),
                          lambda: worker.find(request_id, "ran", "refused", "interrupted", "sandbox", "plan_approved",
-                                             "plan_rejected"), seconds)
+                                             "plan_rejected"))
         if [e["event"] for e in found] != [kind]:
             raise Missing("%s: expected %s for %s, but its log says %s" % (worker.name, kind, request_id, found))
         return found[0]
@@ -178,21 +179,22 @@ class Demo:
     def person_and_deadline(self):
         s = self.story
         s.chapter("No rule: a person decides, or nobody does and the answer is no")
-        left_alone = self.ask(self.ada, "permission", tool="Bash", input={"command": "npm publish"})
-        s.says("ada", "may I run `npm publish`?       (nobody will answer this one)")
         asked = self.ask(self.bob, "permission", tool="Bash", input={"command": "make deploy"}, description="Deploy to staging")
         s.says("bob", "may I run `make deploy`?")
-        wait_for("both requests are pending", lambda: len(self.daemon.ask("pending")["requests"]) == 2)
+        left_alone = self.ask(self.ada, "sandbox", host="db.staging.test")
+        s.says("ada", "may I connect to db.staging.test?     (nobody will answer this one)")
+        wait_for("bob's request is pending", lambda: any(a["request_id"] == asked for a in self.daemon.ask("pending")["requests"]))
         self.expect(not self.bob.find(asked, "ran", "refused"), "bob was answered before anybody had decided")
         self.command("pending")
         self.command("approve", asked, "--note", "staging only")
         event = self.answer(self.bob, asked, "ran")
         self.expect(event["input"] == {"command": "make deploy"}, "bob ran something else: %s" % event)
         s.seen("bob ran it, on a person's word")
-        event = self.answer(self.ada, left_alone, "refused", seconds=12)
+        event = self.answer(self.ada, left_alone, "sandbox")
+        self.expect(event["allow"] is False, "what nobody answered was allowed")
         waited = event["at_ms"] - self.ada.find(left_alone, "asked")[0]["at_ms"]
         self.expect(waited >= 3900, "the deadline of 4 s came after %d ms" % waited)
-        s.seen("ada was refused after %.1f s: %s" % (waited / 1000, event["error"]))
+        s.seen("ada was refused after %.1f s, because nobody had answered" % (waited / 1000))
 
     def hostile(self):
         s = self.story
@@ -319,7 +321,7 @@ class Demo:
         self.daemon.start()
         s.seen("started again")
         for a in requests:
-            self.answer(self.ada, a, "ran", seconds=15)
+            self.answer(self.ada, a, "ran")
         time.sleep(0.5)
         taken = {e["text"] for e in self.ada.events("ran")}
         repeats = [e["text"] for e in self.ada.events("ignored")]
@@ -342,8 +344,8 @@ class Demo:
     def leads(self):
         s = self.story
         s.chapter("A headless lead is connected: it gets its messages between its turns")
-        write_private(self.daemon.configs[0], self.config.replace('timeout = "4s"            # nobody answers: denied',
-                                                     'timeout = "60s"\napprover = "both"              # the lead and a person; the first answer counts'))
+        write_private(self.daemon.configs[0], self.config.replace('timeout = "10min"',
+                                                     'timeout = "10min"\napprover = "both"              # the lead and a person; the first answer counts'))
         self.command("reload")
         self.lead = LeadRun(self.daemon, self.folder / "lead", "--restart", "3")
         s.says("$", s.paint("1", "inbox-poller lead run --restart 3 -- CLIENT -p --input-format stream-json …   (a stand-in)"))
