@@ -143,8 +143,8 @@ void World::add_maildir_peers(Machine& machine) {
 void World::add_peers() {
   const bool by_hand = dice_.one_in(3);
   const bool has_rival = dice_.one_in(8) && profile_.name != "calm" && is_alone();
-  const bool churns = dice_.one_in(3) && is_alone(), ends = dice_.one_in(3) && is_alone(),
-             reloads = dice_.one_in(3) && is_alone(), verifies = dice_.one_in(3) && is_alone();
+  const bool churns = dice_.one_in(3), ends = dice_.one_in(3),
+             reloads = dice_.one_in(3), verifies = dice_.one_in(3) && is_alone();
   Dice aside(seed_ * 2 + 1);  // so that the other dice stay what they were before a lead had several ways
   const auto way = by_hand ? Way::by_hand : std::array{Way::socket, Way::mcp, Way::stream}[aside.below(3)];
   Dice hooks(seed_ * 2 + 5);
