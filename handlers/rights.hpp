@@ -30,7 +30,7 @@ enum class Right {
   answer,          // as a person decided
   answer_by_time,  // set a deadline for a request, and deny it then
   decide_wish,     // whether a worker that asks to stop is ended
-  notify_lead,     // put chat and requests before the lead session
+  notify_lead,     // put a request before the lead session
   ask_person,      // notify a person of a request
   write,           // into workers' inboxes, and take locks
   keep_rules,      // of a session

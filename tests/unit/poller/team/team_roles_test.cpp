@@ -279,6 +279,19 @@ TEST_CASE("a lead that comes to live later stops a leader as well, or makes it o
   }
 }
 
+TEST_CASE("chat that was accepted is offered also after another lead came to live, whether the leader stops or observes") {
+  for (const auto what : {config::OnCompetingConsumer::stop, config::OnCompetingConsumer::observe}) {
+    FileWorld world(leader(what));
+    world.write_lead({World::entry("w1", "one", 1)});
+    world.poll();
+    REQUIRE(world.all_read());
+    claim(world, process(::getpid()));
+    world.poll();
+    REQUIRE(membership(world) != "leader");
+    REQUIRE(world.receive().size() == 1);
+  }
+}
+
 TEST_CASE(
     "a claim of another process of that number stops nobody, and one that cannot be looked at is warned of once") {
   World world;
