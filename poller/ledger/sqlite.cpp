@@ -164,19 +164,20 @@ Status Database::transaction(const std::function<Status()>& work) {
   TRY(run("BEGIN IMMEDIATE"));
   struct Guard {
     Database& database;
+    bool is_committed = false;
     ~Guard() {
       database.in_transaction_ = false;
-      // After some faults SQLite has rolled back already, and a second ROLLBACK would fail.
-      if (sqlite3_get_autocommit(database.handle_) == 0) {
-        sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
-        ++database.chat_changes_;
-      }
+      if (is_committed) return;
+      ++database.chat_changes_;
+      // After some faults, a full disk among them, SQLite has rolled back already, and a second ROLLBACK would fail.
+      if (sqlite3_get_autocommit(database.handle_) == 0) sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
     }
   } guard{*this};
   in_transaction_ = true;
   touched_ = 0;
   TRY(work());
   auto committed = commit();
+  guard.is_committed = committed.ok();
   if (committed && told_) told_(touched_);
   return committed;
 }

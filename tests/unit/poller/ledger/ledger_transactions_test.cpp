@@ -101,6 +101,25 @@ TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes
   CHECK(must(ledger->messages().known(named("flood 999"))));
 }
 
+TEST_CASE("the count of queued chat is right also after a transaction that SQLite undid by itself, as the disk was full") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  const auto id = must(ledger->messages().insert(chat_row("first", 1)));
+  REQUIRE(must(ledger->deliveries().queued_count("red")) == 1);
+  REQUIRE(sqlite3_exec(ConnectionSpy::connection(), "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  const auto failed = ledger->transaction([&]() -> Status {
+    must(ledger->deliveries().mark_delivered({id}, 1));
+    for (int i = 0;; ++i) {
+      auto row = chat_row(std::to_string(i), 1);
+      row.message.text = std::string(20000, 'x');
+      if (auto inserted = ledger->messages().insert(row); !inserted) return inserted.error();
+    }
+  });
+  REQUIRE(code_of(failed) == "ledger.full");
+  CHECK(must(ledger->deliveries().queued_count("red")) == 1);
+}
+
 TEST_CASE("the write-ahead log is emptied when there is time, and by a commit only when it is much longer") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
