@@ -14,7 +14,6 @@ namespace {
 
 constexpr int put_at_once = 512;
 constexpr std::size_t received_at_once = 500;
-constexpr EpochMs unheard_after_ms = 15'000;
 constexpr std::chrono::seconds look_at_place_every{1};
 constexpr EpochMs look_for_unheard_every_ms = 1'000;  // the query reads all rows under way
 constexpr std::size_t shortened = 1024;  // bytes kept of a rejected entry that is too large
@@ -108,7 +107,7 @@ asio::awaitable<bool> Replicator::send() {
   auto& table = state_.context.ledger.node_mail();
   const auto& team = state_.context.name;
   if (const auto now = state_.context.clock.wall_ms(); now - looked_for_unheard_ms_ >= look_for_unheard_every_ms) {
-    const auto unheard = table.unheard(team, now - unheard_after_ms);
+    const auto unheard = table.unheard(team, now);
     if (!unheard) co_return ledger_failed(unheard.error());
     for (const auto& stream : *unheard) {
       const auto again = state_.commit([&](Tx&) { return table.put_again(team, stream, now); });

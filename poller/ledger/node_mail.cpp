@@ -240,11 +240,11 @@ Status NodeMailTable::put_again(std::string_view team, std::string_view stream, 
       team, stream, now);
 }
 
-Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, EpochMs before) {
+Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, EpochMs now) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'out' AND state = 'put' AND state IN "
-               "('waiting', 'put', 'there') AND state_ms + 15000 * min(attempts, 20) < ?2",
-               team, before);
+               "('waiting', 'put', 'there') AND (state_ms + 15000 * (1 + min(attempts, 20)) < ?2 OR state_ms > ?2)",
+               team, now);
 }
 
 Status NodeMailTable::put_all_again(std::string_view team, bool lead, EpochMs now) {

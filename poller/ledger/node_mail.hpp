@@ -117,9 +117,9 @@ class NodeMailTable {
   Status heard(std::string_view team, const NodeWord&, const std::vector<std::string>& keys, EpochMs now);
   /// Requeues the messages of this stream that were put without a receipt, and counts an attempt.
   Status put_again(std::string_view team, std::string_view stream, EpochMs now);
-  /// Lists the streams with a message that was put before then, without a receipt. Each attempt of a message prolongs
-  /// its wait by 15 s, up to 5 min.
-  Result<std::vector<std::string>> unheard(std::string_view team, EpochMs before);
+  /// Lists the streams with a message that was put 15 s ago, without a receipt. Each attempt of a message prolongs its
+  /// wait by 15 s, up to 5 min. A message put in the future is listed: the clock was set back while no daemon ran.
+  Result<std::vector<std::string>> unheard(std::string_view team, EpochMs now);
   /// Requeues the messages put without a receipt, because Redis may have lost data. With `lead`, also requeues
   /// those that the lead has and has not settled.
   Status put_all_again(std::string_view team, bool lead, EpochMs now);
