@@ -137,6 +137,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
     shutdown.request_id = digest_of({view.team, shutdown.request_id}).substr(0, 8);
   shutdown.member = order.member;
   shutdown.agent_id = view.roster.find(order.member)->agent_id;
+  shutdown.joined_ms = view.roster.find(order.member)->joined_at_ms;
   shutdown.by = order.by;
   shutdown.reason = order.reason;
   shutdown.requested_ms = shutdown.changed_ms = now_ms;

@@ -60,6 +60,7 @@ struct Shutdown {
   std::string request_id;  // shutdown-<ms>@<member>; 8 hexadecimal digits in JSONL teams
   std::string member;
   std::string agent_id;
+  EpochMs joined_ms = 0;  // the roster's joinedAt of the worker; 0: unknown
   std::string by;      // who requested it
   std::string reason;  // for the worker
   ShutdownState state = ShutdownState::requested;

@@ -50,7 +50,8 @@ json::array told(const std::vector<NodeEnd>& ends) {
                     {"by", one.by},
                     {"reason", one.reason.substr(0, longest_text)},
                     {"tasks", one.tasks.substr(0, longest_text)},
-                    {"detail", one.detail.substr(0, longest_text)}});
+                    {"detail", one.detail.substr(0, longest_text)},
+                    {"joinedAt", one.joined_ms}});
   }
   return list;
 }
@@ -63,7 +64,7 @@ std::vector<NodeEnd> read_ends(const json::array& list) {
     NodeEnd end{text_in(*object, "request_id", longest_id), text_in(*object, "member", longest_id),
                 text_in(*object, "state", longest_id),      text_in(*object, "by", longest_id),
                 text_in(*object, "reason"),                 text_in(*object, "tasks"),
-                text_in(*object, "detail")};
+                text_in(*object, "detail"),                 number_in(*object, "joinedAt")};
     if (!end.request_id.empty() && schema::is_valid_name(end.member)) ends.push_back(std::move(end));
   }
   return ends;

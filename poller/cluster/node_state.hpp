@@ -26,6 +26,7 @@ struct NodeEnd {
   std::string reason;  // order: text for the worker
   std::string tasks;   // report: tasks released on the worker's node
   std::string detail;  // report: one sentence about anything kept, or any obstacle
+  long long joined_ms = 0;  // order: the worker's join time, by the clock of its node; 0: unknown
   bool operator==(const NodeEnd&) const = default;
 };
 /// Members removed from the team: name, and the join time that the member's node reported (ms, Unix epoch).

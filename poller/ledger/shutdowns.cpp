@@ -81,8 +81,9 @@ const Table<ShutdownRow>& shutdowns_table() {
   static const Table<R> table(
       "shutdowns",
       {number<&R::id>("id"), fixed<&R::team>("team"), fixed<it, &S::request_id>("request_id"),
-       fixed<it, &S::member>("member"), fixed<it, &S::agent_id>("agent_id"), fixed<it, &S::by>("requested_by"),
-       fixed<it, &S::reason>("reason"), changing<it, &S::state>("state"), fixed<it, &S::requested_ms>("requested_ms"),
+       fixed<it, &S::member>("member"), fixed<it, &S::agent_id>("agent_id"), fixed<it, &S::joined_ms>("joined_ms"),
+       fixed<it, &S::by>("requested_by"), fixed<it, &S::reason>("reason"), changing<it, &S::state>("state"),
+       fixed<it, &S::requested_ms>("requested_ms"),
        changing<it, &S::remind_ms>("remind_ms"), changing<it, &S::reminded_ms>("reminded_ms"),
        changing<it, &S::force_ms>("force_ms"), changing<it, &S::timeout_ms>("timeout_ms"),
        changing<it, &S::changed_ms>("changed_ms"), changing<it, &S::term_ms>("term_ms"),

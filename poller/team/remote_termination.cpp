@@ -54,7 +54,7 @@ std::vector<NodeEnd> RemoteTermination::orders() const {
   for (const auto& one : shutdowns_.open()) {
     const bool due = one.state == ShutdownState::requested || one.state == ShutdownState::approved || one.state == ShutdownState::forced;
     if (!due || !is_elsewhere(one.member) || orders.size() == most_ends) continue;
-    orders.push_back({one.request_id, one.member, std::string(to_string(one.state)), one.by, one.reason, {}, {}});
+    orders.push_back({one.request_id, one.member, std::string(to_string(one.state)), one.by, one.reason, {}, {}, one.joined_ms});
   }
   return orders;
 }
@@ -70,11 +70,12 @@ asio::awaitable<void> RemoteTermination::record_before_filing() {
 
 asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
   const auto what = order.state;
-  NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}};
+  NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}, 0};
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
-  if (known && !*known && context_.roster.find(order.member) == nullptr) {
+  const auto* member = context_.roster.find(order.member);
+  if (known && !*known && (member == nullptr || is_successor(*member, order.joined_ms))) {
     told.state = to_string(ShutdownState::cleaned);
-    told.detail = "no worker of that name is on this node";
+    told.detail = "no worker of that name and join time is on this node";
     co_return told;
   }
   if (known && !*known) {

@@ -142,9 +142,7 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
                                  {}};
   if (const auto* found = context_.roster.find(order.member)) {
     const schema::Member member = *found;  // the roster may be replaced during the wait
-    handlers::Shutdown here;
-    here.member = order.member;
-    if (!elsewhere(here)) wanted.place = co_await find_place(member);
+    if (!elsewhere({.member = order.member})) wanted.place = co_await find_place(member);
     if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
   if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two callers may have asked at once
@@ -170,9 +168,7 @@ std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlac
   const auto* listed = context_.roster.find(order.member);
   const bool inside = listed != nullptr && !listed->status.empty() && listed->status != schema::ended_status;
   if (inside && (order.force || order.force_after)) return handlers::only_by_itself(order.member);
-  handlers::Shutdown asked;
-  asked.member = order.member;
-  const auto sight = elsewhere(asked) ? WorkerProcesses::Sight() : context_.sight_of(order.member);
+  const auto sight = elsewhere({.member = order.member}) ? WorkerProcesses::Sight() : context_.sight_of(order.member);
   const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
   return handlers::no_beginning(order.member, order.force, context_.answer_authority(order.member), place, living);
 }
@@ -425,9 +421,7 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
   // Withdraw unread requests: the next worker with this name would read them and exit.
   if (auto why = withdraw_words(shutdown)) return stuck(std::move(shutdown), *std::move(why));
   const auto* member = context_.roster.find(shutdown.member);
-  // A member that joined under this name after the request is another worker.
-  if (member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms)
-    return move(std::move(shutdown), event);
+  if (member != nullptr && is_successor(*member, shutdown.joined_ms)) return move(std::move(shutdown), event);
   std::string passed_over;
   if (settings.release_tasks && board_ != nullptr) {
     auto released = board_->release_tasks(shutdown.member, shutdown.agent_id);
@@ -462,9 +456,8 @@ std::vector<std::string> Shutdowns::leaving() const {
   std::vector<std::string> names;
   for (const auto& [id, shutdown] : open_) {
     const auto* member = context_.roster.find(shutdown.member);
-    const bool joined_later =
-        member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms;
-    if (shutdown.state == ShutdownState::pane_gone && !joined_later) names.push_back(shutdown.member);
+    const bool successor = member != nullptr && is_successor(*member, shutdown.joined_ms);
+    if (shutdown.state == ShutdownState::pane_gone && !successor) names.push_back(shutdown.member);
   }
   return context_.config.shutdown.remove_members ? names : std::vector<std::string>();
 }

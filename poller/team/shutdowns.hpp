@@ -20,6 +20,12 @@
 
 namespace inbox_poller::poller {
 
+/// Returns true if this member took the name of a worker that left. `joined_ms`: the roster's joinedAt of that worker;
+/// 0: unknown.
+inline bool is_successor(const schema::Member& member, EpochMs joined_ms) {
+  return joined_ms != 0 && member.joined_at_ms != 0 && member.joined_at_ms != joined_ms;
+}
+
 class Shutdowns {
  public:
   /// Limit of open shutdowns ordered by another node, because a hostile leader may invent ids.

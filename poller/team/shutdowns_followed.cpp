@@ -30,6 +30,7 @@ asio::awaitable<bool> Shutdowns::follow(Ordered ordered) {
   shutdown.request_id = ordered.request_id;
   shutdown.member = ordered.member;
   shutdown.agent_id = member.agent_id;
+  shutdown.joined_ms = member.joined_at_ms;
   shutdown.by = ordered.by;
   shutdown.reason = ordered.reason;
   shutdown.requested_ms = shutdown.changed_ms = context_.clock.wall_ms();

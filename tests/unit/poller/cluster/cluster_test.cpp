@@ -568,6 +568,20 @@ TEST_CASE("a letter comes after all that was put before it, also when some of th
   CHECK(world.h1.texts("w1") == std::vector<std::string>{"1", "2", "3"});
 }
 
+TEST_CASE("what the engine lost is put again soon, also when the clock was set back while no daemon ran") {
+  ClusterWorld world;
+  world.go_on(2);
+  world.broker.lost_puts = 1;
+  world.h2.add("w1", World::entry("w3", "lost", 1));
+  world.h2.poll();
+  world.h2.send();
+  REQUIRE(world.broker.lost_puts == 0);
+  world.h2.clock.advance(-1h);
+  world.h2.again();
+  world.go_on(8);
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"lost"});
+}
+
 TEST_CASE("what is being put is not taken back any more") {
   ClusterWorld world;
   world.go_on(2);
@@ -740,6 +754,24 @@ TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node f
   world.go_on(8);
   CHECK(world.h1.team->context().roster.find("w3") == nullptr);  // also although [cluster.members] has it
   CHECK(world.h2.team->context().roster.find("w3") == nullptr);
+}
+
+TEST_CASE("an order to end by force does not end the next worker of that name, which joined before its node got the order") {
+  ClusterWorld world;
+  join(world.h2, "w3", 9000);
+  world.go_on(8);
+  REQUIRE(world.h1.team->context().roster.find("w3")->joined_at_ms == 9000);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, true}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  join(world.h2, "w3", 20'000);
+  world.go_on(6);
+  CHECK(!end_of(world.h2, id));
+  CHECK(world.h2.team->context().roster.find("w3") != nullptr);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "git status", "w3"), 5));
+  world.go_on(8);
+  CHECK(verdict_of(world.h2, "w3") == "success");
 }
 
 TEST_CASE("a worker elsewhere that does not answer: its node gives up after the leader, and it can be asked again") {
