@@ -366,17 +366,22 @@ void World::play_episode() {
   end_of_trouble();
   // Once more than the slowest of the daemon's retries, then until nothing is missing.
   go_to(now() + settled_for);
-  while (oracle_.violations().empty() && now() < trouble_until_ + settling && !unsettled().empty()) {
-    for (auto& machine : machines_) machine->repair_files();
-    go_to(now() + settled_for);
-  }
+  const auto is_to_wait = [this] {
+    return oracle_.violations().empty() && now() < trouble_until_ + settling && !unsettled().empty();
+  };
+  do {
+    while (is_to_wait()) {
+      for (auto& machine : machines_) machine->repair_files();
+      go_to(now() + settled_for);
+    }
+    go_to(now() + seconds(20));  // the lead acknowledges what it saw last, and a lock of the dead is given up
+  } while (is_to_wait());        // mail that the engine lost is put again, and answered, at longer and longer intervals
   if (setup_.traces && !unsettled().empty())
     for (auto& machine : machines_)
       ask_now(*machine, {{"verb", "status"}},
               [&](const json::object& answer) { machine->trace("not settled: " + json::serialize(answer)); });
   if (oracle_.violations().empty())
     for (const auto& what : oracle_.missing()) oracle_.violated(what);
-  go_to(now() + seconds(20));  // the lead acknowledges what it saw last, and a lock of the dead is given up
   for (auto& machine : machines_) machine->note_marks();
   if (const auto what = unsettled(); oracle_.violations().empty() && !what.empty())
     oracle_.violated("not settled: " + what);
