@@ -35,6 +35,7 @@ def run(build, name):
     corpus.mkdir(parents=True, exist_ok=True)
     seeds = SEEDS / name
     command = [build / "fuzz_targets", length, f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
+               "-print_funcs=0",  # a new function is not worth a symbolizer that reads the whole program
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
