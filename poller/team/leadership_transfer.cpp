@@ -75,6 +75,8 @@ bool LeadershipTransfer::owes_chat() const {
 }
 
 Status LeadershipTransfer::hand_over() {
+  // Each message names the lead. The name is not known while the roster was never read: called again then.
+  if (context_.lead.empty()) return Error{"team.no_lead", "the roster was not read yet, so the lead's name is not known"};
   return context_.commit([&](Tx& tx) -> Status {
     TRY(tx.ledger.node_mail().hand_over(context_.name));
     TRY(hand_over_chat(tx));

@@ -69,7 +69,6 @@ asio::awaitable<void> RemoteTermination::record_before_filing() {
 }
 
 asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
-  const auto what = order.state;
   NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}, 0};
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
   const auto* member = context_.roster.find(order.member);
@@ -83,8 +82,8 @@ asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
     co_await shutdowns_.follow(std::move(ordered));
   }
   std::optional<handlers::NotTaken> refused;
-  if (what == to_string(ShutdownState::approved) || what == to_string(ShutdownState::forced))
-    refused = shutdowns_.end_now(order.request_id, what == to_string(ShutdownState::forced));
+  if (order.state == to_string(ShutdownState::approved) || order.state == to_string(ShutdownState::forced))
+    refused = shutdowns_.end_now(order.request_id, order.state == to_string(ShutdownState::forced));
   known = context_.ledger.shutdowns().find(context_.name, order.request_id);
   if (!known || !*known || (*known)->member != order.member) co_return told;
   told.state = to_string((*known)->state);
@@ -99,13 +98,13 @@ asio::awaitable<void> RemoteTermination::run_due() {
     co_await record_before_filing();
     const auto* leader = cluster_.state().who_leads();
     const auto wanted = leader == nullptr ? std::vector<NodeEnd>() : leader->orders;
+    std::set<std::string> ordered;
     for (const auto& one : wanted) {
+      ordered.insert(one.request_id);
       if (is_elsewhere(one.member)) continue;
       auto end = co_await obey(one);
       ends.push_back(std::move(end));
     }
-    std::set<std::string> ordered;
-    for (const auto& one : wanted) ordered.insert(one.request_id);
     if (leader != nullptr) shutdowns_.give_up_without(ordered);
   }
   cluster_.tell_ends(orders(), std::move(ends));

@@ -732,6 +732,31 @@ TEST_CASE("a node that waits to lead keeps its chat for the node that will, afte
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
 
+TEST_CASE("a node that comes to lead with a roster that it cannot read leads once it knows its lead, and no chat is lost") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.h1.poll();
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(3);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  const auto path = world.h1.scratch.path("teams/t/config.json");
+  const auto roster = test::slurp(path);
+  test::replace(path, "");
+  world.h1.again();
+  world.broker.cut_off = {};
+  world.all = {&world.h1};
+  world.advance(11s);
+  world.go_on(6);
+  CHECK(world.h1.team->context().membership.role != handlers::EffectiveRole::leader);
+  test::replace(path, roster);
+  world.go_on(30);
+  CHECK(told(world.h1) == std::vector<std::string>{"first"});
+}
+
 TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own node first, then by the leader, and stays out") {
   ClusterWorld world;
   world.go_on(4);
