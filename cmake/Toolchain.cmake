@@ -12,6 +12,9 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 add_library(inbox-poller-flags INTERFACE)
+# What nobody calls is left out of the program (docs/adr/0076-a-smaller-program.md).
+target_compile_options(inbox-poller-flags INTERFACE "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
+target_link_options(inbox-poller-flags INTERFACE "$<$<CONFIG:Release>:-Wl,$<IF:$<PLATFORM_ID:Darwin>,-dead_strip,--gc-sections>>")
 target_compile_options(inbox-poller-flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   # What a designated initializer leaves out is meant; what a list of values leaves out, clang finds.
