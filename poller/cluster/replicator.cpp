@@ -397,6 +397,10 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
     if (known) return Done{};
   }
   if (frame.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
+  if (row.lead && frame.after > 0) {  // the same where another leader was to get the one before
+    TRY(const auto is_to_come, table.is_handed_over(team, row.node, frame.after));
+    if (is_to_come) return Done{};
+  }
   TRY(auto refused, examine(frame, row));
   if (refused) {
     row.state = NodeMailState::rejected;

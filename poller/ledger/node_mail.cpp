@@ -262,6 +262,12 @@ Result<long long> NodeMailTable::last_number(std::string_view team, std::string_
       for_lead ? 1 : 0);
 }
 
+Result<bool> NodeMailTable::is_handed_over(std::string_view team, std::string_view node, long long number) {
+  return database_.value<bool>(
+      "SELECT 1 FROM node_mail WHERE team = ?1 AND direction = 'in' AND node = ?2 AND lead = 1 AND number = ?3 AND "
+      "+state = 'there' AND attempts > 0", team, node, number);
+}
+
 Result<std::vector<NodeMailRow>> NodeMailTable::to_file(std::string_view team, int limit,
                                                           const std::set<std::string>& without) {
   static const std::string sql = where(

@@ -6,7 +6,6 @@
 namespace inbox_poller::poller {
 
 using handlers::Request;
-using handlers::RequestEvent;
 using handlers::RequestKind;
 using handlers::RequestState;
 
@@ -41,39 +40,30 @@ namespace {
 
 using Named = std::pair<std::string, Request>;
 
-Result<Request> read_request(const Database& database, const Statement& from) {
-  RequestRow row;
-  TRY(requests_table().read_into(database, from, row));
-  return std::move(row.request);
-}
-
 Result<Named> read_named(const Database& database, const Statement& from) {
   RequestRow row;
   TRY(requests_table().read_into(database, from, row));
   return Named(std::move(row.team), std::move(row.request));
 }
 
+Result<Request> read_request(const Database& database, const Statement& from) {
+  TRY(auto named, read_named(database, from));
+  return std::move(named.second);
+}
+
 // An open request may be rewritten in its state, for example to set a deadline. Any other change needs an event that
 // leads from one state to the other.
 bool may_follow(RequestState before, RequestState after) {
-  if (before == after) return handlers::is_open(before);
-  for (const auto event : {RequestEvent::rule_allows, RequestEvent::rule_denies, RequestEvent::rule_asks,
-                           RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes,
-                           RequestEvent::asker_leaves, RequestEvent::answered_by_other}) {
-    if (handlers::transition(before, event) == after) return true;
-  }
-  return false;
+  return before == after ? handlers::is_open(before) : one_event_leads<handlers::RequestEvent>(before, after);
 }
 
 Status may_replace(const Request& recorded, const Request& request) {
   const std::string what = std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
-  if (recorded.content_hash != request.content_hash) {
+  if (recorded.content_hash != request.content_hash)
     return Error{"ledger.final", what + " was recorded with other content, and stays as it is"};
-  }
-  if (!may_follow(recorded.state, request.state)) {
+  if (!may_follow(recorded.state, request.state))
     return Error{"ledger.final", what + " is " + std::string(to_string(recorded.state)) + " and cannot become " +
                                      std::string(to_string(request.state))};
-  }
   return Done{};
 }
 

@@ -10,7 +10,6 @@ namespace inbox_poller::poller {
 
 using handlers::ProcessRef;
 using handlers::Shutdown;
-using handlers::ShutdownEvent;
 using handlers::ShutdownState;
 
 namespace {
@@ -108,8 +107,7 @@ const Table<OrderRow>& orders_table() {
       {number<&O::id>("id"), fixed<&O::team>("team"), fixed<&O::member>("member"), fixed<&O::joined_ms>("joined_ms"),
        fixed<&O::kind>("kind"), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
        fixed<&O::by>("requested_by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
-       changing<&O::state>("state"),
-       changing<&O::state_ms>("state_ms")},
+       changing<&O::state>("state"), changing<&O::state_ms>("state_ms")},
       "team, member, joined_ms, kind, origin", {}, [](const O& row) { return "order " + std::to_string(row.id); });
   return table;
 }
@@ -118,43 +116,34 @@ namespace {
 
 using Named = std::pair<std::string, Shutdown>;
 
-Result<Shutdown> read_shutdown(const Database& database, const Statement& from) {
-  ShutdownRow row;
-  TRY(shutdowns_table().read_into(database, from, row));
-  return std::move(row.shutdown);
-}
-
 Result<Named> read_named(const Database& database, const Statement& from) {
   ShutdownRow row;
   TRY(shutdowns_table().read_into(database, from, row));
   return Named(std::move(row.team), std::move(row.shutdown));
 }
 
+Result<Shutdown> read_shutdown(const Database& database, const Statement& from) {
+  TRY(auto named, read_named(database, from));
+  return std::move(named.second);
+}
+
 bool may_follow(ShutdownState before, ShutdownState after) {
-  if (before == after) return true;
-  for (const auto event : {ShutdownEvent::worker_approves, ShutdownEvent::worker_rejects, ShutdownEvent::force_is_due,
-                           ShutdownEvent::process_ends, ShutdownEvent::pane_closes, ShutdownEvent::traces_removed,
-                           ShutdownEvent::time_passes}) {
-    if (handlers::transition(before, event) == after) return true;
-  }
-  return false;
+  return before == after || one_event_leads<handlers::ShutdownEvent>(before, after);
 }
 
 auto what_stays(const Shutdown& row) {
   const auto& place = row.place;
-  return std::tie(row.member, row.agent_id, row.by, row.reason, row.requested_ms, place.backend, place.pane_id,
-                  place.server, place.pane, place.processes, place.left_alone);
+  return std::tie(row.member, row.agent_id, row.joined_ms, row.by, row.reason, row.requested_ms, place.backend,
+                  place.pane_id, place.server, place.pane, place.processes, place.left_alone);
 }
 
 Status may_replace(const Shutdown& recorded, const Shutdown& row) {
-  if (what_stays(recorded) != what_stays(row)) {
+  if (what_stays(recorded) != what_stays(row))
     return Error{"ledger.final",
                  "shutdown " + row.request_id + " was recorded with another worker or place, and stays as it is"};
-  }
-  if (!may_follow(recorded.state, row.state)) {
+  if (!may_follow(recorded.state, row.state))
     return Error{"ledger.final", "shutdown " + row.request_id + " is " + std::string(to_string(recorded.state)) +
                                      " and cannot become " + std::string(to_string(row.state))};
-  }
   return Done{};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <boost/mp11/algorithm.hpp>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,15 @@ using handlers::ShutdownState;
 template <>
 inline constexpr std::array values_of<DeliveryState> = {DeliveryState::queued, DeliveryState::offered,
                                                         DeliveryState::delivered, DeliveryState::expired};
+
+/// Returns true if one event of this kind leads from `before` to `after`.
+template <class Event, class State>
+bool one_event_leads(State before, State after) {
+  bool leads = false;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<Event>>(
+      [&](auto one) { leads = leads || handlers::transition(before, one.value) == after; });
+  return leads;
+}
 
 struct RequestRow {
   long long id = 0;

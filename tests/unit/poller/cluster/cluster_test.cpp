@@ -732,6 +732,37 @@ TEST_CASE("a node that waits to lead keeps its chat for the node that will, afte
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
 
+TEST_CASE("chat that was handed over and not put again yet is not overtaken by later chat of its sender") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2};
+  world.go_on(4);
+  world.h2.add("team-lead", World::entry("w3", "first", 1));
+  world.go_on(2);
+  world.broker.cut_off = {"h1"};
+  world.h2.add("team-lead", World::entry("w3", "second", 2));
+  world.h2.poll();
+  world.h2.send();
+  world.broker.cut_off = {"h1", "h2"};
+  world.advance(11s);
+  world.all = {&h4};
+  h4.poll();
+  h4.turn();
+  world.broker.cut_off = {"h2", "h4"};
+  world.all = {&world.h1};
+  world.go_on(4);
+  REQUIRE(world.h1.logged("delivery.expired"));
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  auto seen = told(world.h1);
+  world.broker.cut_off = {};
+  world.all = {&world.h1, &world.h2};
+  world.go_on(20);
+  for (const auto& one : told(world.h1)) seen.push_back(one);
+  CHECK(seen == std::vector<std::string>{"first", "second"});
+}
+
 TEST_CASE("a node that comes to lead with a roster that it cannot read leads once it knows its lead, and no chat is lost") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};

@@ -184,6 +184,7 @@ TEST_CASE("between nodes what waits is found without what was put or is there, a
   must(mail.waiting("red", "@h2", true, 10));
   must(mail.after("red", "@h2", 10));
   must(mail.unheard("red", 1));
+  must(mail.is_handed_over("red", "h2", 1));
   must(mail.to_file("red", 10));
   must(mail.for_lead("red", "h2", 0, 10));
   must(mail.nodes_with_mail_for_lead("red"));
