@@ -20,6 +20,7 @@ BIGGER = {
     "poller/cli/top/top.hpp: Top": "the whole state of a screen; pure, the screen itself is elsewhere",
     "poller/control/verbs.hpp: Verbs": "one method for each verb of the socket, and nearly no state",
     "poller/cluster/node_state.hpp: NodeState": "what four parts of one host's service share",
+    "poller/ledger/node_mail.hpp: NodeMailTable": "one method for each statement about mail between hosts, and no state of its own",
     "poller/broker/redis_mailbox.hpp: RedisMailbox": "three ports of one system at once",
     "poller/mailbox/jsonl/jsonl_mailbox.hpp: JsonlMailbox": "two ports of one system at once",
     "poller/mailbox/arrays/arrays_mailbox.hpp: ArraysMailbox": "the port has 19 calls, and each box its own reading",
