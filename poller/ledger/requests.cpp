@@ -6,7 +6,6 @@
 namespace inbox_poller::poller {
 
 using handlers::Request;
-using handlers::RequestKind;
 using handlers::RequestState;
 
 const Table<RequestRow>& requests_table() {
