@@ -68,10 +68,13 @@ void LeadershipTransfer::run_due() {
 }
 
 bool LeadershipTransfer::owes_chat() const {
-  const auto queued = context_.ledger.deliveries().queued_count(context_.name);
-  if (context_.membership.role != handlers::EffectiveRole::standby || (queued && *queued == 0)) return false;
-  const auto rows = context_.ledger.deliveries().queued(context_.name, most_handed_over);
-  return !rows || std::ranges::any_of(*rows, [this](const MessageRow& row) { return is_ours(row.sender); });
+  if (context_.membership.role != handlers::EffectiveRole::standby) return false;
+  auto& deliveries = context_.ledger.deliveries();
+  const auto is_owed = [this](const MessageRow& row) { return is_ours(row.sender); };
+  const auto offered = deliveries.offered(context_.name);  // what the lead does not take is handed over later
+  if (!offered || std::ranges::any_of(*offered, is_owed)) return true;
+  const auto rows = deliveries.queued(context_.name, most_handed_over);
+  return !rows || std::ranges::any_of(*rows, is_owed);
 }
 
 Status LeadershipTransfer::hand_over() {
