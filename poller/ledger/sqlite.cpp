@@ -168,7 +168,7 @@ Status Database::transaction(const std::function<Status()>& work) {
     ~Guard() {
       database.in_transaction_ = false;
       if (is_committed) return;
-      ++database.chat_changes_;
+      ++database.chat_changes_;  // the chat in memory was counted with what is undone
       // After some faults, a full disk among them, SQLite has rolled back already, and a second ROLLBACK would fail.
       if (sqlite3_get_autocommit(database.handle_) == 0) sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
     }

@@ -14,7 +14,8 @@ class LeadershipTransfer {
 
   /// Hands messages over while another node leads. Call at each poll.
   void run_due();
-  /// True while chat of this node's workers waits to be handed over. Newer messages must not overtake it.
+  /// True while chat of this node's workers waits to be handed over, or may have to be because the lead was offered it.
+  /// Newer messages must not overtake it. True also on ledger.*.
   [[nodiscard]] bool owes_chat() const;
 
  private:
