@@ -30,9 +30,8 @@ Result<std::string> folder_in_rule(std::string_view directory) {
     return Error{"rule.directory", "the directory " + shown(directory) + " " + std::string(why)};
   };
   if (!directory.starts_with('/')) return refused("is not absolute; write it from the root, such as \"/repo\"");
-  if (directory.find_first_of("*?") != std::string_view::npos) {
+  if (directory.find_first_of("*?") != std::string_view::npos)
     return refused("holds '*' or '?', which a rule reads as a pattern; write the pattern into the rule itself");
-  }
   std::string folder;
   while (!directory.empty()) {
     const std::size_t end = std::min(directory.find('/'), directory.size());
@@ -88,16 +87,13 @@ std::variant<Post, NotTaken> set_mode(std::string_view member, config::Permissio
 Result<config::PermissionRule> team_rule(std::string_view text, std::string_view directory) {
   auto rule = config::parse_permission_rule(text);
   if (!rule) return Error{"rule.syntax", rule.error().message};
-  if (const auto why = config::why_never_allows(*rule)) {
+  if (const auto why = config::why_never_allows(*rule))
     return Error{"rule.never_allows", shown(text) + " would never allow anything: " + *why};
-  }
   if (directory.empty()) return rule;
-  if (!takes_paths(*rule)) {
+  if (!takes_paths(*rule))
     return Error{"rule.no_paths", "only Read and Edit rules hold for a directory; " + shown(text) + " takes no paths"};
-  }
-  if (rule->specifier) {
+  if (rule->specifier)
     return Error{"rule.has_path", shown(text) + " says itself where it holds; give either that or a directory"};
-  }
   TRY(const auto folder, folder_in_rule(directory));
   rule = config::parse_permission_rule(config::rule_text(rule->tool, "/" + folder + "/**"));
   if (!rule) return Error{"rule.directory", rule.error().message};

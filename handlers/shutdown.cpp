@@ -133,8 +133,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
   shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);
-  if (facts.short_ids)
-    shutdown.request_id = digest_of({view.team, shutdown.request_id}).substr(0, 8);
+  if (facts.short_ids) shutdown.request_id = digest_of({view.team, shutdown.request_id}).substr(0, 8);
   shutdown.member = order.member;
   shutdown.agent_id = view.roster.find(order.member)->agent_id;
   shutdown.joined_ms = view.roster.find(order.member)->joined_at_ms;

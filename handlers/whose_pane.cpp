@@ -1,7 +1,5 @@
 #include "handlers/whose_pane.hpp"
 
-#include <cstdlib>
-
 namespace inbox_poller::handlers {
 
 std::string left_alone(const schema::Member& member, bool names_pane, const schema::Roster& roster) {
@@ -20,13 +18,18 @@ std::string left_alone(const schema::Member& member, bool names_pane, const sche
 PaneOwner owner_of(const schema::Member& member, const std::vector<PaneProcess>& processes, EpochMs started_ms) {
   const std::string& id = member.tmux_pane_id;
   PaneOwner owner;
+  std::string another;
   for (const PaneProcess& one : processes) {
     if (one.ours) return {"the pane " + id + " is the one that this program runs in", {}};
     if (one.leads) return {"the pane " + id + " is the lead's own", {}};
     if (!one.agent_id.empty() && one.agent_id == member.agent_id) owner.worker.push_back(one.process);
+    else if (!one.agent_id.empty()) another = one.agent_id;
   }
-  const bool began_with_it = started_ms != 0 && std::abs(started_ms - member.joined_at_ms) <= joining_ms;
-  if (owner.worker.empty() && !began_with_it)
+  const EpochMs later = started_ms - member.joined_at_ms;
+  const bool began_with_it = started_ms != 0 && -joining_ms <= later && later <= later_ms;
+  if (owner.worker.empty() && !another.empty())
+    owner.left_alone = "the pane " + id + " has a process of " + another + " and none that names the worker";
+  else if (owner.worker.empty() && !began_with_it)
     owner.left_alone = "the pane " + id +
                        " did not begin when the worker joined and nothing in it names the worker, so it may be "
                        "another person's";

@@ -11,9 +11,12 @@
 
 namespace inbox_poller::handlers {
 
-/// A pane is opened for its worker, so both begin within this time. A later pane reuses the number; an earlier one
-/// belonged to another program.
+/// A pane is opened for its worker, at most this long before the roster has the worker. An earlier pane belonged to
+/// another program.
 inline constexpr EpochMs joining_ms = 120'000;
+/// The roster can name a pane only after it was opened. A pane that is younger than its worker by more than this, which
+/// is left to two clocks, reuses the number.
+inline constexpr EpochMs later_ms = 15'000;
 
 /// Returns why the roster forbids touching this member's pane, a sentence; empty if it does not. `names_pane`: the
 /// roster has the id of a tmux pane.

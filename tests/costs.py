@@ -30,14 +30,15 @@ def build_seconds(folder):
 def main():
     build = pathlib.Path(sys.argv[1])
     entries = list(xml.etree.ElementTree.parse(build / "junit.xml").getroot().iter("testcase"))
-    wall, count, processor = collections.Counter(), collections.Counter(), collections.Counter()
+    wall, count, processor, dear = collections.Counter(), collections.Counter(), collections.Counter(), []
     for entry in entries:
         wall[family(entry.get("name"))] += float(entry.get("time"))
         count[family(entry.get("name"))] += 1
     if (build / "costs.tsv").exists():
         for line in (build / "costs.tsv").read_text().splitlines():
             name, seconds = line.split("\t")
-            processor[name.replace("unit_", "unit.")] += float(seconds)
+            processor[name.split(" ")[0].replace("unit_", "unit.")] += float(seconds)
+            dear.append((float(seconds), name))
     print("\n%-16s %8s %12s %12s" % ("family", "entries", "processor s", "wall s"))
     for name in sorted(wall, key=lambda one: -max(processor[one], wall[one] / 10)):
         print("%-16s %8d %12s %12.0f" % (name, count[name], "%.0f" % processor[name] if processor[name] else "", wall[name]))
@@ -47,6 +48,9 @@ def main():
     print("\nthe longest entries:")
     for entry in sorted(entries, key=lambda one: -float(one.get("time")))[:8]:
         print("%8.0f s  %s" % (float(entry.get("time")), entry.get("name")))
+    print("\nwhat took most of the processor:")
+    for seconds, name in sorted(dear, reverse=True)[:12]:
+        print("%8.0f s  %s" % (seconds, name))
     failed = [e.get("name") for e in entries if e.get("status") == "fail"]
     skipped = [e.get("name") for e in entries if e.get("status") not in ("run", "fail")]
     for word, names in (("SKIPPED", skipped), ("FAILED", failed)):

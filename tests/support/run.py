@@ -41,7 +41,7 @@ def note_cost():
         # clock: a figure for the reader; no verdict depends on it
         seconds = sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
         with open(os.environ["TEST_COSTS"], "a") as out:
-            out.write("%s\t%.2f\n" % (path.parent.name, seconds))
+            out.write("%s %s\t%.2f\n" % (path.parent.name, path.stem, seconds))
 
 
 if __name__ == "__main__":

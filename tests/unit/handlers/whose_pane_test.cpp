@@ -46,13 +46,19 @@ TEST_CASE("a pane is the worker's when a process in it names the worker, wheneve
 }
 
 TEST_CASE("a pane in which nothing names the worker is its own only when both began together") {
-  const auto alone = [](EpochMs started) { return owner_of(worker(), {{shell}, {client, "w2@falcon"}}, started); };
-  for (const EpochMs apart : {EpochMs{0}, joining_ms, -joining_ms}) {
+  const auto alone = [](EpochMs started) { return owner_of(worker(), {{shell}, {client}}, started); };
+  for (const EpochMs apart : {EpochMs{0}, later_ms, -joining_ms}) {
     CHECK(alone(noon + apart).left_alone.empty());
     CHECK(alone(noon + apart).worker.empty());
   }
-  for (const EpochMs started : {EpochMs{0}, noon + joining_ms + 1, noon - joining_ms - 1})
+  for (const EpochMs started : {EpochMs{0}, noon + later_ms + 1, noon - joining_ms - 1})
     CHECK_THAT(alone(started).left_alone, Contains("may be another person's"));
+}
+
+TEST_CASE("a pane in which only another worker is named is not the worker's, whenever it began") {
+  const auto owner = owner_of(worker(), {{shell}, {client, "w2@falcon"}}, noon);
+  CHECK_THAT(owner.left_alone, Contains("has a process of w2@falcon and none that names the worker"));
+  CHECK(owner_of(worker(), {{shell, "w1@falcon"}, {client, "w2@falcon"}}, noon).left_alone.empty());
 }
 
 TEST_CASE("a pane in which we run, or the lead does, is nobody's to close, whatever names the worker there") {

@@ -1283,6 +1283,33 @@ TEST_CASE("chat that a followed leader has queued goes before what the same work
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
 
+TEST_CASE("chat that a followed leader has offered goes before what the same workers wrote after its lease") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.go_on(1);
+  const auto offered = world.h1.receive_chat();  // not acknowledged
+  REQUIRE(offered.size() == 1);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.h1.step();
+  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.go_on(4);
+  world.broker.cut_off.clear();
+  world.advance(6s);
+  world.go_on(6);
+  REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(told(h4).empty());
+  world.h1.team->delivery().requeue(offered, "its receiver is gone");
+  for (int i = 0; i < 5; ++i) {
+    world.advance(4s);
+    world.go_on(1);
+  }
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
 TEST_CASE("two workers of another node use one id, and each gets its own answer") {
   ClusterWorld world;
   world.go_on(3);
