@@ -60,7 +60,7 @@ Status ClusterMember::restore() {
   auto& table = state_.context.ledger.node_mail();
   TRY(table.prepare());
   TRY(const auto place, table.place(state_.context.name));
-  state_.epoch = place.epoch;
+  state_.epoch = state_.leader_epoch = place.epoch;
   TRY(const auto removed, table.removed(state_.context.name));
   for (const auto& row : removed) state_.removed[row.member] = row.joined_ms;
   return carrier_.restore();
@@ -105,11 +105,6 @@ void ClusterMember::wake() {
   if (broker_) broker_->wake();
 }
 
-Status ClusterMember::note_epoch(std::int64_t epoch) {
-  state_.epoch = std::max(state_.epoch, epoch);
-  return replicator_->leader_changed(state_.settings.node, epoch);
-}
-
 asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
   const auto& context = state_.context;
   state_.epoch = std::max(state_.epoch, epoch);
@@ -144,7 +139,7 @@ asio::awaitable<bool> ClusterMember::begin_to_lead(std::int64_t epoch) {
       if (!state_.commit(passed_on)) co_return false;
     }
   }
-  co_return note_epoch(epoch).ok();
+  co_return replicator_->leader_changed(state_.settings.node, epoch).ok();
 }
 
 bool ClusterMember::frames_to_lead_wait() const {
@@ -176,6 +171,7 @@ void ClusterMember::leads(const LeaderLease& lease) {
   if (lease.holder == state_.settings.node && !state_.lease.held) return;
   if (!lease.holder.empty() && replicator_)
     if (const auto changed = replicator_->leader_changed(lease.holder, lease.epoch); !changed) return;  // asked again soon
+  state_.leader_epoch = lease.epoch;
   if (std::exchange(state_.leader, lease.holder) == lease.holder) return;
   state_.context.telemetry.emit(
       Event::cluster_leader,
@@ -366,7 +362,7 @@ operations::Cluster ClusterMember::told() const {
   view.id = state_.settings.id;
   view.redis_url = broker_ ? broker_->name() : "";
   view.leader = state_.leader;
-  view.epoch = number_of(state_.epoch);
+  view.epoch = number_of(state_.leader_epoch);
   view.leads = state_.leading();
   view.trouble = state_.trouble;
   view.trouble_since_ms = state_.trouble.empty() ? 0 : state_.trouble_ms;

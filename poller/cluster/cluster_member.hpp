@@ -83,7 +83,6 @@ class ClusterMember {
   void take_beats(std::vector<Heartbeat> beats);
   void leads(const LeaderLease& lease);
   [[nodiscard]] bool wants_to_lead() const;
-  Status note_epoch(std::int64_t epoch);
   /// Prepares leadership: fetches answers of earlier leaders and commits `epoch`. True when this node may lead.
   boost::asio::awaitable<bool> begin_to_lead(std::int64_t epoch);
 

@@ -20,7 +20,7 @@ const SeenHost* NodeState::who_leads() const {
   if (leader.empty() || leader == settings.node) return nullptr;
   if (std::ranges::find(settings.leads, leader) == settings.leads.end()) return nullptr;
   const auto found = seen.find(leader);
-  const bool leads = found != seen.end() && found->second.leads && found->second.epoch == epoch;
+  const bool leads = found != seen.end() && found->second.leads && found->second.epoch == leader_epoch;
   return leads ? &found->second : nullptr;
 }
 

@@ -62,8 +62,9 @@ class NodeState {
   TeamState& context;
   const config::ClusterSettings settings;
   handlers::Lease lease;
-  std::string leader;      // leader node as of the last answer of the broker; empty: none
-  std::int64_t epoch = 0;  // highest known epoch
+  std::string leader;             // leader node as of the last answer of the broker; empty: none
+  std::int64_t epoch = 0;         // highest known epoch
+  std::int64_t leader_epoch = 0;  // of the leader; lower than `epoch` if the broker lost its data since
   std::map<std::string, SeenHost> seen;
   std::uint64_t roster_version = 0;  // grows when the reported members of other nodes change
   std::string trouble;               // problem with the broker, one sentence; empty: none

@@ -76,7 +76,7 @@ Status Replicator::take_receipt(const ReceivedFrame& frame, Tx& tx) {
   // receipts from then do not count.
   const auto* told_in = object->if_contains("epoch");
   const auto* epoch = told_in == nullptr ? nullptr : told_in->if_int64();
-  const bool leads = frame.node == state_.leader && epoch != nullptr && *epoch > 0 && *epoch >= state_.epoch;
+  const bool leads = frame.node == state_.leader && epoch != nullptr && *epoch > 0 && *epoch >= state_.leader_epoch;
   NodeWord word{node_address(frame.node), leads, NodeMailState::there, {}};
   const auto list = [&](std::string_view name) {
     const auto* value = object->if_contains(name);

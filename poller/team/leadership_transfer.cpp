@@ -56,7 +56,7 @@ void LeadershipTransfer::run_due() {
   const auto& state = cluster_.state();
   const bool is_followed = !state.leader.empty() && state.leader != state.settings.node && !state.leading();
   if (!is_followed || context_.membership.role != handlers::EffectiveRole::standby) return;
-  const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
+  const bool new_leader = to_ != state.leader || epoch_ != state.leader_epoch;
   const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
                                                                                  // message meanwhile
   if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
@@ -64,7 +64,7 @@ void LeadershipTransfer::run_due() {
   const auto left = context_.ledger.deliveries().queued_count(context_.name);
   left_ = left ? *left : 0;
   to_ = state.leader;
-  epoch_ = state.epoch;
+  epoch_ = state.leader_epoch;
 }
 
 bool LeadershipTransfer::owes_chat() const {

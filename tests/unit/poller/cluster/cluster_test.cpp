@@ -1128,6 +1128,34 @@ TEST_CASE("a leader's receipt from before another node led does not count when i
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
 }
 
+TEST_CASE("a leader is followed, and its receipts count, though its epoch is lower than one before the engine was emptied") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  for (const std::set<std::string>& away : {std::set<std::string>{"h1"}, {"h1", "h4"}, {"h1"}}) {
+    world.broker.cut_off = away;
+    world.advance(11s);
+    world.go_on(3);
+  }
+  world.advance(4s);  // the next heartbeat
+  world.go_on(1);
+  REQUIRE(h4.team->cluster()->state().leading());
+  world.broker.empty();
+  world.broker.cut_off = {"h4"};
+  world.advance(11s);
+  world.go_on(3);
+  REQUIRE(world.h1.team->cluster()->state().leading());
+  const auto& followed = world.h2.team->cluster()->state();
+  REQUIRE(world.broker.epoch < followed.epoch);
+  CHECK(followed.who_leads() != nullptr);
+  world.h2.add("team-lead", World::entry("w3", "for the lead", 1));
+  world.go_on(4);
+  CHECK(told(world.h1) == std::vector<std::string>{"for the lead"});
+  const auto counts = world.h2.ledger->node_mail().counts("t");
+  for (const auto& one : *counts) CHECK(one.waiting + one.put == 0);
+}
+
 TEST_CASE("of what a followed leader had for workers elsewhere chat still goes, and an order is given up in words") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
