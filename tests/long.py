@@ -93,6 +93,7 @@ def jobs():
     listed.append(Job("flows", ["ctest", "--test-dir", str(DEV), "--output-on-failure", "-L", "integration|interop|demo|web", "-LE", "clients"],
                       {"TEST_PATIENCE": "3", "CI": "true"}))
     listed.append(Job("clang-tidy", [sys.executable, "-B", "tests/tidy.py", "--all"]))
+    listed.append(Job("calls-in-python", [sys.executable, "-B", "tests/python.py", "--all"]))
     listed.append(Job("macos", ["deploy/check-macos", "--all"], {"CI": "true", "CMAKE_BUILD_PARALLEL_LEVEL": "1"}))
     listed += client_flows()
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
