@@ -85,8 +85,8 @@ std::vector<ReceivedFrame> letters_in(const RedisReply& reply, const auto& sourc
 RedisBroker::RedisBroker(const asio::any_io_executor& executor, Settings settings)
     : settings_(std::move(settings)),
       keys_(settings_.address.team),
-      calls_(executor, settings_.address),
-      reader_(executor, settings_.address) {}
+      calls_(executor, settings_.address, settings_.most_bytes),
+      reader_(executor, settings_.address, settings_.most_bytes) {}
 
 // --- writing
 

@@ -23,6 +23,7 @@ class RedisBroker final : public Broker {
     config::RedisAddress address;  // its `team` is part of every key
     std::string node;               // name of this node
     milliseconds call_within = std::chrono::seconds(10);
+    std::size_t most_bytes = RedisReader::most_bytes;  // of one reply; what is larger is asked for in parts
     std::vector<std::string> team = {};  // empty: every node that sent a heartbeat, so any node may add names
   };
 

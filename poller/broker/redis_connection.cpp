@@ -69,11 +69,12 @@ Result<std::string> read_secret(const std::string& path) {
 // --- the connection
 
 struct RedisConnection::State {
-  State(const asio::any_io_executor& where, config::RedisAddress to)
-      : executor(where), address(std::move(to)), deadline(where), resting(where) {}
+  State(const asio::any_io_executor& where, config::RedisAddress to, std::size_t most)
+      : executor(where), address(std::move(to)), most_bytes(most), deadline(where), resting(where) {}
 
   asio::any_io_executor executor;
   const config::RedisAddress address;
+  const std::size_t most_bytes;
   std::shared_ptr<RedisLink> link;
   std::unique_ptr<RedisReader> reader;
   asio::steady_timer deadline;
@@ -211,7 +212,7 @@ asio::awaitable<Status> RedisConnection::State::connect() {
   Status done = made ? Status(Done{}) : Status(made.error());
   if (done.ok()) {
     link = *std::move(made);
-    reader = std::make_unique<RedisReader>();
+    reader = std::make_unique<RedisReader>(most_bytes);
     const auto opening = link;
     arm(opening, connect_within);
     done = co_await opening->open();
@@ -229,8 +230,8 @@ asio::awaitable<Status> RedisConnection::State::connect() {
   co_return last;
 }
 
-RedisConnection::RedisConnection(const asio::any_io_executor& executor, config::RedisAddress address)
-    : state_(std::make_shared<State>(executor, std::move(address))) {}
+RedisConnection::RedisConnection(const asio::any_io_executor& executor, config::RedisAddress address, std::size_t most)
+    : state_(std::make_shared<State>(executor, std::move(address), most)) {}
 
 RedisConnection::~RedisConnection() { interrupt(); }
 

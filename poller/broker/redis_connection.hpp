@@ -36,8 +36,8 @@ class RedisConnection {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Does not connect; the first call does.
-  RedisConnection(const boost::asio::any_io_executor&, config::RedisAddress);
+  /// Does not connect; the first call does. `most`: limit of one reply, in bytes.
+  RedisConnection(const boost::asio::any_io_executor&, config::RedisAddress, std::size_t most = RedisReader::most_bytes);
   /// Ends the call under way with an error.
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;

@@ -36,11 +36,12 @@ std::string encode(const RedisCommand&);
 /// Incremental parser of replies. Unusable after the first error.
 class RedisReader {
  public:
-  static constexpr std::size_t most_bytes = std::size_t{64} << 20;  // limit of one reply
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
   static constexpr std::size_t most_parts = 200'000;
   static constexpr const char* too_much = "what answers there does not speak as Redis does, or answers with too much";
 
-  RedisReader();
+  /// `most`: limit of one reply, in bytes.
+  explicit RedisReader(std::size_t most = most_bytes);
   ~RedisReader();
   RedisReader(const RedisReader&) = delete;
   RedisReader& operator=(const RedisReader&) = delete;

@@ -19,7 +19,7 @@ from daemon import LIMIT_S
 
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = os.environ.get("LONG") == "1"
-LINES = 20000 if LONG else 2500
+LINES = 20000 if LONG else 1000
 SEED = int(os.environ.get("SEED", "20260801"))
 
 # What runs its arguments as code, needs a server, ends processes or asks a terminal has no place among generated lines.

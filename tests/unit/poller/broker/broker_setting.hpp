@@ -51,9 +51,9 @@ struct RedisNodes : Loop {
   poller::RedisCaller direct{shared_redis().address(team), wait_limit()};
   poller::RedisKeys keys{team};
 
-  std::unique_ptr<poller::Broker> node(const std::string& name) {
+  std::unique_ptr<poller::Broker> node(const std::string& name, std::size_t most = poller::RedisReader::most_bytes) {
     auto made = std::make_unique<poller::RedisBroker>(
-        io.get_executor(), poller::RedisBroker::Settings{shared_redis().address(team), name, wait_limit()});
+        io.get_executor(), poller::RedisBroker::Settings{shared_redis().address(team), name, wait_limit(), most});
     poller::Heartbeat beat{name, "{}"};
     REQUIRE(run(made->beat(beat)).ok());
     return made;
