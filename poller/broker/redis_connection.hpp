@@ -37,7 +37,8 @@ class RedisConnection {
   using milliseconds = std::chrono::milliseconds;
 
   /// Does not connect; the first call does. `most`: limit of one reply, in bytes.
-  RedisConnection(const boost::asio::any_io_executor&, config::RedisAddress, std::size_t most = RedisReader::most_bytes);
+  RedisConnection(const boost::asio::any_io_executor&, config::RedisAddress,
+                  std::size_t most = RedisReader::most_bytes);
   /// Ends the call under way with an error.
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;

@@ -99,9 +99,6 @@ struct FreeReader {
 }  // namespace
 
 struct RedisReader::State {
-  explicit State(std::size_t limit) : most(limit) {}
-
-  const std::size_t most;
   redisReplyObjectFunctions functions = building();
   Growing growing;
   std::size_t fed = 0;  // bytes since the last complete reply
@@ -109,7 +106,7 @@ struct RedisReader::State {
   std::unique_ptr<redisReader, FreeReader> reader{redisReaderCreateWithFunctions(&functions)};
 };
 
-RedisReader::RedisReader(std::size_t most) : state_(std::make_unique<State>(most)) {
+RedisReader::RedisReader(std::size_t most) : most_(most), state_(std::make_unique<State>()) {
   if (state_->reader) state_->reader->privdata = &state_->growing;
 }
 
@@ -117,7 +114,7 @@ RedisReader::~RedisReader() = default;
 
 void RedisReader::feed(std::string_view bytes) {
   state_->fed += bytes.size();
-  if (state_->fed > state_->most || state_->is_broken || !state_->reader)
+  if (state_->fed > most_ || state_->is_broken || !state_->reader)
     state_->is_broken = true;
   else
     (void)redisReaderFeed(state_->reader.get(), bytes.data(), bytes.size());

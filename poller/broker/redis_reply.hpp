@@ -54,6 +54,7 @@ class RedisReader {
 
  private:
   struct State;
+  const std::size_t most_;
   std::unique_ptr<State> state_;
 };
 

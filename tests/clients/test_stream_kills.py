@@ -1,7 +1,8 @@
 """`lead run` in front of a real client that is killed with -9 between the signs that it gives and its model's call.
 
 What counts as delivered was in a request to the model; what a client is given a second time says that it may be a repeat.
-STREAM_MESSAGES and STREAM_KILLS make a run longer, FLOW_LOAD=1 fills the machine.
+A run kills once at each point, at half of them on a full machine. STREAM_MESSAGES and STREAM_KILLS make it longer, and then every point
+has its turn in both; FLOW_LOAD=1 fills the machine.
 """
 
 import collections
@@ -17,8 +18,7 @@ from flow import SECONDS, FlowTest
 from model import script
 from stream_lead import messages_in
 
-MESSAGES = int(os.environ.get("STREAM_MESSAGES", "16"))
-KILLS = int(os.environ.get("STREAM_KILLS", "8"))
+MESSAGES, KILLS = (int(os.environ.get(name, "0")) for name in ("STREAM_MESSAGES", "STREAM_KILLS"))
 # (the line behind which the client is killed, whether its model cannot be reached meanwhile)
 POINTS = [("started", True), ("init", True), ("retry", True), ("started", False), ("init", False), ("given", False), ("assistant", False),
           ("result", False), ("queued", False), ("completed", False)]
@@ -73,8 +73,11 @@ class StreamFlow(FlowTest):
 
 
 class Kills(StreamFlow):
+    first = 0  # of the points, when each has its turn in one of the two classes
+
     def points(self):
-        return [(point, shut) for point, shut in POINTS if (self.tells or point not in TOLD) and (self.retries or point != "retry")]
+        known = [(point, shut) for point, shut in POINTS if (self.tells or point not in TOLD) and (self.retries or point != "retry")]
+        return known if KILLS else known[self.first::2]
 
     @property
     def tells(self):
@@ -100,9 +103,11 @@ class Kills(StreamFlow):
         self.start_run()
         self.team.say("ada", "payload first.")
         self.all_delivered(1)
-        texts = ["payload first."] + ["payload %d." % n for n in range(1, MESSAGES)]
         points = self.points()
-        every = max(MESSAGES // KILLS, 1)
+        kills = KILLS or len(points)
+        messages = MESSAGES or 2 * kills + 1
+        texts = ["payload first."] + ["payload %d." % n for n in range(1, messages)]
+        every = max(messages // kills, 1)
         for n, text in enumerate(texts[1:], 1):
             if n % every == 0:
                 self.kill_at(*points[(n // every - 1) % len(points)], text)
@@ -116,6 +121,7 @@ class Kills(StreamFlow):
 
 class LoadedKills(Kills):
     loaded = True
+    first = 1
 
 
 class Turns(StreamFlow):
