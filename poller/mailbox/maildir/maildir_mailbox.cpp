@@ -250,8 +250,8 @@ void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t mos
     if (!opened) continue;
     std::string bytes(std::min<std::uint64_t>(opened->stat.size, most_bad_bytes), '\0');
     const auto read = root_.files().read_at(*opened, bytes.data(), bytes.size(), 0);
-    if (!read) continue;
-    bytes.resize(*read);
+    bytes.resize(read ? *read : 0);
+    if (!read || schema::Envelope::decode(bytes) || root_.read(*folder, file)) continue;  // its writer has ended by now
     const MessageKey key = schema::make_bad_entry_key({settings_.team, name}, file + '\n' + bytes, 0);
     batch.taken.push_back({key, one.bytes.emplace_back(std::move(bytes)), false});
     one.shown.push_back({Mail{0, file, {}, {}, {}, {}}, key, std::nullopt, true});

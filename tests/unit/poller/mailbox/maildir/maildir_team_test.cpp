@@ -286,6 +286,19 @@ TEST_CASE("what cannot be read stays, is told once after some looks, and comes w
   CHECK(at.names("boss/cur").size() == 2);
 }
 
+TEST_CASE("a letter that its writer completes while it is told as unreadable comes once, under its own key") {
+  SharedFolder at;
+  const std::size_t size = GENERATE(10, 200'000);  // or more than is kept of what cannot be read
+  const std::string whole = R"({"id": "0", "from": "ada", "payload": ")" + std::string(size, 'x') + R"("})";
+  at.put("boss/new/0.json", whole.substr(0, whole.size() / 2));
+  CHECK(at.texts().empty());
+  CHECK(at.texts().empty());
+  at.files.once_before(test::Call::open_read, "0.json", [&] { at.put("boss/new/0.json", whole); });
+  CHECK(at.texts().empty());
+  CHECK(at.texts() == std::vector<std::string>{std::string(size, 'x')});
+  CHECK(at.texts().empty());
+}
+
 TEST_CASE("a letter that another process of the lead's is offered is not taken, and is later when it is given back") {
   SharedFolder at;
   at.put("boss/new/0.json", R"({"id": "0", "from": "ada", "payload": "offered"})");
