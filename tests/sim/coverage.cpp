@@ -12,10 +12,12 @@ namespace inbox_poller::sim {
 namespace json = boost::json;
 namespace {
 
-constexpr const char* no_panes = "no panes and no processes of workers in this world";
-constexpr const char* no_hooks = "no lead with hooks in this world";
+constexpr const char* forced_reads_nothing = "a worker that is ended by force does not read its request any more";
+constexpr const char* all_ends = "a pane closes when it is told to, and nothing survives KILL";
+constexpr const char* is_tried_again = "the removal of traces is tried until it works";
+constexpr const char* in_order = "the hooks of a turn come in their order";
+constexpr const char* no_prompts = "no client of this world asks its person for something";
 constexpr const char* opens_first = "`lead run` reports first that the stream opens";
-constexpr const char* closes_first = "`lead run` reports before that the stream closed";
 constexpr const char* pushed_first = "a batch is pushed before the stream works, and moves the state";
 constexpr const char* no_reports = "no lead reports its state by name in this world";
 constexpr const char* no_sessions = "no files of sessions in this world";
@@ -23,23 +25,21 @@ constexpr const char* no_sessions = "no files of sessions in this world";
 std::string why_no_shutdown(handlers::ShutdownState state, handlers::ShutdownEvent event) {
   using E = handlers::ShutdownEvent;
   using S = handlers::ShutdownState;
-  if (state == S::forced || event == E::force_is_due) return no_panes;
-  if (state == S::requested && event == E::process_ends) return no_panes;
-  const bool is_after = state == S::approved || state == S::process_gone || state == S::pane_gone;
-  if (event == E::time_passes && is_after) return no_panes;
-  return {};
+  if (state == S::forced && event == E::worker_approves) return forced_reads_nothing;
+  if (event != E::time_passes) return {};
+  if (state == S::pane_gone) return is_tried_again;
+  return state == S::forced || state == S::process_gone ? all_ends : "";
 }
 
 std::string why_no_lead(handlers::LeadState state, handlers::LeadEvent event) {
   const std::string name(to_string(event));
-  if (name == "stream_opens" && state == handlers::LeadState::busy) return closes_first;
-  if (name.starts_with("stream_") && name != "stream_opens" && state == handlers::LeadState::offline) return opens_first;
+  if (name.starts_with("stream_") && name != "stream_opens" && name != "stream_closes" && state == handlers::LeadState::offline)
+    return opens_first;
   if (name == "stream_works") return pushed_first;
-  if (name.starts_with("stream_")) return {};
+  if (name == "prompt_waits") return no_prompts;
+  if (name == "turn_continues") return in_order;
   if (name.starts_with("reports_")) return no_reports;
-  if (name.starts_with("session_works") || name.starts_with("session_rests")) return no_sessions;
-  if (name == "busy_limit_passes" || name == "batch_pushed" || name == "disconnects") return {};
-  return no_hooks;
+  return name == "session_works" || name == "session_rests" ? no_sessions : "";
 }
 
 template <class Enum, class Visit>

@@ -124,14 +124,17 @@ void Actor::copy(const std::string& path, const std::string& bytes) {
   const auto some = [this] { return machine_.dice().between({}, milliseconds(machine_.dice().one_in(5) ? 3000 : 5)); };
   after(some(), [=, this] {
     machine_.disk().write(path, bytes.substr(0, bytes.size() / 2));
-    const auto completed = [&machine = machine_, bytes] { written(machine, bytes); };
-    if (dies()) return files_.add_torn(path, bytes, completed);
+    const auto mended = [&machine = machine_, bytes] {
+      machine.oracle().chat[told_of_letter(bytes)].mended = true;
+      written(machine, bytes);
+    };
+    if (dies()) return files_.add_torn(path, bytes, mended);
     after(some(), [=, this] {
       if (!machine_.disk().exists(path)) return;
       machine_.disk().write(path, bytes);
       is_busy_ = false;
       machine_.trace(name_ + " copied " + told_of_letter(bytes).substr(0, 60));
-      completed();
+      written(machine_, bytes);
     });
   });
 }
@@ -154,6 +157,10 @@ void Actor::speak() {
   if (kind < 2 && !sent_.empty()) {
     const auto [id, bytes] = sent_[sent_.size() - 1 - machine_.dice().below(std::min<std::size_t>(sent_.size(), 4))];
     machine_.trace(name_ + (kind == 0 ? " repeats " : " uses the id of ") + told_of_letter(bytes).substr(0, 60));
+    auto& oracle = machine_.oracle();
+    auto& told = oracle.chat[told_of_letter(bytes)];
+    const bool may_be_lost = told.number == 0 || oracle.lost_power_since(told.written_at);
+    told.mended = told.mended || (kind == 0 && may_be_lost);
     return kind == 0 ? send(bytes, id) : say("message", json::string(text()), id);
   }
   if (kind == 2) return say("handoff", json::object{{"task", text()}}, fresh());

@@ -35,8 +35,9 @@ void Oracle::lead_sees(const std::string& machine, const std::string& text, long
   if (attempts <= 1) ++one.unlabeled[machine];
   if (++one.seen == 1) {
     auto& last = last_seen_[{machine, one.from}];
-    if (one.number < last && !has_rival && !(orders_by_clock && clock_jumped)) violated("order: the lead got " + text + " after a later one of its sender");
-    last = one.number;
+    const bool is_ordered = !one.mended && !has_rival && !(orders_by_clock && clock_jumped);
+    if (one.number < last && is_ordered) violated("order: the lead got " + text + " after a later one of its sender");
+    if (!one.mended) last = one.number;
     if (machine == one.machine) judge_order(one, text);
     if (is_calm && now() - one.written_at > soon) violated("late: the lead got " + text + " long after it was written");
   } else if (has_nodes ? one.unlabeled[machine] > 1 : attempts <= 1) {

@@ -20,6 +20,7 @@ struct Chat {
   bool owed = false;     // the daemon has marked it as read
   bool by_rival = false; // another consumer has taken it
   bool written = false;  // its writer knows that the write succeeded
+  bool mended = false;   // completed after its writer's death, or written again when it was lost: comes in any order
   Span written_at{};
   std::string machine;   // where it was written
   int seen = 0;          // how often a lead's model saw it
