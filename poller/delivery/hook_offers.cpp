@@ -140,9 +140,10 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
       return Verdict{{}, true, "the turn that had it went on to " + std::string(name_of(*sign))};
     const bool is_over = !is_its || *sign == HookSign::end;
     if (is_over) return Verdict{{}, false, "its session ended, and nothing showed that the model had it"};
-    if (transcript != handlers::Transcript::lacks || now - open.offer.at >= writes_within)
+    const bool waits = open.offer.hook == OfferingHook::wait;  // the text that wakes a session begins the turn after this
+    if (transcript != handlers::Transcript::lacks || (!waits && now - open.offer.at >= writes_within))
       return Verdict{{}, false, "a turn passed, and nothing showed that the model had it"};
-    if (!open.passed) open.passed = now;  // its line may still be written
+    if (!open.passed || waits) open.passed = now;  // its line may still be written
     return std::nullopt;
   });
 }
@@ -166,8 +167,7 @@ std::vector<const HookOffer*> HookOffers::offers() const {
 
 void HookOffers::forget(const std::function<bool(long long id)>& is_lent) {
   std::erase_if(unproven_, [&](const Unproven& open) {
-    const auto& messages = open.offer.messages;
-    return std::none_of(messages.begin(), messages.end(), [&](const auto& one) { return is_lent(one.id); });
+    return std::ranges::none_of(open.offer.messages, [&](const auto& one) { return is_lent(one.id); });
   });
 }
 

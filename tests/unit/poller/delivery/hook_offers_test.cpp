@@ -120,6 +120,24 @@ TEST_CASE("a transcript that lacks it brings it back, but not before the client 
   CHECK_FALSE(verdicts.front().proven);
 }
 
+TEST_CASE("what wakes a session comes after the turn that ran meanwhile, so the time to write begins with that turn's end") {
+  Session session;
+  session.answer();
+  session.offers.follow("s", session.path);
+  session.hand_out(OfferingHook::wait);
+  CHECK(session.offers.heard(HookSign::prompt, "s", "what a person asked").empty());
+  session.clock.advance(milliseconds(10'000));
+  CHECK(session.offers.heard(HookSign::stop, "s").empty());
+  session.clock.advance(milliseconds(2000));
+  CHECK(session.offers.heard(HookSign::held, "s").empty());  // a Stop hook had let it go on
+  session.clock.advance(milliseconds(2000));
+  CHECK(session.offers.look(false).empty());
+  session.clock.advance(milliseconds(1500));
+  const auto verdicts = session.offers.look(false);
+  REQUIRE(verdicts.size() == 1);
+  CHECK_FALSE(verdicts.front().proven);
+}
+
 TEST_CASE("where an old client's transcript leaves it out, the next hook of the turn proves it") {
   Session session;
   session.line("\"type\":\"assistant\"", "2.1.50");
