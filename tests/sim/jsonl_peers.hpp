@@ -91,6 +91,7 @@ class LineForger final : public Peer {
  public:
   explicit LineForger(Machine& machine) : machine_(machine), lines_(machine) {}
   void start() override;
+  void lose_power() override { lines_.die(); }
 
  private:
   void forge();

@@ -154,6 +154,7 @@ class Forger final : public Peer {
  public:
   explicit Forger(Machine& machine) : machine_(machine), boxes_(machine, Client::v2_1_331) {}
   void start() override;
+  void lose_power() override { boxes_.die(); }
 
  private:
   void forge();
