@@ -249,7 +249,7 @@ Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, E
 
 Status NodeMailTable::put_all_again(std::string_view team, bool lead, EpochMs now) {
   return database_.run(
-      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND direction = 'out' "
+      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = 1 WHERE team = ?1 AND direction = 'out' "
       "AND state IN ('waiting', 'put', 'there') AND (state = 'put' OR (?2 AND node = 'lead' AND state = 'there'))",
       team, lead ? 1 : 0, now);
 }

@@ -123,7 +123,7 @@ class NodeMailTable {
   /// wait by 15 s, up to 5 min. A message put in the future is listed: the clock was set back while no daemon ran.
   Result<std::vector<std::string>> unheard(std::string_view team, EpochMs now);
   /// Requeues the messages put without a receipt, because Redis may have lost data. With `lead`, also requeues
-  /// those that the lead has and has not settled.
+  /// those that the lead has and has not settled. Their waits for a receipt begin anew, since no receiver was slow.
   Status put_all_again(std::string_view team, bool lead, EpochMs now);
 
   // --- in ---

@@ -448,6 +448,25 @@ TEST_CASE("what the receiver said of a letter before the engine confirmed it is 
   CHECK((*table.sent("t", "w3", row.key))->state == NodeMailState::read);
 }
 
+TEST_CASE("a letter that is put again for new data or a new leader does not wait longer for its receipt") {
+  ClusterWorld world;
+  auto& table = world.h1.ledger->node_mail();
+  NodeMailRow row;
+  row.team = "t";
+  row.node = "@h2";
+  row.inbox = "w3";
+  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  REQUIRE(*table.add(row));
+  const auto id = table.waiting("t", "@h2", false, 1)->front().id;
+  for (int i = 0; i < 8; ++i) {
+    REQUIRE(table.set("t", {id}, NodeMailState::put, 1000));
+    REQUIRE(table.put_all_again("t", true, 1000));
+  }
+  REQUIRE(table.set("t", {id}, NodeMailState::put, 1000));
+  CHECK(table.unheard("t", 1000 + 29'000)->empty());
+  CHECK(table.unheard("t", 1000 + 31'000)->size() == 1);
+}
+
 TEST_CASE("a node that tells it refused what it was never sent is not believed, and nothing is told of it") {
   ClusterWorld world;
   world.go_on(2);
