@@ -11,6 +11,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
+NodeMailRow letter_to_w3() {
+  NodeMailRow row;
+  row.team = "t";
+  row.node = "@h2";
+  row.inbox = "w3";
+  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  return row;
+}
+
 std::vector<std::string> told(NodeWorld& world) {
   std::vector<std::string> texts, keys;
   for (const auto& one : world.receive_chat()) {
@@ -436,11 +445,7 @@ TEST_CASE("mail for a worker whose box is held keeps nobody else's waiting") {
 TEST_CASE("what the receiver said of a letter before the engine confirmed it is not taken back by that") {
   ClusterWorld world;
   auto& table = world.h1.ledger->node_mail();
-  NodeMailRow row;
-  row.team = "t";
-  row.node = "@h2";
-  row.inbox = "w3";
-  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  const auto row = letter_to_w3();
   REQUIRE(*table.add(row));
   const auto id = table.waiting("t", "@h2", false, 1)->front().id;
   REQUIRE(table.heard("t", {"@h2", false, NodeMailState::read, {}}, {row.key.value}, 5));
@@ -451,11 +456,7 @@ TEST_CASE("what the receiver said of a letter before the engine confirmed it is 
 TEST_CASE("a letter that is put again for new data or a new leader does not wait longer for its receipt") {
   ClusterWorld world;
   auto& table = world.h1.ledger->node_mail();
-  NodeMailRow row;
-  row.team = "t";
-  row.node = "@h2";
-  row.inbox = "w3";
-  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  const auto row = letter_to_w3();
   REQUIRE(*table.add(row));
   const auto id = table.waiting("t", "@h2", false, 1)->front().id;
   for (int i = 0; i < 8; ++i) {
