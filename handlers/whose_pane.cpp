@@ -1,5 +1,7 @@
 #include "handlers/whose_pane.hpp"
 
+#include "handlers/text.hpp"
+
 namespace inbox_poller::handlers {
 
 std::string left_alone(const schema::Member& member, bool names_pane, const schema::Roster& roster) {
@@ -28,11 +30,10 @@ PaneOwner owner_of(const schema::Member& member, const std::vector<PaneProcess>&
   const EpochMs later = started_ms - member.joined_at_ms;
   const bool began_with_it = started_ms != 0 && -joining_ms <= later && later <= later_ms;
   if (owner.worker.empty() && !another.empty())
-    owner.left_alone = "the pane " + id + " has a process of " + another + " and none that names the worker";
+    owner.left_alone = "the pane " + id + " has a process of " + shown(another) + " and none that names the worker";
   else if (owner.worker.empty() && !began_with_it)
-    owner.left_alone = "the pane " + id +
-                       " did not begin when the worker joined and nothing in it names the worker, so it may be "
-                       "another person's";
+    owner.left_alone = "the pane " + id + " did not begin when the worker joined and nothing in it names the "
+                                          "worker, so it may be another person's";
   return owner;
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("a pane in which nothing names the worker is its own only when both be
 
 TEST_CASE("a pane in which only another worker is named is not the worker's, whenever it began") {
   const auto owner = owner_of(worker(), {{shell}, {client, "w2@falcon"}}, noon);
-  CHECK_THAT(owner.left_alone, Contains("has a process of w2@falcon and none that names the worker"));
+  CHECK_THAT(owner.left_alone, Contains("has a process of \"w2@falcon\" and none that names the worker"));
   CHECK(owner_of(worker(), {{shell, "w1@falcon"}, {client, "w2@falcon"}}, noon).left_alone.empty());
 }
 
