@@ -215,7 +215,7 @@ class Peers(ProcessTest):
         self.lines(dying, -9)
         wait_for("half a file is copied aside", lambda: self.daemon.log("inbox.quarantined", team="killed"))
         self.assertTrue(self.status("killed")["locks"]["stale_taken"])
-        self.assertFalse(team.lead_inbox.with_suffix(".json.lock").exists())
+        wait_for("the lock is given back", lambda: not team.lead_inbox.with_suffix(".json.lock").exists())
         self.assertIsNone(wire.read_inbox(team.lead_inbox))
 
 
