@@ -71,6 +71,8 @@ std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) c
 Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fetch) const {
   // A standby node keeps its chat for the node that will lead: the later messages of the same workers go there.
   if (context_.may(handlers::Right::carry) && !context_.may(handlers::Right::notify_lead)) return ReadyMessages();
+  // What run_due() requeues, perhaps once more after a ledger fault, goes before newer chat of its senders.
+  if (!leases_.due(context_.clock.steady()).empty()) return ReadyMessages();
   const auto overdue = overdue_only(fetch.ignore_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return ReadyMessages();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
