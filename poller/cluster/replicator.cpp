@@ -392,15 +392,15 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
     const auto told = table.tell({known->id}, 0);  // our receipt did not arrive
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
+  if (row.lead && frame.after > 0) {  // the one before it went to another leader: its sender puts both again
+    TRY(const auto is_to_come, table.is_handed_over(team, row.node, frame.after));
+    if (is_to_come) return Done{};
+  }
   if (frame.number <= last->second || frame.after > last->second) {  // any other frame is new here
     TRY(const auto known, put_again());
     if (known) return Done{};
   }
-  if (frame.after > last->second) return Done{};  // the frame before it is lost or late: its sender puts both again
-  if (row.lead && frame.after > 0) {  // the same where another leader was to get the one before
-    TRY(const auto is_to_come, table.is_handed_over(team, row.node, frame.after));
-    if (is_to_come) return Done{};
-  }
+  if (frame.after > last->second) return Done{};  // the frame before it is lost or late
   TRY(auto refused, examine(frame, row));
   if (refused) {
     row.state = NodeMailState::rejected;

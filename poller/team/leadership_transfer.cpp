@@ -1,6 +1,7 @@
 #include "poller/team/leadership_transfer.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "handlers/nodes.hpp"
@@ -57,18 +58,23 @@ void LeadershipTransfer::run_due() {
   const bool is_followed = !state.leader.empty() && state.leader != state.settings.node && !state.leading();
   if (!is_followed || context_.membership.role != handlers::EffectiveRole::standby) return;
   const bool new_leader = to_ != state.leader || epoch_ != state.leader_epoch;
-  const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // a receiver may have returned a
-                                                                                 // message meanwhile
-  if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
+  auto& deliveries = context_.ledger.deliveries();
+  const auto queued = deliveries.queued_count(context_.name);  // a receiver may have returned a message meanwhile
+  const auto offered = deliveries.offered(context_.name);      // or acknowledged one, for which later ones waited
+  if (!queued || !offered) return;
+  if ((!new_leader && *queued == left_ && offered->size() == offered_) || !hand_over()) return;
   if (new_leader && !context_.commit([this](Tx& tx) { return give_up_orders(tx); })) return;
-  const auto left = context_.ledger.deliveries().queued_count(context_.name);
+  const auto left = deliveries.queued_count(context_.name);
   left_ = left ? *left : 0;
+  offered_ = offered->size();
   to_ = state.leader;
   epoch_ = state.leader_epoch;
 }
 
 bool LeadershipTransfer::owes_chat() const {
-  if (context_.membership.role != handlers::EffectiveRole::standby) return false;
+  const auto role = context_.membership.role;
+  if (role != handlers::EffectiveRole::standby)
+    return role == handlers::EffectiveRole::leader;  // its lease may just have ended, before its role
   auto& deliveries = context_.ledger.deliveries();
   const auto is_owed = [this](const MessageRow& row) { return is_ours(row.sender); };
   const auto offered = deliveries.offered(context_.name);  // what the lead does not take is handed over later
@@ -100,7 +106,11 @@ Status LeadershipTransfer::give_up_orders(Tx& tx) {
 }
 
 Status LeadershipTransfer::hand_over_chat(Tx& tx) {
+  TRY(const auto offered, tx.ledger.deliveries().offered(context_.name));
+  std::set<std::string> waiting;  // senders whose older chat is with the lead, which may return it
+  for (const auto& row : offered) waiting.insert(row.sender);
   TRY(auto rows, tx.ledger.deliveries().queued(context_.name, most_handed_over));
+  std::erase_if(rows, [&](const MessageRow& row) { return waiting.contains(row.sender); });
   std::ranges::sort(rows, {}, &MessageRow::id);
   std::vector<long long> ids;
   for (const auto& row : rows) {

@@ -31,7 +31,8 @@ class LeadershipTransfer {
   Requests& requests_;
   std::string to_;       // leader and epoch for which everything was handed over
   std::int64_t epoch_ = 0;
-  long long left_ = 0;   // messages written by the daemon itself, which stay here
+  long long left_ = 0;   // queued messages that stay here: the daemon's own, and those that wait
+  std::size_t offered_ = 0;  // messages at the lead then
 };
 
 }  // namespace inbox_poller::poller

@@ -783,6 +783,54 @@ TEST_CASE("chat that was handed over and not put again yet is not overtaken by l
   CHECK(seen == std::vector<std::string>{"first", "second"});
 }
 
+TEST_CASE("chat that was handed over comes again in its order, also when the engine loses the first of it") {
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.go_on(4);
+  for (int i : {1, 2}) {
+    world.h2.add("team-lead", World::entry("w3", std::to_string(i), i));
+    world.go_on(2);
+  }
+  world.broker.cut_off = {"h1", "h2"};
+  world.advance(11s);
+  h4.poll();
+  h4.turn();
+  world.broker.cut_off = {"h2", "h4"};
+  world.all = {&world.h1};
+  world.go_on(4);
+  REQUIRE(world.h1.logged("delivery.expired"));
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  world.broker.cut_off = {};
+  world.broker.lost_puts = 1;
+  world.all = {&world.h1, &world.h2};
+  std::vector<std::string> seen;
+  for (int i = 0; i < 40; ++i) {
+    world.go_on(1);
+    for (const auto& one : told(world.h1)) seen.push_back(one);
+  }
+  CHECK(world.broker.lost_puts == 0);
+  CHECK(seen == std::vector<std::string>{"1", "2"});
+}
+
+TEST_CASE("a node that leads again knows what it got of itself, also when the engine loses its receipt") {
+  ClusterWorld world;
+  world.all = {&world.h1};
+  world.go_on(3);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(1);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.go_on(1);
+  REQUIRE(world.h1.team->cluster()->frames_to_lead_wait());
+  world.broker.cut_off = {};
+  world.broker.on_receive = [&] { world.broker.lost_puts = 100; };
+  world.go_on(3);
+  CHECK(told(world.h1) == std::vector<std::string>{"first"});
+  CHECK_FALSE(world.h1.team->cluster()->frames_to_lead_wait());
+}
+
 TEST_CASE("a node that comes to lead with a roster that it cannot read leads once it knows its lead, and no chat is lost") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
@@ -1331,7 +1379,8 @@ TEST_CASE("chat that a followed leader has queued goes before what the same work
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
 
-TEST_CASE("chat that a followed leader has offered goes before what the same workers wrote after its lease") {
+TEST_CASE("chat that a followed leader has offered goes before what the same workers wrote after it") {
+  const bool returned = GENERATE(true, false);
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
   world.all = {&world.h1, &h4};
@@ -1340,22 +1389,30 @@ TEST_CASE("chat that a followed leader has offered goes before what the same wor
   world.go_on(1);
   const auto offered = world.h1.receive_chat();  // not acknowledged
   REQUIRE(offered.size() == 1);
+  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.go_on(1);
   world.broker.cut_off = {"h1"};
   world.advance(11s);
   world.h1.step();
-  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.h1.add("team-lead", World::entry("w1", "third", 3));
   world.go_on(4);
   world.broker.cut_off.clear();
   world.advance(6s);
   world.go_on(6);
   REQUIRE(h4.team->context().membership.role == handlers::EffectiveRole::leader);
   CHECK(told(h4).empty());
-  world.h1.team->delivery().requeue(offered, "its receiver is gone");
+  Delivery& delivery = world.h1.team->delivery();
+  if (returned)
+    delivery.requeue(offered, "its receiver is gone");
+  else
+    REQUIRE(delivery.acknowledge({offered[0].key.value}, Confirmation::acknowledged));
   for (int i = 0; i < 5; ++i) {
     world.advance(4s);
     world.go_on(1);
   }
-  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+  std::vector<std::string> expected{"first", "second", "third"};
+  if (!returned) expected.erase(expected.begin());
+  CHECK(told(h4) == expected);
 }
 
 TEST_CASE("two workers of another node use one id, and each gets its own answer") {
