@@ -215,7 +215,13 @@ void Outbox::look(const std::string& inbox, bool exists) {
     switch (exists ? mailbox_.read_status(inbox, one.row.key) : ReadStatus::consumed) {
       case ReadStatus::waiting: still.push_back(std::move(one)); break;
       case ReadStatus::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
-      case ReadStatus::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
+      case ReadStatus::lost: {
+        // A shutdown that is over: the next worker of this name would read the request and end.
+        const auto shutdown = context_.ledger.shutdowns().find(context_.name, one.row.request_id);
+        const bool over = shutdown && *shutdown && !handlers::is_open((*shutdown)->state);
+        ended.emplace_back(std::move(one), over ? Ending::abandoned : Ending::overwritten);
+        break;
+      }
     }
   }
   // If not recorded, the next change of the file or a restart finds it again.

@@ -22,6 +22,7 @@ using handlers::ShutdownStep;
 using handlers::WorkerPlace;
 
 constexpr int steps_at_once = 8;
+constexpr int most_given_up = 100;  // shutdowns looked at on start
 /// Interval between scans for descendants of a worker that is to end. A process that starts and is orphaned between two
 /// scans is not recognized.
 constexpr std::chrono::seconds family_every{1};
@@ -93,6 +94,9 @@ Status Shutdowns::restore() {
     if (row.state == ShutdownState::process_gone) row.changed_ms = now;
     open_[row.request_id] = std::move(row);
   }
+  TRY(auto latest, context_.ledger.shutdowns().latest(context_.name, most_given_up));
+  for (auto& row : latest)
+    if (row.state == ShutdownState::timed_out) given_up_[row.request_id] = std::move(row);
   return Done{};
 }
 
@@ -221,6 +225,8 @@ bool Shutdowns::follow_family(Shutdown& shutdown) {
 }
 
 void Shutdowns::answered(const Shutdown& shutdown) {
+  given_up_.erase(shutdown.request_id);
+  if (shutdown.state == ShutdownState::timed_out) given_up_[shutdown.request_id] = shutdown;
   if (handlers::is_open(shutdown.state)) {
     open_[shutdown.request_id] = shutdown;
   } else {
@@ -230,7 +236,18 @@ void Shutdowns::answered(const Shutdown& shutdown) {
   }
 }
 
+/// The worker may still agree. Once it has gone, the next one of its name would read the request and end.
+void Shutdowns::withdraw_given_up() {
+  if (context_.lead.empty()) return;  // the roster was not read yet
+  std::erase_if(given_up_, [this](const auto& one) {
+    const auto* member = context_.roster.find(one.second.member);
+    const bool stays = member != nullptr && !is_successor(*member, one.second.joined_ms);
+    return !stays && (elsewhere(one.second) || !withdraw_words(one.second));
+  });
+}
+
 asio::awaitable<void> Shutdowns::run_due() {
+  withdraw_given_up();
   std::vector<std::string> ids;
   for (const auto& [id, shutdown] : open_) ids.push_back(id);
   for (const auto& id : ids) {

@@ -123,6 +123,7 @@ class Shutdowns {
   Status drop_words(const handlers::Shutdown&);
   /// Marks unread requests in the worker's inbox as read; returns the obstacle, if any.
   std::optional<Error> withdraw_words(const handlers::Shutdown&);
+  void withdraw_given_up();
   Status notify_lead(const handlers::Shutdown&, Tx&);
   /// Keys of the leader's messages to this worker in its inbox here.
   [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
@@ -135,6 +136,7 @@ class Shutdowns {
   Processes& processes_;
   WorkerFamily family_;
   std::map<std::string, handlers::Shutdown> open_;  // by request id
+  std::map<std::string, handlers::Shutdown> given_up_;
   std::map<std::string, std::string> told_;         // last logged obstacle, by request id
   std::map<std::string, SteadyTime> looked_;        // last check of the descendants, by request id
   std::vector<handlers::Shutdown> ended_;

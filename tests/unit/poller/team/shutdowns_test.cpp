@@ -388,6 +388,45 @@ TEST_CASE("a request that its worker never read does not wait for the next one o
   for (const auto& entry : left.entries()) CHECK(entry.read == poller::ReadFlag::read);
 }
 
+TEST_CASE("a request that was given up waits for its worker, and not for the next one of that name") {
+  Story story;
+  story.restarts = GENERATE(false, true);
+  REQUIRE(story.ask());
+  story.pass(601s);
+  REQUIRE(story.state() == ShutdownState::timed_out);
+  const auto unread = [&] {
+    const auto left = poller::InboxDocument::scan(slurp(story.folder() / "w1.json"), {"team", "w1"});
+    return std::ranges::count_if(left.entries(), [](const auto& one) { return one.read != poller::ReadFlag::read; });
+  };
+  CHECK(unread() == 2);
+  const std::string alone = R"({"name": "team", "leadAgentId": "team-lead@team", "leadSessionId": "s", "members": [
+    {"agentId": "team-lead@team", "name": "team-lead"})";
+  const auto next = R"(,{"agentId": "w1@team", "name": "w1", "joinedAt": )" + std::to_string(story.clock.wall_ms()) + "}";
+  spill(story.team() / "config.json", alone + (GENERATE(false, true) ? next : std::string()) + "]}");
+  story.pass(1s);
+  CHECK(unread() == 0);
+}
+
+TEST_CASE("the request of a shutdown that is over is not written again when a peer writes over it") {
+  Story story;
+  const auto inbox = story.folder() / "w1.json";
+  spill(inbox, "[" + entry("older", "true") + "]");
+  const auto before = slurp(inbox);
+  REQUIRE(story.ask());
+  story.tick();
+  REQUIRE_THAT(slurp(inbox), Contains("shutdown_request"));
+  story.answer(ShutdownEvent::worker_approves);
+  story.machine.end(201);
+  story.pass(2s);
+  REQUIRE(story.state() == ShutdownState::cleaned);
+  spill(inbox, before);
+  run_awaitable(story.port.receive("w1", poller::Access::observe, 100));
+  story.outbox->look("w1", true);
+  story.pass(2s);
+  CHECK(slurp(inbox) == before);
+  CHECK(story.logged("reply.rewritten") == 0);
+}
+
 TEST_CASE("a late approval still counts") {
   Story story;
   REQUIRE(story.ask());
