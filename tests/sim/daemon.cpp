@@ -94,17 +94,13 @@ std::string Daemon::failure() const {
 }
 
 std::optional<Span> Daemon::step(Span most) {
-  const Waits waits(true);
+  const NoWait no_wait;
   if (context_.stopped()) context_.restart();
-  try {
-    return context_.run_one_for(most) > 0 ? std::nullopt : std::optional(most);  // clock: virtual time
-  } catch (const WouldWait& wait) {
-    return std::chrono::milliseconds(wait.ms);
-  }
+  if (context_.run_one_until(NoWait::now() + most) > 0) return std::nullopt;  // clock: virtual time
+  return NoWait::refused().value_or(most);
 }
 
 void Daemon::stop() {
-  const Waits waits(false);
   fate_.meanwhile = {};
   fate_.pause = {};
   fate_.kill_in = 0;

@@ -23,6 +23,7 @@ struct State {
   Host anywhere;
   Host* host = nullptr;
   bool refuses_waits = false;
+  std::optional<Span> refused;
   int descriptor = first_descriptor;
   std::map<const void*, std::function<void(int)>> closed;
   Host& here() { return host == nullptr ? anywhere : *host; }
@@ -48,8 +49,13 @@ int next_descriptor() { return ++state().descriptor; }
 Inside::Inside(Host& host) : before_(std::exchange(state().host, &host)) {}
 Inside::~Inside() { state().host = before_; }
 
-Waits::Waits(bool refused) : before_(std::exchange(state().refuses_waits, refused)) {}
-Waits::~Waits() { state().refuses_waits = before_; }
+NoWait::NoWait() {
+  state().refuses_waits = true;
+  state().refused.reset();
+}
+NoWait::~NoWait() { state().refuses_waits = false; }
+NoWait::time_point NoWait::now() { return state().refused ? time_point::max() : time_point(state().now); }
+std::optional<Span> NoWait::refused() { return state().refused; }
 
 void on_close(const void* owner, std::function<void(int)> closed) {
   if (closed)
@@ -97,9 +103,11 @@ int epoll_wait(int epfd, epoll_event* events, int most, int timeout) {
   const auto ready = static_cast<int>(::syscall(SYS_epoll_pwait, epfd, events, most, 0, nullptr, 8));
   if (ready != 0 || timeout == 0) return ready;
   constexpr int longest_ms = 300'000;  // Asio's own bound
+  const std::chrono::milliseconds wait(timeout < 0 ? longest_ms : timeout);
   if (inbox_poller::sim::state().refuses_waits)
-    throw inbox_poller::sim::WouldWait{timeout < 0 ? longest_ms : timeout};
-  inbox_poller::sim::pass(std::chrono::milliseconds(timeout < 0 ? longest_ms : timeout));
+    inbox_poller::sim::state().refused = wait;
+  else
+    inbox_poller::sim::pass(wait);
   return 0;
 }
 

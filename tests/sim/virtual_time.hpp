@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "poller/clock.hpp"
 
@@ -40,20 +41,25 @@ void begin_world(std::uint64_t seed);
 /// Registers what is called with each descriptor that is closed; an empty function unregisters it.
 void on_close(const void* owner, std::function<void(int)> closed);
 
-/// Thrown by epoll_wait() in place of a wait of `ms` milliseconds, while waits are refused.
-struct WouldWait {
-  int ms;
-};
-/// Decides until the end of a scope whether a wait is refused, or lets virtual time pass. Scopes may nest.
-class Waits {
+/// Until the end of a scope no wait lets virtual time pass: epoll_wait() returns at once. A run of Asio with a deadline
+/// of this clock ends then.
+class NoWait {
  public:
-  explicit Waits(bool refused);
-  ~Waits();
-  Waits(const Waits&) = delete;
-  Waits& operator=(const Waits&) = delete;
+  using duration = Span;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<NoWait>;
+  static constexpr bool is_steady = true;
 
- private:
-  bool before_;
+  NoWait();
+  ~NoWait();
+  NoWait(const NoWait&) = delete;
+  NoWait& operator=(const NoWait&) = delete;
+
+  /// Virtual time, and past every deadline once a wait was refused.
+  static time_point now();
+  /// The refused wait.
+  [[nodiscard]] static std::optional<Span> refused();
 };
 
 /// Descriptors of simulated files begin here; the kernel never gives so high a number.
