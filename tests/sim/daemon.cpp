@@ -93,6 +93,15 @@ std::string Daemon::failure() const {
   return {};
 }
 
+std::string Daemon::unsettled() const {
+  for (const auto& [name, team] : loop_.teams()) {
+    if (!team->shutdowns().open().empty()) return "a shutdown is open";
+    const bool leads = team->context().membership.role == handlers::EffectiveRole::leader;
+    if (leads && team->inbox_report().state == "not polled yet") return "the lead's inbox is not read";
+  }
+  return {};
+}
+
 std::optional<Span> Daemon::step(Span most) {
   const NoWait no_wait;
   if (context_.stopped()) context_.restart();

@@ -62,6 +62,8 @@ class Daemon {
   [[nodiscard]] bool made_lock(const std::string& path) const { return files_.made_lock(path); }
   [[nodiscard]] bool has_failed() const { return failure_ != nullptr; }
   [[nodiscard]] std::string failure() const;
+  /// What the daemon waits for in a world without faults; empty if it is at rest.
+  [[nodiscard]] std::string unsettled() const;
 
  private:
   static std::unique_ptr<poller::Ledger> open_ledger(const std::string& path);

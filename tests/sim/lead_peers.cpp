@@ -218,7 +218,6 @@ void Person::write_to(const std::string& worker) {
 }
 
 void Person::end(const std::string& worker) {
-  machine_.busy_for(seconds(45));
   json::object request{{"verb", "shutdown"}, {"team", "t"}, {"by", "mona"}, {"member", worker}};
   if (machine_.has("panes") && machine_.dice().one_in(3)) {
     machine_.trace("mona ends " + worker + " by force");

@@ -77,7 +77,6 @@ void Machine::trace(const std::string& line) { world_.trace(world_.is_alone() ? 
 bool Machine::has(const std::string& part) const { return world_.has(part); }
 std::uint64_t Machine::peer_dies_one_in() const { return has("deaths") ? profile().peer_dies_one_in : 0; }
 bool Machine::is_troubled() const { return world_.is_troubled(); }
-void Machine::busy_for(Span span) { world_.busy_for(span); }
 const std::vector<std::string>& Machine::team() const { return world_.team(); }
 std::string Machine::log() const { return test::slurp(folder_ + "/log"); }
 
@@ -154,6 +153,7 @@ std::string Machine::unsettled() {
   if (life() == 0) return "the daemon is down";
   for (const auto& peer : peers_)
     if (const auto what = peer->unsettled(); !what.empty()) return what;
+  if (const auto what = daemon_->unsettled(); !what.empty()) return what;
   return files_of_team_->unread();
 }
 

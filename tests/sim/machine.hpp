@@ -40,7 +40,6 @@ class Machine {
   /// True until the faults of the episode stop.
   [[nodiscard]] bool is_troubled() const;
   /// What was begun may last so long: nothing is judged before.
-  void busy_for(Span span);
   [[nodiscard]] TeamFiles& files() { return *files_of_team_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string inbox(const std::string& name) const { return files_of_team_->inbox(name); }

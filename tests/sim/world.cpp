@@ -287,7 +287,6 @@ Machine* World::leader() {
 
 std::string World::unsettled() {
   for (auto& machine : machines_) machine->note_marks();
-  if (now() < busy_until_) return "a shutdown may last longer";
   if (const auto missing = oracle_.missing(); !missing.empty()) return missing.front();
   for (auto& machine : machines_)
     if (const auto what = machine->unsettled(); !what.empty()) return is_alone() ? what : machine->name() + " " + what;

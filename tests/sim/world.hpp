@@ -83,7 +83,6 @@ class World {
   [[nodiscard]] bool has(const std::string& part) const { return !setup_.without.contains(part); }
   /// True until the faults of the episode stop.
   [[nodiscard]] bool is_troubled() const { return now() < trouble_until_; }
-  void busy_for(Span span) { busy_until_ = std::max(busy_until_, now() + span); }
   /// All workers, on every machine.
   [[nodiscard]] const std::vector<std::string>& team() const { return team_; }
   void trace(const std::string& line);
@@ -113,7 +112,7 @@ class World {
   const Setup setup_;
   const Profile& profile_;
   const std::uint64_t seed_;
-  Span trouble_until_{}, busy_until_{};
+  Span trouble_until_{};
   std::uint64_t digest_ = 14695981039346656037ULL;
   Dice dice_;
   test::ScratchDir scratch_;
