@@ -175,6 +175,12 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
       held.insert(row.inbox);
       continue;
     }
+    // Lost after its shutdown was over, or late: the next worker of this name would read the request and end.
+    const auto shutdown = context.ledger.shutdowns().find(context.name, row.request_id);
+    if (shutdown && *shutdown && !handlers::is_open((*shutdown)->state)) {
+      bad.emplace_back(row.id, "its shutdown is over");
+      continue;
+    }
     auto decoded = local_.decode(row.entry);
     if (!decoded) {
       bad.emplace_back(row.id, decoded.error().message);

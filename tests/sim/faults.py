@@ -138,6 +138,8 @@ NODES = [
              "  if (row.lead && frame.after > 0) {", "  if (row.lead && frame.after > 0 && frame.number > last->second) {", None),
     Mutation("receipt-to-itself", "a machine needs no engine for its own receipts", "poller/cluster/replicator_receipts.cpp",
              "    if (node == state_.settings.node) {", "    if (node.empty()) {", None),
+    Mutation("over-and-filed", "the request of a shutdown that is over is not filed", "poller/cluster/local_delivery.cpp",
+             "    if (shutdown && *shutdown && !handlers::is_open((*shutdown)->state)) {", "    if (shutdown && *shutdown && (*shutdown)->member.empty()) {", None),
     Mutation("answered-unknown", "a repeated request gets the answer of an earlier leader", "poller/team/earlier_leaders.cpp",
              "  if (!answer) return none;", "  if (!answer || answer->id > 0) return none;", None),
 ]

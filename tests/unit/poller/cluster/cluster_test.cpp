@@ -704,6 +704,31 @@ TEST_CASE("a worker elsewhere that was ended and joins again is heard, also when
   CHECK(verdict_of(world.h2, "w3") == "success");
 }
 
+TEST_CASE("the request of a shutdown that is over is not filed again when a peer writes over it") {
+  ClusterWorld world;
+  const bool over = GENERATE(false, true);
+  auto older = World::entry("team-lead", "older", 9);
+  older.replace(older.rfind("false"), 5, "true");
+  world.h2.write("w3", {older});
+  world.go_on(4);
+  const auto box = world.h2.inboxes() / "w3.json";
+  const auto before = test::slurp(box);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(3);
+  REQUIRE(world.h2.inbox("w3").size() == 2);
+  using enum handlers::ShutdownState;
+  auto shutdown = *end_of(world.h2, id);
+  for (const auto state : {approved, process_gone, pane_gone, cleaned}) {
+    shutdown.state = state;
+    if (over) REQUIRE(world.h2.ledger->shutdowns().put("t", shutdown));
+  }
+  test::spill(box, before);
+  world.go_on(3);
+  CHECK(world.h2.inbox("w3").size() == (over ? 1U : 2U));
+}
+
 TEST_CASE("a node that led before gives up what it ordered of others, since they tell the node that leads now") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
