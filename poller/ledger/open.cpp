@@ -54,9 +54,12 @@ constexpr const char* all_columns =
 
 /// Returns the columns of this format, as a JSON list of `table.column`.
 Result<std::string> columns_of_format() {
-  TRY(auto model, Database::open(":memory:"));
-  TRY(make_tables(*model));
-  return model->value<std::string>("SELECT json_group_array(value) FROM (" + std::string(all_columns) + ")");
+  static const auto columns = []() -> Result<std::string> {
+    TRY(auto model, Database::open(":memory:"));
+    TRY(make_tables(*model));
+    return model->value<std::string>("SELECT json_group_array(value) FROM (" + std::string(all_columns) + ")");
+  }();
+  return columns;
 }
 
 // No sum and no index covers the names of columns, so each name must be there. Additional columns are allowed.
