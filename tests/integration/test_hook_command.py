@@ -1,5 +1,6 @@
 """`hook` fails open, and `hook wait` wakes an idle session."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -139,10 +140,10 @@ class Failing(HookTest):
 
 
 class Waiting(HookTest):
-    def wait_process(self, what=None, *options, env=None):
+    def wait_process(self, what=None, *options, env=None, stderr=subprocess.PIPE):
         process = subprocess.Popen([self.daemon.program, "hook", "wait", *options, "--socket", self.daemon.socket],
                                    env=dict(self.hook_env(), **(AT_IT if env is None else env)),
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self.stops.append(lambda: process.poll() is None and process.kill())
         process.stdin.write(wire.stringify(what or stop(self.session)))
         process.stdin.close()
@@ -219,8 +220,17 @@ class Waiting(HookTest):
         self.assertEqual(self.end_of(self.wait_process()), (0, ""))
 
     def test_what_a_killed_one_had_taken_comes_again(self):
-        process = self.start_idle()
-        os.kill(process.pid, signal.SIGSTOP)
+        self.start_team()
+        self.hook(start(self.session))
+        reader, writer = os.pipe()  # full, so that the hook takes the message and cannot print it
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        process = self.wait_process(stderr=writer)
+        self.stops += [lambda: os.close(reader), lambda: os.close(writer)]
+        wait_for("it is attached", self.attached)
         self.team.say("ada", "precious", color="blue")
         wait_for("it is lent out", lambda: self.chat()["offered"] == 1)
         process.kill()
