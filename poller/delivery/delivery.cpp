@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 /// Limit for a pending reply of the same batch to hold back chat. A worker's blocked inbox must not silence the lead
 /// for good.
 constexpr milliseconds effect_grace{30'000};
+/// Limit for a message that cannot be requeued to hold back its sender. A full disk may last, but a damaged row must
+/// not silence a worker for good.
+constexpr milliseconds requeue_grace{600'000};
 constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before every other time
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
@@ -71,15 +74,17 @@ std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool ignore_busy) c
 Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fetch) const {
   // A standby node keeps its chat for the node that will lead: the later messages of the same workers go there.
   if (context_.may(handlers::Right::carry) && !context_.may(handlers::Right::notify_lead)) return ReadyMessages();
-  // What run_due() requeues, perhaps once more after a ledger fault, goes before newer chat of its senders.
-  if (!leases_.due(context_.clock.steady()).empty()) return ReadyMessages();
   const auto overdue = overdue_only(fetch.ignore_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return ReadyMessages();
-  const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
+  const auto now = context_.clock.steady();
+  const bool waits_anew = now - serves_since_ < effect_grace;
   TRY(auto rows, context_.ledger.deliveries().ready_messages(
                      context_.name, context_.clock.wall_ms() - effect_grace.count(),
                      static_cast<int>(std::min<std::size_t>(fetch.max, 1000)), overdue,
                      waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
+  // What run_due() requeues, perhaps once more after a ledger fault, goes before newer chat of its senders.
+  const auto owed = leases_.due_senders(now - requeue_grace, now);
+  std::erase_if(rows, [&](const MessageRow& row) { return owed.contains(row.sender); });
   const bool digest_due = !overdue && rows.size() < fetch.max && is_digest_due(!rows.empty());
   return ReadyMessages{std::move(rows), digest_due};
 }

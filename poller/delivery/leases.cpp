@@ -55,6 +55,13 @@ std::vector<long long> Leases::due(SteadyTime by) const {
   return ids;
 }
 
+std::set<std::string> Leases::due_senders(SteadyTime after, SteadyTime by) const {
+  std::set<std::string> senders;
+  for (const auto& [id, lease] : by_id_)
+    if (lease.until && *lease.until > after && *lease.until <= by) senders.insert(lease.from);
+  return senders;
+}
+
 Leases::Holder Leases::enter() {
   auto left = std::count_if(held_.begin(), held_.end(), [](const Held& one) { return one.has_left; });
   std::erase_if(held_, [&](const Held& one) { return one.has_left && left-- > left_most; });

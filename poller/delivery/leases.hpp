@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,8 @@ class Leases {
   bool set_end(long long id, SteadyTime until);
   /// Ids of the leases that end at this moment or earlier.
   [[nodiscard]] std::vector<long long> due(SteadyTime by) const;
+  /// Senders of the leases that ended after `after`, and at `by` or earlier.
+  [[nodiscard]] std::set<std::string> due_senders(SteadyTime after, SteadyTime by) const;
   Holder enter();
   /// Records that these messages were shown to the holder, in this order.
   void hold(Holder, const std::vector<LeasedMessage>&);

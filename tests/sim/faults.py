@@ -43,7 +43,7 @@ OWN = [
     Mutation("over-and-again", "the request of a shutdown that is over is not written again", "poller/effects/outbox.cpp",
              "over ? Ending::abandoned : Ending::overwritten", "over ? Ending::overwritten : Ending::overwritten", None),
     Mutation("due-is-overtaken", "what could not be requeued goes before newer chat", "poller/delivery/delivery.cpp",
-             "  if (!leases_.due(context_.clock.steady()).empty()) return ReadyMessages();\n", "", None),
+             "return owed.contains(row.sender); });", "return owed.contains(row.sender) && row.id < 0; });", None),
     Mutation("delivered-when-offered", "chat is delivered only when the lead has acknowledged it", "poller/ledger/deliveries.cpp",
              "UPDATE deliveries SET state = 'offered', method = ?3", "UPDATE deliveries SET state = 'delivered', method = ?3", None),
     Mutation("attempts-not-counted", "a repeat has a label", "poller/ledger/deliveries.cpp",

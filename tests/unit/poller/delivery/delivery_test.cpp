@@ -200,6 +200,11 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
   sqlite3_close(other);
   CHECK(state_of(world, leased[0]) == DeliveryState::offered);
   CHECK(world.receive().empty());
+  SECTION("and no longer than ten minutes") {
+    world.clock.advance(std::chrono::minutes(11));
+    CHECK(texts(world.receive()) == std::vector<std::string>{"newer"});
+    return;
+  }
   world.poll();
   const auto again = world.receive();
   REQUIRE(texts(again) == std::vector<std::string>{"precious", "newer"});
