@@ -103,13 +103,14 @@ std::string Daemon::unsettled() const {
 }
 
 std::optional<Span> Daemon::step(Span most) {
-  const NoWait no_wait;
+  const Waits waits(true);
   if (context_.stopped()) context_.restart();
-  if (context_.run_one_until(NoWait::now() + most) > 0) return std::nullopt;  // clock: virtual time
-  return NoWait::refused().value_or(most);
+  if (context_.run_one_until(Waits::now() + most) > 0) return std::nullopt;  // clock: virtual time
+  return Waits::refused().value_or(most);
 }
 
 void Daemon::stop() {
+  const Waits waits(false);
   fate_.meanwhile = {};
   fate_.pause = {};
   fate_.kill_in = 0;

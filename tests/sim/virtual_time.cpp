@@ -49,13 +49,14 @@ int next_descriptor() { return ++state().descriptor; }
 Inside::Inside(Host& host) : before_(std::exchange(state().host, &host)) {}
 Inside::~Inside() { state().host = before_; }
 
-NoWait::NoWait() {
-  state().refuses_waits = true;
-  state().refused.reset();
+Waits::Waits(bool refused)
+    : before_(std::exchange(state().refuses_waits, refused)), refused_before_(std::exchange(state().refused, std::nullopt)) {}
+Waits::~Waits() {
+  state().refuses_waits = before_;
+  state().refused = refused_before_;
 }
-NoWait::~NoWait() { state().refuses_waits = false; }
-NoWait::time_point NoWait::now() { return state().refused ? time_point::max() : time_point(state().now); }
-std::optional<Span> NoWait::refused() { return state().refused; }
+Waits::time_point Waits::now() { return state().refused ? time_point::max() : time_point(state().now); }
+std::optional<Span> Waits::refused() { return state().refused; }
 
 void on_close(const void* owner, std::function<void(int)> closed) {
   if (closed)

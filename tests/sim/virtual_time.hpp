@@ -41,25 +41,30 @@ void begin_world(std::uint64_t seed);
 /// Registers what is called with each descriptor that is closed; an empty function unregisters it.
 void on_close(const void* owner, std::function<void(int)> closed);
 
-/// Until the end of a scope no wait lets virtual time pass: epoll_wait() returns at once. A run of Asio with a deadline
-/// of this clock ends then.
-class NoWait {
+/// Decides until the end of a scope whether a wait is refused, or lets virtual time pass. Scopes may nest, because other
+/// machines go on while one stands still. A refused wait ends at once, and a run of Asio whose deadline is of this clock
+/// ends with it.
+class Waits {
  public:
   using duration = Span;
   using rep = duration::rep;
   using period = duration::period;
-  using time_point = std::chrono::time_point<NoWait>;
+  using time_point = std::chrono::time_point<Waits>;
   static constexpr bool is_steady = true;
 
-  NoWait();
-  ~NoWait();
-  NoWait(const NoWait&) = delete;
-  NoWait& operator=(const NoWait&) = delete;
+  explicit Waits(bool refused);
+  ~Waits();
+  Waits(const Waits&) = delete;
+  Waits& operator=(const Waits&) = delete;
 
   /// Virtual time, and past every deadline once a wait was refused.
   static time_point now();
-  /// The refused wait.
+  /// The refused wait of this scope.
   [[nodiscard]] static std::optional<Span> refused();
+
+ private:
+  bool before_;
+  std::optional<Span> refused_before_;
 };
 
 /// Descriptors of simulated files begin here; the kernel never gives so high a number.
