@@ -17,6 +17,9 @@ constexpr const char* all_ends = "a pane closes when it is told to, and nothing 
 constexpr const char* is_tried_again = "the removal of traces is tried until it works";
 constexpr const char* in_order = "the hooks of a turn come in their order";
 constexpr const char* no_prompts = "no client of this world asks its person for something";
+constexpr const char* no_word_of_end = "rare: the machine of the worker must be away for the whole timeout";
+constexpr const char* late_refusal = "rare: a worker must refuse later than the timeout";
+constexpr const char* ends_while_gone = "rare: a turn must end while its lead counts as gone";
 constexpr const char* opens_first = "`lead run` reports first that the stream opens";
 constexpr const char* pushed_first = "a batch is pushed before the stream works, and moves the state";
 constexpr const char* no_reports = "no lead reports its state by name in this world";
@@ -26,9 +29,11 @@ std::string why_no_shutdown(handlers::ShutdownState state, handlers::ShutdownEve
   using E = handlers::ShutdownEvent;
   using S = handlers::ShutdownState;
   if (state == S::forced && event == E::worker_approves) return forced_reads_nothing;
+  if (state == S::timed_out && event == E::worker_rejects) return late_refusal;
   if (event != E::time_passes) return {};
+  if (state == S::approved || state == S::forced) return no_word_of_end;
   if (state == S::pane_gone) return is_tried_again;
-  return state == S::forced || state == S::process_gone ? all_ends : "";
+  return state == S::process_gone ? all_ends : "";
 }
 
 std::string why_no_lead(handlers::LeadState state, handlers::LeadEvent event) {
@@ -39,6 +44,7 @@ std::string why_no_lead(handlers::LeadState state, handlers::LeadEvent event) {
   if (name == "prompt_waits") return no_prompts;
   if (name == "turn_continues") return in_order;
   if (name.starts_with("reports_")) return no_reports;
+  if (name == "turn_stops" && state == handlers::LeadState::offline) return ends_while_gone;
   return name == "session_works" || name == "session_rests" ? no_sessions : "";
 }
 
