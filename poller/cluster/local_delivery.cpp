@@ -176,8 +176,7 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
       continue;
     }
     // Lost after its shutdown was over, or late: the next worker of this name would read the request and end.
-    const auto shutdown = context.ledger.shutdowns().find(context.name, row.request_id);
-    if (shutdown && *shutdown && !handlers::is_open((*shutdown)->state)) {
+    if (const auto over = context.ledger.shutdowns().is_over(context.name, row.request_id); over && *over) {
       bad.emplace_back(row.id, "its shutdown is over");
       continue;
     }

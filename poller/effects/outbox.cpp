@@ -217,9 +217,8 @@ void Outbox::look(const std::string& inbox, bool exists) {
       case ReadStatus::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
       case ReadStatus::lost: {
         // A shutdown that is over: the next worker of this name would read the request and end.
-        const auto shutdown = context_.ledger.shutdowns().find(context_.name, one.row.request_id);
-        const bool over = shutdown && *shutdown && !handlers::is_open((*shutdown)->state);
-        ended.emplace_back(std::move(one), over ? Ending::abandoned : Ending::overwritten);
+        const auto over = context_.ledger.shutdowns().is_over(context_.name, one.row.request_id);
+        ended.emplace_back(std::move(one), over && *over ? Ending::abandoned : Ending::overwritten);
         break;
       }
     }

@@ -188,6 +188,11 @@ Result<std::vector<Shutdown>> ShutdownTable::latest(std::string_view team, int l
   return all_rows<Shutdown>(database_.query(sql, team, limit), read_shutdown, database_);
 }
 
+Result<bool> ShutdownTable::is_over(std::string_view team, std::string_view request_id) {
+  TRY(const auto known, find(team, request_id));
+  return known && !handlers::is_open(known->state);
+}
+
 Result<std::vector<Named>> ShutdownTable::by_id(std::string_view request_id) {
   static const std::string sql = shutdowns_where("request_id = ?1 ORDER BY id");
   return all_rows<Named>(database_.query(sql, request_id), read_named, database_);

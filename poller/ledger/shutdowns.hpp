@@ -16,6 +16,8 @@ class ShutdownTable {
   /// that may be ended. Error "ledger.sql": a process cannot be written.
   Status put(std::string_view team, const handlers::Shutdown&);
   Result<std::optional<handlers::Shutdown>> find(std::string_view team, std::string_view request_id);
+  /// True for a shutdown that has ended, one way or another. An unknown id names none.
+  Result<bool> is_over(std::string_view team, std::string_view request_id);
   /// Lists the open shutdowns (handlers::is_open), oldest first.
   Result<std::vector<handlers::Shutdown>> open(std::string_view team);
   /// Lists the latest shutdowns, open or not, newest first.

@@ -61,11 +61,9 @@ void LeadershipTransfer::run_due() {
   auto& deliveries = context_.ledger.deliveries();
   const auto queued = deliveries.queued_count(context_.name);  // a receiver may have returned a message meanwhile
   const auto offered = deliveries.offered(context_.name);      // or acknowledged one, for which later ones waited
-  if (!queued || !offered) return;
-  if ((!new_leader && *queued == left_ && offered->size() == offered_) || !hand_over()) return;
+  if (!queued || !offered || (!new_leader && *queued == left_ && offered->size() == offered_) || !hand_over()) return;
   if (new_leader && !context_.commit([this](Tx& tx) { return give_up_orders(tx); })) return;
-  const auto left = deliveries.queued_count(context_.name);
-  left_ = left ? *left : 0;
+  if (const auto left = deliveries.queued_count(context_.name); left) left_ = *left;
   offered_ = offered->size();
   to_ = state.leader;
   epoch_ = state.leader_epoch;
@@ -73,8 +71,8 @@ void LeadershipTransfer::run_due() {
 
 bool LeadershipTransfer::owes_chat() const {
   const auto role = context_.membership.role;
-  if (role != handlers::EffectiveRole::standby)
-    return role == handlers::EffectiveRole::leader;  // its lease may just have ended, before its role
+  // The lease of a leader may just have ended, before its role.
+  if (role != handlers::EffectiveRole::standby) return role == handlers::EffectiveRole::leader;
   auto& deliveries = context_.ledger.deliveries();
   const auto is_owed = [this](const MessageRow& row) { return is_ours(row.sender); };
   const auto offered = deliveries.offered(context_.name);  // what the lead does not take is handed over later
