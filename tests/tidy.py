@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy with the checks of .clang-tidy over the product: schema, config, handlers, poller and poller/cli.
 
-tidy.py [--most N]        at most N sources (default 24): those that the latest commits touched, most recent first
+tidy.py [--most N]        at most N sources (default 8): those that the latest commits touched, most recent first
 tidy.py --all             every source: the long form
 tidy.py FILE…             these sources
 tidy.py --self-test       plants defects and expects each of them to be found
@@ -127,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--most", type=int, default=24)
+    parser.add_argument("--most", type=int, default=8)
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     if not linter():

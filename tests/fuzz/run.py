@@ -24,7 +24,7 @@ import portion  # noqa: E402
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 PATIENCE = float(os.environ.get("TEST_PATIENCE", "1"))
 # One input of these targets costs many times one of the others, so a check gives them this part of FUZZ_RUNS.
-DEAR = {"ledger": 6, "permission_rules": 3}
+DEAR = {"ledger": 6, "hook_settings": 3, "lead_screen": 3, "permission_rules": 3, "redis_reply": 3}
 # Of wall time, beside everything else that is tested: what takes so long hangs.
 LIMITS = ["-timeout=%d" % (300 * PATIENCE), "-rss_limit_mb=1536"]
 

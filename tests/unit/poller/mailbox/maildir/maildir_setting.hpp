@@ -14,6 +14,7 @@
 #include "poller/mailbox/maildir/maildir_operations.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/faulty_filesystem.hpp"
+#include "tests/support/portion.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
@@ -116,10 +117,12 @@ inline std::vector<boost::json::object> sweep_through(MaildirSetting& setting, p
 }
 
 /// Runs `body` in fresh settings, killed before its first call, its second, and so on until it gets through; `after`
-/// then looks, in a process of its own. Returns how many kills there were.
+/// then looks, in a process of its own. Returns how many kills there were. The usual run takes one call of each `step`.
 template <class Prepare, class Body, class After>
-unsigned with_every_kill(Prepare prepare, Body body, After after) {
-  for (unsigned nth = 1;; ++nth) {
+unsigned with_every_kill(Prepare prepare, Body body, After after, int step = 1) {
+  Points points(is_long_form() ? 1 : step);
+  for (unsigned kills = 0;; ++kills) {
+    const auto nth = static_cast<unsigned>(points.next());
     REQUIRE(nth < 1000);
     CAPTURE(nth);
     MaildirSetting setting;
@@ -136,7 +139,7 @@ unsigned with_every_kill(Prepare prepare, Body body, After after) {
     }
     setting.files.before_any({});
     after(setting, killed);
-    if (!killed) return nth - 1;
+    if (!killed) return kills;
   }
 }
 
