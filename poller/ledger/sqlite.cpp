@@ -67,28 +67,17 @@ void Statement::bind(int index, long long value) {
   if (statement_ != nullptr) check_bound(sqlite3_bind_int64(statement_, index, value));
 }
 
-void Statement::bind(int index, std::string_view text) {
+void Statement::bind_text(int index, std::string_view text, bool is_kept) {
   if (statement_ == nullptr) return;
   const char* bytes = text.data() == nullptr ? "" : text.data();
-  check_bound(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  const auto owner = is_kept ? SQLITE_STATIC : SQLITE_TRANSIENT;
+  check_bound(sqlite3_bind_text64(statement_, index, bytes, text.size(), owner, SQLITE_UTF8));
 }
 
-void Statement::bind(int index, Blob blob) {
+void Statement::bind_blob(int index, std::string_view blob, bool is_kept) {
   if (statement_ == nullptr) return;
-  const char* bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
-  check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_TRANSIENT));
-}
-
-void Statement::bind_kept(int index, std::string_view text) {
-  if (statement_ == nullptr) return;
-  const char* bytes = text.data() == nullptr ? "" : text.data();
-  check_bound(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_STATIC, SQLITE_UTF8));
-}
-
-void Statement::bind_kept(int index, Blob blob) {
-  if (statement_ == nullptr) return;
-  const char* bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
-  check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
+  const char* bytes = blob.data() == nullptr ? "" : blob.data();
+  check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.size(), is_kept ? SQLITE_STATIC : SQLITE_TRANSIENT));
 }
 
 void Statement::get(int column, std::string& value) const {
@@ -109,9 +98,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   std::unique_ptr<Database> database(new Database(path));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-  if (const int result = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr); result != SQLITE_OK) {
+  if (const int result = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr); result != SQLITE_OK)
     return database->fault(result);
-  }
   sqlite3_wal_hook(database->handle_, committed, database.get());
   sqlite3_update_hook(database->handle_, written, database.get());
   return database;
@@ -151,9 +139,8 @@ Status Database::run(Statement statement) {
 }
 
 Status Database::script(const std::string& sql) {
-  if (const int result = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr); result != SQLITE_OK) {
+  if (const int result = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr); result != SQLITE_OK)
     return fault(result);
-  }
   return Done{};
 }
 

@@ -49,11 +49,11 @@ class Statement {
 
   // Single values: parameters count from 1, columns from 0.
   void bind(int index, long long value);
-  void bind(int index, std::string_view text);
-  void bind(int index, Blob blob);
+  void bind(int index, std::string_view text) { bind_text(index, text, false); }
+  void bind(int index, Blob blob) { bind_blob(index, blob.bytes, false); }
   /// Binds without a copy; the bytes must stay valid until the statement has run.
-  void bind_kept(int index, std::string_view text);
-  void bind_kept(int index, Blob blob);
+  void bind_kept(int index, std::string_view text) { bind_text(index, text, true); }
+  void bind_kept(int index, Blob blob) { bind_blob(index, blob.bytes, true); }
   /// Makes next() fail with "ledger.sql", because a value must not be bound.
   void refuse(std::string_view why);
   [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
@@ -67,6 +67,8 @@ class Statement {
   Statement(Database& database, sqlite3_stmt* statement, std::optional<Error> problem)
       : database_(&database), statement_(statement), problem_(std::move(problem)) {}
   void check_bound(int result);
+  void bind_text(int index, std::string_view text, bool is_kept);
+  void bind_blob(int index, std::string_view blob, bool is_kept);
 
   Database* database_;
   sqlite3_stmt* statement_;

@@ -50,9 +50,8 @@ WriteResult ArrayInboxes::append_all(const std::string& inbox, std::span<Appende
   if (!folder) return stopped_by(folder.error());
 
   WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
+  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
     result = append_once(*folder, inbox, batch, std::nullopt);
-  }
   if (result.outcome == WriteOutcome::changed) {  // lost every race: try once more under the lock
     LockAttempt attempt = locks_.try_acquire(*folder, lock_name(inbox_file_name(inbox)));
     if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
@@ -61,9 +60,8 @@ WriteResult ArrayInboxes::append_all(const std::string& inbox, std::span<Appende
   }
   if (result.outcome != WriteOutcome::done) return result;
   // Sync also for `already_there`: the entry may be ours, written just before a crash.
-  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
+  if (const Status synced = files_.sync_dir(*folder); !synced.ok())
     return stopped(WriteOutcome::fault, "appended, but perhaps not lasting: " + synced.error().message);
-  }
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include "poller/systems/mailbox_system.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/memory_mailbox.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
@@ -46,7 +47,8 @@ enum class Boxes { in_memory, in_files };
 struct World {
   ScratchDir scratch;
   config::TeamConfig config = make_config(scratch);
-  PosixFileSystem files;
+  PosixFileSystem real;
+  FaultyFileSystem files{real};
   ManualClock clock;
   std::unique_ptr<Ledger> ledger = std::move(*Ledger::open(scratch.path("ledger.db").string()));
   std::unique_ptr<Telemetry> telemetry;

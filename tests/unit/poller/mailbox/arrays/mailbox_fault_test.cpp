@@ -104,7 +104,7 @@ TEST_CASE("marking by replacement: the file is the old or the new one, and `done
 
 TEST_CASE("what is taken back of an inbox is synced, also where its owner has removed it") {
   test::FileWorld world;
-  test::FaultyFileSystem files(world.files);
+  test::FaultyFileSystem files(world.real);
   auto boxes = system_of(world.config).open(files, world.clock, world.pool, world.config, "t", {});
   const schema::Message order{"team-lead", "end", "", "2026-02-07T15:20:11.000Z", "", ""};
   const std::vector keys{schema::make_message_key({"t", "w1"}, order.from, order.timestamp, order.text, 0)};
