@@ -102,7 +102,7 @@ struct SpawnPlan {
     sigset_t signals;
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes, &signals);
-    for (const int ignored_by_us : {SIGPIPE, SIGXFSZ, SIGIO}) sigaddset(&signals, ignored_by_us);
+    for (const int ignored_by_us : {SIGPIPE, SIGXFSZ, SIGIO, SIGTTIN}) sigaddset(&signals, ignored_by_us);
     posix_spawnattr_setsigdefault(&attributes, &signals);
     posix_spawnattr_setpgroup(&attributes, 0);  // a group of its own, so that a timeout also ends its children
     posix_spawnattr_setflags(&attributes, flags);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -14,6 +15,20 @@ from stream_lead import LeadRun
 
 REQUEST = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
 PERMISSIONS = "[lead]\npermissions = true\n"
+
+
+# A shell with job control, as far as it matters here: `cmd &` in the session of a terminal.
+IN_THE_BACKGROUND = """
+import os, sys
+os.setsid()
+terminal = os.open(sys.argv[1], os.O_RDWR)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.dup2(terminal, 0)
+    os.execv(sys.argv[2], sys.argv[2:])
+os.waitpid(job, 0)
+"""
 
 
 class WithLead(ProcessTest):
@@ -163,6 +178,18 @@ class Messages(WithLead):
         self.team.say("ada", "after the end of the wrapper's input")
         self.delivered(2)
         self.assertEqual(self.lead.texts(), ["in the middle of a line", "after the end of the wrapper's input"])
+
+    def test_in_the_background_a_key_press_does_not_stop_it(self):
+        keyboard, terminal = pty.openpty()
+        self.begin(before=[sys.executable, "-c", IN_THE_BACKGROUND, os.ttyname(terminal)])
+        wait_for("the lead is there", lambda: self.lead.events())
+        job = self.child_of(self.lead.process.pid)
+        os.write(keyboard, b"x\n")
+        self.daemon.polled(4)
+        self.team.say("ada", "after a key press")
+        self.wait_took(["after a key press"])
+        os.kill(job, signal.SIGTERM)
+        self.lead.wait()
 
     def test_the_output_goes_through_byte_for_byte(self):
         self.begin()

@@ -201,7 +201,7 @@ class Lead:
 class LeadRun:
     """The test's handle on `inbox-poller lead run` with such a lead in it."""
 
-    def __init__(self, daemon, folder, *options, replay=True, generation="newest", requests=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
+    def __init__(self, daemon, folder, *options, replay=True, generation="newest", requests=True, turn=0.02, pause=0, command=None, before=(), stdin=subprocess.PIPE, stdout=subprocess.PIPE):
         self.folder = pathlib.Path(folder)
         self.orders = self.folder / "orders"
         self.orders.mkdir(parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ class LeadRun:
         env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn), LEAD_GENERATION=generation,
                    LEAD_PAUSE=str(pause))
         with open(self.err_path, "ab") as err:
-            self.process = subprocess.Popen([daemon.program, "lead", "run", "--socket", daemon.socket, *options, "--", *command],
+            self.process = subprocess.Popen([*before, daemon.program, "lead", "run", "--socket", daemon.socket, *options, "--", *command],
                                             env=env, stdin=stdin, stdout=stdout, stderr=err)
         self.out = b""
         self.reader = threading.Thread(target=self.read, daemon=True) if stdout == subprocess.PIPE else None

@@ -54,6 +54,7 @@ LeadSupervisor::LeadSupervisor(LeadRunOptions options, const std::string& socket
 }
 
 Result<int> LeadSupervisor::run() {
+  std::signal(SIGTTIN, SIG_IGN);  // in the background a key press would stop us, and the mail with us
   TRY(start());
   mail_.start();
   go_on();
