@@ -103,7 +103,7 @@ std::string nodes_text(const Console& console, const operations::Team& team) {
   std::vector<Row> rows{{"redis", printable(cluster.redis_url) + (trip.empty() ? "" : ", " + trip)}};
   for (Row& row : node_rows(console, cluster)) rows.push_back(std::move(row));
   text += console.table(rows, "  ");
-  std::vector<Row> list{{"HOST", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};
+  std::vector<Row> list{{"NODE", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};
   for (const auto& node : cluster.nodes) {
     const auto queued = node.queued;
     list.push_back({printable(node.node), printable(node.node) == printable(cluster.leader) ? "yes" : "-",

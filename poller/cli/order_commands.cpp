@@ -34,7 +34,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
     for (const auto& one : answer.sent)
       text += printable(one.member) + " is told to work in mode " + printable(one.mode) + '\n';
     if (text.empty()) return "the team has no worker to tell\n";
-    return text + "`inbox-poller status` shows who took it over\n";
+    return text + "`inbox-poller status` shows later who has not taken it over\n";
   };
   return context.show(request, words, options.wait);
 }

@@ -96,7 +96,8 @@ std::string team_file_text(const TeamChoice& choice) {
   if (!choice.role.empty() && choice.role != "leader") text += "role = \"" + choice.role + "\"\n";
   if (const auto rules = config::preset_rules(choice.allow); !rules.empty()) {
     text +=
-        "\n[permissions]                 # what is not named here waits for you: inbox-poller pending\n"
+        std::string("\n[permissions]                 # what is not named here waits for ") +
+        (choice.role == "interceptor" ? "the lead\n" : "you: inbox-poller pending\n") +
         "allow = [                     # \"/\" is the asking worker's own folder\n";
     std::string line = " ";
     for (const std::string_view rule : rules) {

@@ -49,7 +49,7 @@ Findings examine_engine(const config::TeamConfig& config) {
   if (leader) return {};
   const bool is_denied = leader.error().code == "redis.denied";
   return {{Severity::error, leader.error().code, printable(leader.error().message), address->shown(),
-           is_denied ? "its user " + address->user + " of `inbox-poller nodes acl --team " + config.cluster.id + "`, and secret under [cluster]" : ""}};
+           is_denied ? "name the file of user " + address->user + " in `cluster.secret`; `inbox-poller nodes acl --secrets DIR` makes it" : ""}};
 }
 
 Section examine_redis(const config::TeamConfig& config, const operations::Status& status) {
