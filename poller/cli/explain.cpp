@@ -203,7 +203,7 @@ std::string request_sentence(const operations::Request& request) {
     const long long deadline = request.deadline_ms;
     text += deadline == 0 ? ": waits for the lead that consumes this inbox; `inbox-poller pending` tells whether you may answer"
                           : ": waits for a person, denied in " + span_text(deadline - now_ms()) +
-                                " (inbox-poller approve or deny " + printable(shell_word(request.request_id.bytes)) + ')';
+                                " (inbox-poller approve or deny " + printable(shell_word(request.member.bytes + '/' + request.request_id.bytes)) + ')';
   } else {
     if (const std::string by = printable(request.decided_by); !by.empty()) text += " by " + by;
     if (const std::string rule = printable(request.rule); !rule.empty()) text += " (" + rule + ')';

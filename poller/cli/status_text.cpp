@@ -180,7 +180,7 @@ std::string team_text(const Console& console, const operations::Team& team, bool
   const bool is_elsewhere = !is_long && (role == "follower" || role == "standby");  // lead, mail, workers' state
   if (!is_elsewhere) {
     rows.push_back({"lead", lead_sentence(team.lead)});
-    if (is_long || role != "observer")
+    if (is_long || (role != "observer" && role != "interceptor"))  // there the lead reads its inbox itself
       for (Row& row : delivery_rows(console, team.delivery, is_long)) rows.push_back(std::move(row));
     rows.push_back({"inbox", inbox_text(console, team.inbox)});
     rows.push_back({"requests", requests_text(console, team.requests)});

@@ -1,4 +1,5 @@
 // `trace` and `quarantine`: the history of an id, and rejected messages.
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/json.hpp>
 #include <memory>
 
@@ -23,6 +24,7 @@ std::string effects_text(const std::vector<operations::Effect>& effects) {
 
 /// Replaces times of the log, such as "deadline_ms=1795815308476", by local ones: "deadline=2026-11-27 21:48:28".
 std::string with_times(std::string detail) {
+  boost::replace_all(detail, "deadline_ms=0", "deadline=none");
   constexpr std::size_t mark = 4, digits = 13;  // digits of a time between 2001 and 2286; durations have fewer
   for (auto at = detail.find("_ms="); at != std::string::npos; at = detail.find("_ms=", at + 1))
     if (std::min(detail.find_first_not_of("0123456789", at + mark), detail.size()) == at + mark + digits)

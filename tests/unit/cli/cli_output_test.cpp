@@ -317,7 +317,7 @@ TEST_CASE("a trace of a request tells who decided it and whether the worker has 
   request["state"] = "pending";
   request["deadline_ms"] = now + 60'500;
   CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
-            "it is pending: waits for a person, denied in 1m (inbox-poller approve or deny perm-1)\n"));
+            "it is pending: waits for a person, denied in 1m (inbox-poller approve or deny alice/perm-1)\n"));
   request["deadline_ms"] = 0;
   CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
             "waits for the lead that consumes this inbox"));
