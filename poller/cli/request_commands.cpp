@@ -257,7 +257,7 @@ ExitCode answer(Context& context, const AnswerOptions& options) {
 }
 
 constexpr Argument which_requests[] = {
-    takes<&AnswerOptions::ids>("ID", "Request ids, or the KEY of `pending --list`; 4 characters of one are enough where they are certain"),
+    takes<&AnswerOptions::ids>("ID", "Request ids, or keys of `pending --list`; of an open request 4 characters are enough"),
     takes<&AnswerOptions::like>("--similar-to ID", "All open requests that the rule which --always would make from this one covers; shown before"),
     takes<&AnswerOptions::yes>("--yes", "With --similar-to: without the question"),
     takes<&AnswerOptions::kind>("--kind KIND", "Of several requests with one id, that of this kind: permission, sandbox, plan, stop"),

@@ -168,6 +168,8 @@ class Box(ProcessTest):
                 break
             if out.endswith(b"\n"):
                 message = json.loads(out)["message"]
+                if message is None:  # killed after it had said that nothing is left
+                    break
                 if shown[message["id"]] and message.get("attempts", 1) < 2:
                     unlabeled.append(message)
                 shown[message["id"]] += 1

@@ -167,7 +167,7 @@ class AcrossHosts(HostsTest):
         self.assertIn("cannot be read (No such file or directory)", said(bad))
         secret.touch(mode=0o600)
         secret.write_text("wrong")
-        self.assertRegex(said(bad), "as node-h2: Redis says: WRONGPASS .* -> its user node-h2 of `inbox-poller nodes acl --team farm`")
+        self.assertRegex(said(bad), "as node-h2: Redis says: WRONGPASS .* -> name the file of user node-h2 in `cluster.secret`")
         bad.start()
         logged = wait_for("it is told", lambda: bad.daemon.log("cluster.degraded"))[0]["reason"]
         self.assertEqual(logged.count("redis+unix:"), 1, logged)

@@ -554,7 +554,7 @@ TEST_CASE("short answers say what they mean") {
 TEST_CASE("modes and rules are told with who was told, and what cannot be taken back") {
   const StoppedClock clock;
   CHECK(shown({"mode", "ann", "plan"}, {{"sent", json::array{json::object{{"member", "ann"}, {"mode", "plan"}}}}}) ==
-        "ann is told to work in mode plan\n`inbox-poller status` shows who took it over\n");
+        "ann is told to work in mode plan\n`inbox-poller status` shows later who has not taken it over\n");
   CHECK(shown({"allow", "Bash(ls)", "--yes"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
         "from now on in this session: Bash\ntold: ann, bob; who joins is told too\n");
   CHECK(has(

@@ -226,6 +226,21 @@ TEST_CASE("a lead that is not woken is warned of where no other way has its mail
   CHECK(judge_wake(team(), status("", false)).empty());
 }
 
+TEST_CASE("that messages wait for an idle lead and nothing can bring them is warned of") {
+  const auto status = [](std::string_view state, int queued, std::string_view available) {
+    return said(boost::json::parse(R"({"teams":[{"team":"demo","lead":{"state":")" + std::string(state) +
+                                   R"("},"chat":{"queued":)" + std::to_string(queued) +
+                                   R"(},"delivery":{"methods":[{"method":"exec","available":)" + std::string(available) + "}]}}]}")
+                    .as_object());
+  };
+  const Findings found = judge_wake(team(), status("idle", 2, "false"));
+  CHECK(summary(found) == "warning delivery.none");
+  CHECK_THAT(found.front().what, Contains("2 messages wait"));
+  CHECK(judge_wake(team(), status("busy", 2, "false")).empty());
+  CHECK(judge_wake(team(), status("idle", 0, "false")).empty());
+  CHECK(judge_wake(team(), status("idle", 2, "true")).empty());
+}
+
 TEST_CASE("who takes no answers from here is warned of, with what to do instead, and not where we write nothing") {
   TeamPlace place = team();
   const std::vector<WorkerAnswers> workers{{"ada", handlers::authority_of(handlers::WorkerProcess::with_key, true)},
