@@ -232,8 +232,7 @@ ExitCode wake(Context& context, ControlClient& client, const HookOptions& option
 
 /// Waits until a message arrives, the time is over, or the session or its client has ended.
 Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, const HookOptions& options,
-                                   const std::string& team) {
-  Client our_client;
+                                   const std::string& team, Client& our_client) {
   const auto begin = steady_clock::now();
   bool was_there = false;
   for (;;) {
@@ -252,6 +251,7 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
 }
 
 ExitCode wait(Context& context, const HookOptions& options) {
+  Client our_client;  // first: once the client has ended, another process is our parent, and that one lives on
   arguments::Attach request;
   request.method = "hook";
   if (::isatty(context.console.in()) == 0) {
@@ -267,7 +267,7 @@ ExitCode wait(Context& context, const HookOptions& options) {
   }
   auto client = context.connect();
   const auto attached = client ? context.ask(*client, request) : Result<operations::Attached>(client.error());
-  const auto ended = attached ? wait_for_messages(context, *client, options, attached->team.bytes)
+  const auto ended = attached ? wait_for_messages(context, *client, options, attached->team.bytes, our_client)
                               : Result<ExitCode>(attached.error());
   if (ended) return *ended;
   explain(context, options, ended.error());
