@@ -13,9 +13,12 @@ int main(int argc, char** argv) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& name = words[i];
     const std::string value = i + 1 < words.size() ? words[i + 1] : "";
-    if (name == "--once" || name == "--new-ledger") {
-      if (name == "--once") options.polls = 1;
-      if (name == "--new-ledger") options.new_ledger = true;
+    if (name == "--once") {
+      options.polls = 1;
+      continue;
+    }
+    if (name == "--new-ledger") {
+      options.new_ledger = true;
       continue;
     }
     ++i;
