@@ -306,12 +306,14 @@ Findings judge_wake(const TeamPlace& team, const operations::Status& status) {
   if (served == nullptr) return {};
   const auto& methods = served->delivery.methods;
   const auto is_available = [](const auto& way) { return way.available; };
-  if (served->lead.state == "idle" && served->chat.queued > 0 && std::ranges::none_of(methods, is_available))
+  const bool is_woken = served->lead.not_woken.empty();
+  if (is_woken && served->lead.state == "idle" && served->chat.queued > 0 &&
+      std::ranges::none_of(methods, is_available))
     return {{Severity::warning, "delivery.none",
              std::to_string(served->chat.queued) + " messages wait for the idle lead, and no delivery method is available",
              team.folder(), in_team(team, "status --long") + " names the reason of each"}};
   const auto goes_elsewhere = [](const auto& way) { return way.available && way.method != "hook"; };
-  if (served->lead.not_woken.empty() || std::ranges::any_of(methods, goes_elsewhere)) return {};
+  if (is_woken || std::ranges::any_of(methods, goes_elsewhere)) return {};
   return {{Severity::warning, "lead.not_woken",
            "when it is idle the lead is not woken, its mail waits for its next turn: " + served->lead.not_woken.bytes,
            team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.methods"}};

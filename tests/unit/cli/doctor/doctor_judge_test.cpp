@@ -227,10 +227,12 @@ TEST_CASE("a lead that is not woken is warned of where no other way has its mail
 }
 
 TEST_CASE("that messages wait for an idle lead and nothing can bring them is warned of") {
-  const auto status = [](std::string_view state, int queued, std::string_view available) {
-    return said(boost::json::parse(R"({"teams":[{"team":"demo","lead":{"state":")" + std::string(state) +
-                                   R"("},"chat":{"queued":)" + std::to_string(queued) +
-                                   R"(},"delivery":{"methods":[{"method":"exec","available":)" + std::string(available) + "}]}}]}")
+  const auto status = [](std::string_view state, int queued, std::string_view available,
+                         std::string_view not_woken = "") {
+    return said(boost::json::parse(
+                    R"({"teams":[{"team":"demo","lead":{"state":")" + std::string(state) + R"(","not_woken":")" +
+                    std::string(not_woken) + R"("},"chat":{"queued":)" + std::to_string(queued) +
+                    R"(},"delivery":{"methods":[{"method":"exec","available":)" + std::string(available) + "}]}}]}")
                     .as_object());
   };
   const Findings found = judge_wake(team(), status("idle", 2, "false"));
@@ -239,6 +241,7 @@ TEST_CASE("that messages wait for an idle lead and nothing can bring them is war
   CHECK(judge_wake(team(), status("busy", 2, "false")).empty());
   CHECK(judge_wake(team(), status("idle", 0, "false")).empty());
   CHECK(judge_wake(team(), status("idle", 2, "true")).empty());
+  CHECK(summary(judge_wake(team(), status("idle", 2, "false", "an older client"))) == "warning lead.not_woken");
 }
 
 TEST_CASE("who takes no answers from here is warned of, with what to do instead, and not where we write nothing") {
