@@ -10,8 +10,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t taken_at_once = 500;
-constexpr int filed_at_once = 500;
+constexpr int letters_at_once = 500;
 constexpr std::chrono::milliseconds others_first{20};
 
 }  // namespace
@@ -55,7 +54,7 @@ asio::awaitable<void> LocalDelivery::run(std::span<const ReadyBox> boxes, bool h
 asio::awaitable<void> LocalDelivery::take_out(std::string box, std::string owner) {
   left_.insert(box);
   for (bool more = true; more;) {
-    const auto batch = co_await local_.receive(box, Access::exclusive, taken_at_once);
+    const auto batch = co_await local_.receive(box, Access::exclusive, letters_at_once);
     if (batch.state != BoxState::open) {
       if (batch.state == BoxState::missing) left_.erase(box);
       co_return;
@@ -160,7 +159,7 @@ void LocalDelivery::put_in() {
 LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
   auto& context = state_.context;
   const auto held_before = held.size();
-  const auto rows = context.ledger.node_mail().to_file(context.name, filed_at_once, held);
+  const auto rows = context.ledger.node_mail().to_file(context.name, letters_at_once, held);
   if (!rows) {
     context.heard_of_ledger(rows.error());
     return PutIn::stuck;
@@ -168,6 +167,11 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
   std::vector<long long> done;
   std::vector<std::pair<long long, std::string>> bad;
   std::vector<std::pair<std::string, Filed>> filed;
+  struct Letters {
+    std::vector<const NodeMailRow*> rows;
+    std::vector<schema::Message> messages;
+  };
+  std::map<std::string, Letters> waiting;  // by inbox: each is written once, and not once for each letter
   for (const auto& row : *rows) {
     const auto inbox = schema::inbox_name(row.inbox);
     if (held.contains(row.inbox)) continue;
@@ -187,13 +191,19 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
     }
     // Clients treat two messages without a timestamp as one. The row's time is stable, so a retry adds nothing.
     if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
-    const auto put = local_.post(inbox, decoded->message);
-    if (put.put != WriteStatus::done && put.put != WriteStatus::unchanged) {
-      held.insert(row.inbox);
-      continue;
+    waiting[inbox].rows.push_back(&row);
+    waiting[inbox].messages.push_back(std::move(decoded->message));
+  }
+  for (const auto& [inbox, letters] : waiting) {
+    const auto receipts = local_.post(inbox, letters.messages);
+    for (std::size_t i = 0; i < receipts.size(); ++i) {
+      if (receipts[i].put != WriteStatus::done && receipts[i].put != WriteStatus::unchanged) {
+        held.insert(letters.rows[i]->inbox);
+        continue;
+      }
+      done.push_back(letters.rows[i]->id);
+      filed.emplace_back(inbox, Filed{letters.rows[i]->id, key_in_box(inbox, letters.messages[i])});
     }
-    done.push_back(row.id);
-    filed.emplace_back(inbox, Filed{row.id, key_in_box(inbox, decoded->message)});
   }
   const auto now = context.clock.wall_ms();
   const auto put_there = [&](Tx& tx) {
@@ -205,7 +215,7 @@ LocalDelivery::PutIn LocalDelivery::put_some_in(std::set<std::string>& held) {
     });
   };
   if (!context.commit(put_there, CommitAs::fact)) return PutIn::stuck;  // the next poll finds them already written
-  if (rows->size() < filed_at_once) return held.empty() ? PutIn::all : PutIn::stuck;
+  if (rows->size() < letters_at_once) return held.empty() ? PutIn::all : PutIn::stuck;
   return held.size() > held_before ? PutIn::more : PutIn::stuck;
 }
 
@@ -227,9 +237,9 @@ void LocalDelivery::look_at_filed() {
   if (!context.commit(tell, CommitAs::fact)) return;
   for (auto& [inbox, list] : filed_)
     std::erase_if(list, [&, &name = inbox](const Filed& one) {
-      const bool ended = std::ranges::find(read, one.id) != read.end() || std::ranges::find(lost, one.id) != lost.end();
-      if (ended) local_.untrack(name, one.key);
-      return ended;
+      if (local_.read_status(name, one.key) == ReadStatus::waiting) return false;
+      local_.untrack(name, one.key);
+      return true;
     });
   std::erase_if(filed_, [](const auto& box) { return box.second.empty(); });
   state_.work.raise();
