@@ -35,9 +35,8 @@ constexpr std::array errno_names{
 };
 
 std::string errno_code(int value) {
-  for (const ErrnoName& known : errno_names) {
+  for (const ErrnoName& known : errno_names)
     if (known.value == value) return "io." + std::string(known.name);
-  }
   return "io.errno_" + std::to_string(value);
 }
 
@@ -192,9 +191,8 @@ Result<File> PosixFileSystem::create_exclusive(const Directory& at, const std::s
 
 Result<FileStat> PosixFileSystem::stat_at(const Directory& at, const std::string& name) {
   struct stat raw {};
-  if (::fstatat(at.fd.get(), name.c_str(), &raw, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fstatat(at.fd.get(), name.c_str(), &raw, AT_SYMLINK_NOFOLLOW) != 0)
     return io_error(errno, "looking at", join(at, name));
-  }
   return to_file_stat(raw);
 }
 

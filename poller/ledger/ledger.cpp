@@ -178,9 +178,8 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
     const auto ids = json_list(gone);
     auto done = database.run("DELETE FROM deliveries WHERE message IN (SELECT value FROM json_each(?1))", ids);
     if (done) done = database.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))", ids);
-    for (const char* step : {prune_requests, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
+    for (const char* step : {prune_requests, prune_shutdowns, prune_outbox, prune_history, prune_orders})
       if (done) done = database.run(step, team, cutoff);
-    }
     return done;
   };
   TRY(database.in_transaction() ? work() : database.transaction(work));

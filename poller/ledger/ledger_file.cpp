@@ -74,9 +74,8 @@ Status sync_directory_of(const std::string& path) {
 // `2026-02-07T15:20:46.348Z` as `20260207T152046348Z`, for file names.
 std::string compact_time(EpochMs now_ms) {
   std::string text;
-  for (const char c : schema::iso_timestamp(now_ms)) {
+  for (const char c : schema::iso_timestamp(now_ms))
     if (c != '-' && c != ':' && c != '.') text += c;
-  }
   return text;
 }
 

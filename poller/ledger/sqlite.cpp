@@ -119,9 +119,8 @@ std::size_t Database::Hash::operator()(std::string_view sql) const {
 }
 
 Statement Database::prepare(std::string_view sql) {
-  if (in_transaction_ && sqlite3_get_autocommit(handle_) != 0) {
+  if (in_transaction_ && sqlite3_get_autocommit(handle_) != 0)
     return {*this, nullptr, Error{"ledger.io", path_ + ": the transaction was rolled back after an earlier error"}};
-  }
   if (const auto known = cache_.find(sql); known != cache_.end()) return {*this, known->second.get(), std::nullopt};
   sqlite3_stmt* statement = nullptr;
   const int result = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,

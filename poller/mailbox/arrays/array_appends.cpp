@@ -93,9 +93,8 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
     return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
                                               "); it is left as it is. Repair it, or move it away");
   }
-  if (is_odd && !is_old) {
+  if (is_odd && !is_old)
     return stopped(WriteOutcome::changed, path + " is being written by another program");
-  }
 
   // The oldest keys are enough: a consumer of our entry has consumed them, and a peer that overwrites ours most likely
   // kept them.

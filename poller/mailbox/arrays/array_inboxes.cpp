@@ -221,9 +221,8 @@ WriteResult ArrayInboxes::mark_in_place(const Directory& folder, const std::stri
   for (auto rest = edits; !rest.empty() && result.outcome == WriteOutcome::done;) {
     std::size_t count = 0;
     std::size_t bytes = 0;
-    while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold)) {
+    while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold))
       bytes += rest[count++].before.size();
-    }
     buffer.reserve(bytes + count * widest_gap);
     LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
     if (attempt.outcome != LockOutcome::acquired) {
@@ -345,9 +344,8 @@ WriteResult ArrayInboxes::remove(const std::string& inbox, const InboxDocument& 
   WriteResult result = rewrite(*folder, inbox, document, wanted);
   if (result.outcome != WriteOutcome::done) return result;
   keep_known(inbox, document, indexes, std::move(wanted));
-  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
+  if (const Status synced = files_.sync_dir(*folder); !synced.ok())
     return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
-  }
   return result;
 }
 
@@ -356,9 +354,8 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
   const auto found = known_.find(inbox);
   if (found == known_.end()) return;
   std::vector<bool> stays(recognize(document.bytes(), found->second).entries, true);
-  for (const std::size_t index : removed) {
+  for (const std::size_t index : removed)
     if (index < stays.size()) stays[index] = false;
-  }
   const auto count = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
   const auto rest = InboxDocument::scan(std::move(left), scope(inbox));
   PrefixCache known;

@@ -395,9 +395,8 @@ std::function<bool(const schema::MessageKey&)> ArraysMailbox::referenced(const s
   };
   auto keys = std::make_shared<Keys>();
   keys->identities = inboxes_.known(inbox).identities();
-  if (const auto box = boxes_.find(inbox); box != boxes_.end()) {
+  if (const auto box = boxes_.find(inbox); box != boxes_.end())
     keys->settled = box->second.settled;
-  }
   if (const auto gone = trimmed_.find(inbox); gone != trimmed_.end()) {
     std::vector<Fingerprint> recent;
     for (const auto& [when, key] : gone->second)

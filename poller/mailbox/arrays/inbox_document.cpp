@@ -82,9 +82,8 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyS
 /// Returns for every entry whether it is among the indexes; ignores indexes out of range.
 std::vector<bool> chosen(std::span<const std::size_t> indexes, std::size_t entries) {
   std::vector<bool> result(entries);
-  for (const std::size_t index : indexes) {
+  for (const std::size_t index : indexes)
     if (index < entries) result[index] = true;
-  }
   return result;
 }
 

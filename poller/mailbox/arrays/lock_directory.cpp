@@ -78,9 +78,8 @@ LockAttempt LockDirectory::own(HeldLock lock, std::string note) {
   }
   if (!self.ok()) {
     lock.owner_ = nullptr;
-    if (is_errno(self.error(), ENOENT) || self.error().code == code::untrusted) {
+    if (is_errno(self.error(), ENOENT) || self.error().code == code::untrusted)
       return failed(LockOutcome::held, lock_path(*lock.at_, lock.name_) + " was removed as soon as we had made it");
-    }
     (void)files_.rmdir_at(*lock.at_, lock.name_);
     return failed(LockOutcome::fault, self.error().message);
   }
