@@ -68,13 +68,22 @@ asio::awaitable<void> RemoteTermination::record_before_filing() {
   }
 }
 
+/// Records that the shutdown is over: its request may still come, and the next worker of this name would read it.
+bool RemoteTermination::record_over(const NodeEnd& order, const std::string& why) {
+  const auto now = context_.clock.wall_ms();
+  const handlers::Shutdown over{.request_id = order.request_id, .member = order.member, .joined_ms = order.joined_ms,
+                                .by = order.by, .state = ShutdownState::cleaned, .requested_ms = now, .changed_ms = now,
+                                .place = {.left_alone = why}};
+  return context_.commit([&](Tx& tx) { return tx.ledger.shutdowns().put(context_.name, over); }).ok();
+}
+
 asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
   NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}, 0};
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
   const auto* member = context_.roster.find(order.member);
   if (known && !*known && (member == nullptr || is_successor(*member, order.joined_ms))) {
-    told.state = to_string(ShutdownState::cleaned);
     told.detail = "no worker of that name and join time is on this node";
+    if (record_over(order, told.detail)) told.state = to_string(ShutdownState::cleaned);
     co_return told;
   }
   if (known && !*known) {

@@ -21,6 +21,7 @@ class RemoteTermination {
  private:
   boost::asio::awaitable<void> record_before_filing();
   boost::asio::awaitable<NodeEnd> obey(NodeEnd order);
+  bool record_over(const NodeEnd& order, const std::string& why);
   [[nodiscard]] std::vector<NodeEnd> orders() const;
   [[nodiscard]] bool is_elsewhere(const std::string& member) const;
   [[nodiscard]] std::optional<Shutdowns::Elsewhere> told_of(const handlers::Shutdown&) const;
