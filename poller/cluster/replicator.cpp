@@ -392,7 +392,8 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
     const auto told = table.tell({known->id}, 0);  // our receipt did not arrive
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
-  if (row.lead && frame.after > 0) {  // the one before it went to another leader: its sender puts both again
+  if (row.lead) {  // an older one went to another leader and is not settled: its sender puts both again
+    TRY(table.settled_elsewhere(team, row.node, frame.after, frame.number, row.created_ms));
     TRY(const auto is_to_come, table.is_handed_over(team, row.node, frame.after));
     if (is_to_come) return Done{};
   }

@@ -28,6 +28,7 @@ const Table<NodeMailRow>& mail_table() {
        ("node_mail_moving ON node_mail (team, direction, state, node, number, lead, created_ms) WHERE state IN ('waiting', "
         "'put', 'there')"),
        "node_mail_number ON node_mail (team, direction, node, lead, number)",
+       "node_mail_handed_over ON node_mail (team, node, number) WHERE direction = 'in' AND state = 'there' AND attempts > 0",
        ("node_mail_untold ON node_mail (team, node) WHERE direction = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
         "'rejected'))"),
        "node_mail_answer ON node_mail (team, inbox, request_id) WHERE final = 1"},
@@ -119,8 +120,7 @@ Result<bool> NodeMailTable::add(NodeMailRow row) {
     TRY(auto last, database_.value<long long>(
         "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND direction = 'out' AND "
         "node = ?2 AND lead = 0 UNION ALL SELECT max(number) FROM node_mail WHERE team = ?1 AND direction = 'out' AND "
-        "node = ?2 AND lead = 1)",
-        row.team, row.node));
+        "node = ?2 AND lead = 1)", row.team, row.node));
     row.number = last + 1;
   }
   row.state_ms = row.created_ms;
@@ -176,8 +176,7 @@ Status NodeMailTable::set(std::string_view team, const std::vector<long long>& i
                           std::string_view problem) {
   return database_.run(
       "UPDATE node_mail SET state = ?2, state_ms = ?3, problem = ?4 WHERE +team = ?1 AND id IN (SELECT value FROM "
-      "json_each(?5)) AND (?2 <> 'put' OR state = 'waiting')",
-      team, to_string(state), now, problem, json_list(ids));
+      "json_each(?5)) AND (?2 <> 'put' OR state = 'waiting')", team, to_string(state), now, problem, json_list(ids));
 }
 
 // out
@@ -185,8 +184,7 @@ Status NodeMailTable::set(std::string_view team, const std::vector<long long>& i
 Result<std::vector<std::string>> NodeMailTable::streams(std::string_view team, bool leading) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'out' AND state = 'waiting' AND state IN "
-               "('waiting', 'put', 'there') AND (?2 OR NOT lead)",
-               team, leading ? 1 : 0);
+               "('waiting', 'put', 'there') AND (?2 OR NOT lead)", team, leading ? 1 : 0);
 }
 
 Result<std::vector<NodeMailRow>> NodeMailTable::waiting(std::string_view team, std::string_view stream, bool leading,
@@ -218,8 +216,7 @@ Result<long long> NodeMailTable::after(std::string_view team, std::string_view s
       "SELECT max(number) FROM (SELECT max(number) AS number FROM node_mail WHERE team = ?1 AND direction = 'out' AND node = ?2 "
       "AND state = 'put' AND state IN ('waiting', 'put', 'there') AND number < ?3 UNION ALL SELECT max(number) FROM "
       "node_mail WHERE team = ?1 AND direction = 'out' AND node = ?2 AND ?2 = 'lead' AND state = 'there' AND state IN "
-      "('waiting', 'put', 'there') AND number < ?3)",
-      team, stream, number);
+      "('waiting', 'put', 'there') AND number < ?3)", team, stream, number);
 }
 
 Status NodeMailTable::heard(std::string_view team, const NodeWord& word, const std::vector<std::string>& keys, EpochMs now) {
@@ -236,8 +233,7 @@ Status NodeMailTable::heard(std::string_view team, const NodeWord& word, const s
 Status NodeMailTable::put_again(std::string_view team, std::string_view stream, EpochMs now) {
   return database_.run(
       "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = attempts + 1 WHERE team = ?1 AND direction = 'out' "
-      "AND node = ?2 AND state = 'put' AND state IN ('waiting', 'put', 'there')",
-      team, stream, now);
+      "AND node = ?2 AND state = 'put' AND state IN ('waiting', 'put', 'there')", team, stream, now);
 }
 
 Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, EpochMs now) {
@@ -262,10 +258,17 @@ Result<long long> NodeMailTable::last_number(std::string_view team, std::string_
       for_lead ? 1 : 0);
 }
 
-Result<bool> NodeMailTable::is_handed_over(std::string_view team, std::string_view node, long long number) {
+Result<bool> NodeMailTable::is_handed_over(std::string_view team, std::string_view node, long long last) {
   return database_.value<bool>(
-      "SELECT 1 FROM node_mail WHERE team = ?1 AND direction = 'in' AND node = ?2 AND lead = 1 AND number = ?3 AND "
-      "+state = 'there' AND attempts > 0", team, node, number);
+      "SELECT 1 FROM node_mail WHERE team = ?1 AND node = ?2 AND number <= ?3 AND direction = 'in' AND state = 'there' AND "
+      "attempts > 0 LIMIT 1", team, node, last);
+}
+
+Status NodeMailTable::settled_elsewhere(std::string_view team, std::string_view node, long long after, long long before,
+                                        EpochMs now) {
+  return database_.run(
+      "UPDATE node_mail SET state = 'read', state_ms = ?5, told = 2 WHERE team = ?1 AND node = ?2 AND number > ?3 AND "
+      "number < ?4 AND direction = 'in' AND state = 'there' AND attempts > 0", team, node, after, before, now);
 }
 
 Result<std::vector<NodeMailRow>> NodeMailTable::to_file(std::string_view team, int limit,
@@ -295,8 +298,7 @@ Result<std::vector<NodeMailRow>> NodeMailTable::for_lead(std::string_view team, 
 Result<std::vector<std::string>> NodeMailTable::nodes_with_mail_for_lead(std::string_view team) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail WHERE team = ?1 AND direction = 'in' AND state = 'waiting' AND state IN "
-               "('waiting', 'put', 'there') AND lead",
-               team);
+               "('waiting', 'put', 'there') AND lead", team);
 }
 
 Result<std::optional<NodeMailRow>> NodeMailTable::answer_to(std::string_view team, std::string_view inbox,
@@ -323,8 +325,7 @@ Status NodeMailTable::settle_of_lead(std::string_view team, EpochMs now) {
       "a.state IN ('received', 'pending')) AND NOT EXISTS (SELECT 1 FROM node_mail AS r WHERE r.request_id = h.request_id AND "
       "r.request_id <> '' AND r.team = h.team AND r.direction = 'out' AND r.final AND r.inbox = h.sender AND r.state IN ('waiting', "
       "'put')) AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.team = h.team AND o.request_id = h.request_id AND "
-      "h.request_id <> '' AND o.state = 'pending')",
-      team, now);
+      "h.request_id <> '' AND o.state = 'pending')", team, now);
 }
 
 Result<std::vector<NodeMailRow>> NodeMailTable::unrecorded_ends(std::string_view team, std::string_view type, int limit) {
@@ -338,8 +339,7 @@ Result<std::vector<NodeMailRow>> NodeMailTable::unrecorded_ends(std::string_view
 Status NodeMailTable::hand_over(std::string_view team) {
   return database_.run(
       "UPDATE node_mail SET state = 'there', attempts = 1 WHERE team = ?1 AND direction = 'in' AND lead AND state IN "
-      "('waiting', 'there') AND state IN ('waiting', 'put', 'there')",
-      team);
+      "('waiting', 'there') AND state IN ('waiting', 'put', 'there')", team);
 }
 
 Status NodeMailTable::take_up(long long id, NodeMailState state, EpochMs now) {
@@ -356,8 +356,7 @@ Result<std::vector<NodeMailRow>> NodeMailTable::untold(std::string_view team, st
 Result<std::vector<std::string>> NodeMailTable::nodes_to_tell(std::string_view team) {
   return names(database_,
                "SELECT DISTINCT node FROM node_mail INDEXED BY node_mail_untold WHERE team = ?1 AND direction = 'in' AND told < 2 AND (told < 1 OR state IN "
-               "('read', 'rejected')) AND NOT (state = 'there' AND attempts > 0)",
-               team);
+               "('read', 'rejected')) AND NOT (state = 'there' AND attempts > 0)", team);
 }
 
 Status NodeMailTable::tell(const std::vector<long long>& ids, int told) {
@@ -387,8 +386,7 @@ Result<std::vector<NodeMailCount>> NodeMailTable::counts(std::string_view team) 
 Result<long long> NodeMailTable::queued(std::string_view team, MailDirection direction, std::string_view node) {
   return database_.value<long long>(
       "SELECT count(*) FROM node_mail WHERE team = ?1 AND direction = ?2 AND state IN ('waiting', 'put') AND state IN "
-      "('waiting', 'put', 'there') AND (?3 = '' OR node = ?3)",
-      team, to_string(direction), node);
+      "('waiting', 'put', 'there') AND (?3 = '' OR node = ?3)", team, to_string(direction), node);
 }
 
 Result<NodePlaceRow> NodeMailTable::place(std::string_view team) {

@@ -117,8 +117,11 @@ class NodeMailTable {
   Status heard(std::string_view team, const NodeWord&, const std::vector<std::string>& keys, EpochMs now);
   /// Requeues the messages of this stream that were put without a receipt, and counts an attempt.
   Status put_again(std::string_view team, std::string_view stream, EpochMs now);
-  /// Returns true if this incoming message of `node` was handed over to another leader and has not come again since.
-  Result<bool> is_handed_over(std::string_view team, std::string_view node, long long number);
+  /// Returns true if a message of `node`, up to number `last`, was handed over to another leader and has not come again.
+  Result<bool> is_handed_over(std::string_view team, std::string_view node, long long last);
+  /// Marks messages of `node` that were handed over as read, if their number is between the two: another leader has
+  /// settled them, because `node` waits for none of them. One that comes again all the same is taken.
+  Status settled_elsewhere(std::string_view team, std::string_view node, long long after, long long before, EpochMs now);
   /// Lists the streams with a message that was put 15 s ago, without a receipt. Each attempt of a message prolongs its
   /// wait by 15 s, up to 5 min. A message put in the future is listed: the clock was set back while no daemon ran.
   Result<std::vector<std::string>> unheard(std::string_view team, EpochMs now);
