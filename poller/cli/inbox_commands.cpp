@@ -329,10 +329,9 @@ ExitCode change(Context& context, Box& box, const RetentionPolicy& choose, Apply
   const WriteResult result = patiently(box.clock, wait_here, [&]() -> WriteResult {
     const Result<ReadResult> read = box.read();
     const auto chosen = read ? choose(read->document) : Result<std::vector<std::size_t>>(read.error());
-    if (!chosen) {
-      problem = chosen.error();
-      return {WriteOutcome::refused, {}, 0};
-    }
+    problem = chosen ? std::nullopt : std::optional(chosen.error());
+    // Client 2.1.50 writes the file in place. A busy machine may stop it between its two steps.
+    if (problem) return {problem->code == "inbox.torn" ? WriteOutcome::changed : WriteOutcome::refused, {}, 0};
     if (chosen->empty()) return {};
     WriteResult written = apply(box.mailbox.inboxes(), box.member, read->document, *chosen);
     count += written.marked;

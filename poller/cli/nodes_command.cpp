@@ -79,7 +79,7 @@ std::string node_message_state(const operations::NodeMessage& mail) {
 
 std::string round_trip_text(const operations::Cluster& cluster) {
   const auto us = cluster.round_trip_us;
-  if (us == 0) return {};
+  if (us == 0 || !cluster.trouble.bytes.empty()) return {};  // the last one says nothing while Redis is away
   const auto ms = us < 10'000 ? std::to_string(us / 1000) + '.' + std::to_string(us / 100 % 10) : std::to_string(us / 1000);
   return ms + " ms for a round trip";
 }
@@ -88,7 +88,8 @@ std::vector<Row> node_rows(const Console& console, const operations::Cluster& cl
   std::vector<Row> rows{{"leader", leader_text(cluster)}};
   if (const auto trouble = printable(cluster.trouble); !trouble.empty())
     rows.push_back({"redis", console.loud(trouble) + ", for " + span_text(now_ms() - cluster.trouble_since_ms)});
-  if (cluster.round_trip_us >= slow_us) rows.push_back({"redis", console.loud("slow: " + round_trip_text(cluster))});
+  else if (cluster.round_trip_us >= slow_us)
+    rows.push_back({"redis", console.loud("slow: " + round_trip_text(cluster))});
   if (const auto full = printable(cluster.full); !full.empty()) rows.push_back({"mail", console.loud(full)});
   for (const auto& worry : cluster.worries) rows.push_back({"redis", console.loud(printable(worry))});
   for (const auto& mail : cluster.mail)

@@ -127,7 +127,7 @@ ExitCode quarantine(Context& context, const QuarantineOptions& options) {
 
 // clang-format off
 constexpr Argument trace_takes[] = {
-    takes<&TraceOptions::id>("ID", "A message key, the beginning of one, or the id of a request or a shutdown").required(),
+    takes<&TraceOptions::id>("ID", "A message key, the beginning of one, the id of a request or a shutdown, or WORKER/ID").required(),
     takes<&TraceOptions::kind>("--kind KIND", "Of requests only those of this kind: permission, sandbox, plan, stop"),
     takes<&TraceOptions::full>("--full", "All of what was asked"),
 };

@@ -28,8 +28,7 @@ operations::Effect effect_view(const OutboxRow& row) {
           .last_problem = row.last_problem,
           .message_key = row.key.value,
           .request_id = row.request_id,
-          .entry = entry_text(row.message, ""),
-          .order = {}};
+          .entry = entry_text(row.message, ""), .order = {}};
 }
 
 }  // namespace
@@ -249,8 +248,7 @@ operations::NodeMessage node_message_view(const NodeMailRow& row) {
           .state = to_string(row.state),
           .state_ms = row.state_ms,
           .created_ms = row.created_ms,
-          .attempts = row.attempts,
-          .problem = row.problem};
+          .attempts = row.attempts, .problem = row.problem};
 }
 
 operations::Lead lead_view(Team& team) {
@@ -322,8 +320,7 @@ class Trace {
       trace_.messages.push_back(message_view(row));
       TRY(auto kept, ledger_.history().of_message(row.key));
       TRY(add_history(life_of(row, std::move(kept))));
-      if (row.request_id.empty()) continue;
-      TRY(add_request(row.request_id, row.team));
+      if (!row.request_id.empty()) TRY(add_request(row.request_id, row.team));
     }
     TRY(auto mails, ledger_.node_mail().like(id, limit_));
     for (const auto& row : mails) {
@@ -343,6 +340,7 @@ class Trace {
   Status add_request(const std::string& id, const std::string& team) {
     TRY(auto mails, ledger_.node_mail().of_request(id, limit_));
     for (const auto& row : mails) {
+      if (!is_of(row.sender) && !is_of(row.inbox)) continue;
       const auto is_row = [&](const operations::NodeMessage& one) {
         return one.message_key == row.key.value && one.team == row.team && one.direction == to_string(row.direction) && one.node == row.node &&
                one.inbox == row.inbox;
@@ -360,6 +358,12 @@ class Trace {
     return Done{};
   }
 
+  /// Adds the requests with this id of one worker.
+  Status add_request_of(const std::string& worker, const std::string& id) {
+    worker_ = worker;
+    return add_request(id, "");
+  }
+
   /// Adds a key of which only the history is left.
   Status add_history_of(const std::string& key) { return add_history(ledger_.history().of_message({key})); }
 
@@ -370,6 +374,8 @@ class Trace {
   }
 
  private:
+  [[nodiscard]] bool is_of(const std::string& member) const { return worker_.empty() || member == worker_; }
+
   /// Adds a request or a shutdown unless it is there already.
   template <class View>
   Status add(const std::string& id, View view, std::vector<View>& to) {
@@ -378,6 +384,7 @@ class Trace {
       else return std::tie(one.team, one.request_id, one.member);
     };
     if (std::any_of(to.begin(), to.end(), [&](const View& other) { return name(other) == name(view); })) return Done{};
+    if (!is_of(view.member.bytes)) return Done{};
     const auto& team = view.team.bytes;
     TRY(auto effects, ledger_.outbox().of_request(team, schema::inbox_name(view.member.bytes), id));
     for (const auto& effect : effects)
@@ -410,7 +417,7 @@ class Trace {
   }
 
   Ledger& ledger_;
-  std::string kind_;
+  std::string kind_, worker_;
   int limit_;
   operations::Trace trace_;
   std::vector<HistoryRow> history_;
@@ -423,6 +430,8 @@ Result<operations::Trace> trace_view(Ledger& ledger, const std::string& id, cons
   TRY(trace.add_messages(id));
   TRY(trace.add_request(id, ""));
   TRY(trace.add_history_of(id));
+  if (const auto slash = id.find('/'); slash != std::string::npos)
+    TRY(trace.add_request_of(id.substr(0, slash), id.substr(slash + 1)));
   return trace.take();
 }
 

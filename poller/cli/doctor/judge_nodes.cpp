@@ -22,7 +22,7 @@ Findings judge_nodes(const TeamPlace& team, const operations::Status& status, Ep
                           trouble + ", for " + span_text(now - cluster.trouble_since_ms) +
                               ": mail for other nodes waits in this node's ledger",
                           broker, "see to it; docs/how-to/several-machines.md, \"If the Redis is gone\""});
-    if (cluster.round_trip_us >= slow_us)
+    else if (cluster.round_trip_us >= slow_us)
       findings.push_back({Severity::warning, "cluster.slow",
                           round_trip_text(cluster) + ": letters and answers to other nodes wait for it", broker,
                           "look at its disk and at the way to it: `redis-cli --latency`"});

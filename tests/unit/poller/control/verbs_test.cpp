@@ -318,6 +318,18 @@ TEST_CASE("a trace gathers a shutdown with what was sent for it, and an order by
   CHECK(serving.code("trace", {{"id", "nothing"}}) == "request.unknown");
 }
 
+TEST_CASE("a trace of WORKER/ID has the request of that worker only") {
+  Serving serving;
+  serving.world.write_lead({World::entry("w1", World::request("perm-1", "make install", "w1")),
+                            World::entry("w2", World::request("perm-1", "make install", "w2"))});
+  REQUIRE(serving.until([&] { return serving.team().requests().open().size() == 2; }));
+  CHECK(serving.ask("trace", {{"id", "perm-1"}}).at("requests").as_array().size() == 2);
+  const auto one = serving.ask("trace", {{"id", "w2/perm-1"}});
+  REQUIRE(one.at("requests").as_array().size() == 1);
+  CHECK(one.at("requests").at(0).at("member") == "w2");
+  CHECK(serving.code("trace", {{"id", "w3/perm-1"}}) == "request.unknown");
+}
+
 TEST_CASE("a trace of chat tells its whole life, though the history holds no line of it") {
   Serving serving;
   serving.world.write_lead({World::entry("w1", "hello")});
