@@ -61,6 +61,16 @@ class MailboxCommands(ProcessTest):
                 self.assertEqual(self.inbox("clear", "ada")["count"], 61 + sent)
                 self.assertEqual(wire.read_inbox(path), [])
 
+    def test_a_file_that_its_writer_has_emptied_is_waited_for(self):
+        path = self.team.inbox("ada")
+        whole = json.dumps([wire.entry("bob", "hello", wire.ERA1)])
+        path.write_text("")
+        writer = threading.Timer(1, path.write_text, [whole])  # clock: longer than one reading tries; an early write is no fault
+        writer.start()
+        self.assertEqual(self.inbox("mark-read", "ada", "--all")["count"], 1)
+        writer.join()
+        self.assertTrue(wire.read_inbox(path)[0]["read"])
+
     def test_foreign_fields_numbers_and_spacing_survive_a_mark_and_a_clear(self):
         kept = '{"from":"bob","text":"kept","timestamp":"t","read":false,"n":1e400,"x":{"\\ud83d":[1.0]}}'
         path = self.team.inbox("ada")

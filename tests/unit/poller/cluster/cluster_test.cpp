@@ -30,6 +30,15 @@ std::vector<std::string> told(NodeWorld& world) {
   return texts;
 }
 
+/// h1 hears of the leader between, hands its chat over, and leads again when that one's lease has ended.
+void h1_leads_again(ClusterWorld& world) {
+  world.go_on(4);
+  REQUIRE(world.h1.logged("delivery.expired"));
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+}
+
 /// What a node with this password could write, whatever its program does.
 void forge(ClusterWorld& world, const std::string& node, const Frame& frame) {
   test::MemoryBroker broker(world.broker, node);
@@ -815,11 +824,7 @@ TEST_CASE("chat that was handed over and not put again yet is not overtaken by l
   h4.turn();
   world.broker.cut_off = {"h2", "h4"};
   world.all = {&world.h1};
-  world.go_on(4);
-  REQUIRE(world.h1.logged("delivery.expired"));
-  world.advance(11s);
-  world.go_on(4);
-  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  h1_leads_again(world);
   auto seen = told(world.h1);
   world.broker.cut_off = {};
   world.all = {&world.h1, &world.h2};
@@ -842,11 +847,7 @@ TEST_CASE("chat that was handed over comes again in its order, also when the eng
   h4.turn();
   world.broker.cut_off = {"h2", "h4"};
   world.all = {&world.h1};
-  world.go_on(4);
-  REQUIRE(world.h1.logged("delivery.expired"));
-  world.advance(11s);
-  world.go_on(4);
-  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  h1_leads_again(world);
   world.broker.cut_off = {};
   world.broker.lost_puts = 1;
   world.all = {&world.h1, &world.h2};
@@ -877,11 +878,7 @@ TEST_CASE("chat behind a notice is not taken before older chat that was handed o
   h4.poll();
   h4.turn();
   world.broker.cut_off = {"h2", "h4"};
-  world.go_on(4);
-  REQUIRE(world.h1.logged("delivery.expired"));
-  world.advance(11s);
-  world.go_on(4);
-  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  h1_leads_again(world);
   world.broker.cut_off = {};
   world.all = {&world.h2, &world.h1};
   world.broker.lost_puts = 1;
@@ -909,11 +906,7 @@ TEST_CASE("chat that another leader has settled holds no later chat back") {
   world.go_on(4);
   world.all = {&world.h1, &world.h2};
   world.broker.cut_off = {"h4"};
-  world.go_on(4);
-  REQUIRE(world.h1.logged("delivery.expired"));
-  world.advance(11s);
-  world.go_on(4);
-  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  h1_leads_again(world);
   for (int i : {2, 3}) world.h2.add("team-lead", World::entry("w3", std::to_string(i), i));
   world.go_on(4);
   CHECK(told(world.h1) == std::vector<std::string>{"2", "3"});
