@@ -106,8 +106,9 @@ struct Box {
   }
   [[nodiscard]] std::string path() const { return team.folder() + "/inboxes/" + member + ".json"; }
   [[nodiscard]] operations::AboutInbox about() const { return {team.name, member, path()}; }
+  /// Waits 5 s: client 2.1.50 writes the file in place, and a busy machine may stop it between its two steps.
   Result<ReadResult> read() {
-    ReadResult result = read_calmly(mailbox.inboxes(), member, wait_here);
+    ReadResult result = read_calmly(mailbox.inboxes(), member, wait_here, 100);
     TRY(as_status(result, member));
     return result;
   }
@@ -330,8 +331,7 @@ ExitCode change(Context& context, Box& box, const RetentionPolicy& choose, Apply
     const Result<ReadResult> read = box.read();
     const auto chosen = read ? choose(read->document) : Result<std::vector<std::size_t>>(read.error());
     problem = chosen ? std::nullopt : std::optional(chosen.error());
-    // Client 2.1.50 writes the file in place. A busy machine may stop it between its two steps.
-    if (problem) return {problem->code == "inbox.torn" ? WriteOutcome::changed : WriteOutcome::refused, {}, 0};
+    if (problem) return {WriteOutcome::refused, {}, 0};
     if (chosen->empty()) return {};
     WriteResult written = apply(box.mailbox.inboxes(), box.member, read->document, *chosen);
     count += written.marked;

@@ -13,7 +13,6 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr int readings = 5;
 constexpr std::chrono::milliseconds between_readings{50};
 constexpr std::string_view inbox_suffix = ".json";
 constexpr std::string_view lock_suffix = ".json.lock";
@@ -86,11 +85,11 @@ std::string lead_of(const config::TeamConfig& config, const Result<schema::Roste
   return roster ? roster->lead_name() : schema::Roster().lead_name();
 }
 
-ReadResult read_calmly(ArrayInboxes& mailbox, const std::string& inbox, const Wait& wait) {
-  for (int reading = 1;; ++reading) {
+ReadResult read_calmly(ArrayInboxes& mailbox, const std::string& inbox, const Wait& wait, int readings) {
+  for (;; --readings) {
     ReadResult result = mailbox.read(inbox, ReadMode::unlocked);
     const bool may_pass = result.outcome == ReadOutcome::torn || result.outcome == ReadOutcome::empty;
-    if (!may_pass || reading == readings) return result;
+    if (!may_pass || readings == 1) return result;
     wait(between_readings);
   }
 }

@@ -96,8 +96,8 @@ std::optional<LockSight> look_at_lock(FileSystem&, const Directory& at, const st
 /// Returns the lead's name: as configured, from the roster, or the client's default.
 std::string lead_of(const config::TeamConfig&, const Result<schema::Roster>&);
 
-/// Reads without a lock. A file that is being written is read up to five times within a quarter of a second.
-ReadResult read_calmly(ArrayInboxes&, const std::string& inbox, const Wait&);
+/// Reads without a lock. A file that is being written is read this many times, one every 50 ms.
+ReadResult read_calmly(ArrayInboxes&, const std::string& inbox, const Wait&, int readings = 5);
 
 /// Parses an ISO 8601 time stamp as JavaScript and Python write it; one without a zone is in UTC. Empty if malformed.
 std::optional<EpochMs> parse_timestamp(std::string_view);
