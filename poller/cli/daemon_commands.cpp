@@ -1,8 +1,11 @@
 // Commands for the daemon itself: `run`, `check-config`, `reload`, `resume`.
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
 #include <boost/json.hpp>
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <memory>
 
@@ -21,15 +24,13 @@
 
 namespace inbox_poller::poller::cli {
 
-namespace json = boost::json;
-
 namespace {
 
 std::vector<operations::Setting> told_of(const std::vector<config::Setting>& settings) {
   std::vector<operations::Setting> list;
   for (const config::Setting& setting : settings) {
     const auto value = schema::parse_value(setting.value);  // TOML writes nearly all of these values as JSON does
-    list.push_back({setting.key, value ? *value : json::value(setting.value), setting.origin});
+    list.push_back({setting.key, value ? *value : boost::json::value(setting.value), setting.origin});
   }
   return list;
 }
@@ -126,15 +127,23 @@ std::string unmatched(const config::Loaded& loaded, bool& unread) {
   return text;
 }
 
-/// Lists problems of the Redis servers that team files name, as far as visible from this machine.
-std::string unfit_engines(const config::Loaded& loaded) {
+/// Lists problems of the programs and Redis servers that team files name, as far as visible from this machine.
+std::string unfit_surroundings(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
+    const std::string begin = "WARNING: " + team.config.source + ": ";
+    for (const auto& [setting, argv] : {std::pair{"delivery.exec", &team.config.delivery.exec.argv},
+                                        std::pair{"approver.command", &team.config.approver.command},
+                                        std::pair{"tasks.done_command", &team.config.tasks.done_command}})
+      if (!argv->empty() && ::access(argv->front().c_str(), X_OK) != 0)
+        text += begin + setting + ": cannot run " + argv->front() + ": " + std::strerror(errno) +
+                " -> install the program, or correct its path\n";
     const bool has_cluster = !team.config.cluster.node.empty();
     if (team.config.team.backend != config::Backend::redis && !has_cluster) continue;
     for (const Finding& one : has_cluster ? examine_engine(team.config) : examine_redis(team.config).findings)
       if (one.severity >= Severity::warning)
-        text += "WARNING: " + team.config.source + (has_cluster ? ": cluster.redis_url: " : ": team.redis_url: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+        text += begin + (has_cluster ? "cluster.redis_url: " : "team.redis_url: ") + one.what +
+                (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
   }
   return text;
 }
@@ -149,7 +158,7 @@ ExitCode check_config(Context& context, const config::Sources& named) {
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
   bool unread = false;
-  const std::string odd = good ? unmatched(loaded, unread) + unfit_engines(loaded) : "";
+  const std::string odd = good ? unmatched(loaded, unread) + unfit_surroundings(loaded) : "";
   if (!odd.empty()) context.console.explain(printable_block(odd, ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;
@@ -238,7 +247,7 @@ config::Sources sources_in(const operations::Configuration& told) {
 config::Sources meant_sources(const Context& context, const config::Sources& named) {
   if (!named.files.empty() || !named.dir.empty()) return named;
   Result<ControlClient> client = context.connect();
-  const Result<json::object> status =
+  const auto status =
       client ? client->call(arguments::on_wire(arguments::Status()), brief_patience) : client.error();  // of all teams
   config::Sources sources = status ? sources_in(operations::decode<operations::Status>(*status).configuration) : named;
   if (!named.daemon_file.empty()) sources.daemon_file = named.daemon_file;

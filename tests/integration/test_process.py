@@ -45,6 +45,17 @@ class Process(ProcessTest):
         self.assertRegex(done.stdout, r"poll_interval.*50ms.*team-0\.toml:\d+")
         self.assertRegex(done.stdout, r"busy_timeout.*default")
 
+    def test_check_config_names_a_program_that_cannot_be_run(self):
+        program = self.folder / "to-the-lead"
+        daemon = self.make_daemon(team_toml(self.make_team(), more='[delivery]\nexec = ["%s"]\n' % program))
+        command = [daemon.program, "check-config", "--config", daemon.configs[0]]
+        done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertIn("team-0.toml: delivery.exec: cannot run %s: No such file or directory" % program, " ".join(done.stderr.split()))
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
+        done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_without_a_daemon_every_command_says_so_and_exits_with_3(self):
         daemon = self.make_daemon(team_toml(self.make_team()))
         for command in (["status"], ["pending"], ["approve", "x"], ["deny", "x", "--reason", "y"], ["recv"], ["lead"],
