@@ -98,9 +98,8 @@ const ProgramOption* ArgumentReader::find(std::string_view name) const {
   if (name.starts_with("-test.") && one_dash()) return find("-" + std::string(name.substr(6)));
   for (const Program* program : {program_, outer_}) {
     if (program == nullptr) continue;
-    for (const ProgramOption& option : program->options) {
+    for (const ProgramOption& option : program->options)
       if (option.name == name) return &option;
-    }
   }
   return nullptr;
 }

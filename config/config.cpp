@@ -48,9 +48,8 @@ std::string TeamSettings::task_folder(std::string_view team) const {
 }
 
 std::optional<PermissionMode> ModeSettings::wanted(std::string_view member) const {
-  for (const auto& [name, mode] : members) {
+  for (const auto& [name, mode] : members)
     if (name == member) return mode;
-  }
   return on_join;
 }
 

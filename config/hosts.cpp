@@ -143,15 +143,12 @@ bool host_matches(const HostPattern& pattern, const CanonicalHost& host, Side si
 Verdict judge_host(const HostRules& rules, std::string_view written, Action default_action) {
   const auto host = canonical_host(written);
   if (!host) return {Action::deny, "", host.error().message};
-  for (const HostPattern& rule : rules.deny) {
+  for (const HostPattern& rule : rules.deny)
     if (host_matches(rule, *host, Side::restrict)) return {Action::deny, rule.text, "a deny rule names this host"};
-  }
-  for (const HostPattern& rule : rules.ask) {
+  for (const HostPattern& rule : rules.ask)
     if (host_matches(rule, *host, Side::restrict)) return {Action::ask, rule.text, "an ask rule names this host"};
-  }
-  for (const HostPattern& rule : rules.allow) {
+  for (const HostPattern& rule : rules.allow)
     if (host_matches(rule, *host, Side::grant)) return {Action::allow, rule.text, "an allow rule names this host"};
-  }
   return {default_action, "", "no rule names this host"};
 }
 

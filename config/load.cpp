@@ -133,17 +133,22 @@ std::string default_daemon_file(const std::string& folder) {
   return !folder.empty() && access(file.c_str(), F_OK) == 0 ? file : "";
 }
 
-/// Refuses two files for one team, which would answer the same request twice, perhaps differently.
+/// Refuses two files for one team or one mailbox: they would answer the same request twice, or divide the mail.
 void find_double_claims(Loaded& loaded) {
   for (std::size_t i = 0; i < loaded.teams.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const TeamConfig& one = loaded.teams[j].config;
-      const TeamConfig& two = loaded.teams[i].config;
-      const bool meet = wildcard_match(one.team.name, two.team.name) || wildcard_match(two.team.name, one.team.name);
-      if (one.team.name.empty() || two.team.name.empty() || one.team.root != two.team.root || !meet) continue;
-      loaded.problems.push_back(two.source + ": team.name = " + toml_text(two.team.name) + " and " + one.source +
-                                ": team.name = " + toml_text(one.team.name) + " claim the same team below " +
-                                two.team.root + "; each team needs exactly one file");
+      const TeamSettings& one = loaded.teams[j].config.team;
+      const TeamSettings& two = loaded.teams[i].config.team;
+      if (one.name.empty() || two.name.empty()) continue;
+      const bool meet = wildcard_match(one.name, two.name) || wildcard_match(two.name, one.name);
+      const bool same_team = one.root == two.root && meet;
+      const bool same_mail = two.backend != Backend::claude_code && one.backend == two.backend &&
+                             one.folder == two.folder && one.redis == two.redis && one.lead == two.lead;
+      if (!same_team && !same_mail) continue;
+      loaded.problems.push_back(loaded.teams[i].config.source + ": team.name = " + toml_text(two.name) + " and " +
+                                loaded.teams[j].config.source + ": team.name = " + toml_text(one.name) + " claim " +
+                                (same_team ? "the same team below " + two.root : "the same mailbox") +
+                                "; each team needs exactly one file");
     }
   }
 }

@@ -890,6 +890,17 @@ TEST_CASE("two files for one team are a problem, also when a glob covers a name"
             "needs exactly one file");
 }
 
+TEST_CASE("two files for one mailbox are a problem whatever names they give it, and two leads of one folder are none") {
+  const Folder folder;
+  folder.write("a.toml", "[team]\nname = \"coord\"\nbackend = \"maildir\"\nfolder = \"/mail\"\nlead = \"ada\"\n");
+  folder.write("b.toml", "[team]\nname = \"pair\"\nbackend = \"maildir\"\nfolder = \"/mail\"\nlead = \"ada\"\n");
+  folder.write("c.toml", "[team]\nname = \"other\"\nbackend = \"maildir\"\nfolder = \"/mail\"\nlead = \"bob\"\n");
+  const Loaded loaded = load({{}, folder / "", ""}, ann);
+  REQUIRE(loaded.problems.size() == 1);
+  CHECK(loaded.problems[0] == folder / "b.toml" + ": team.name = \"pair\" and " + (folder / "a.toml") +
+                                  ": team.name = \"coord\" claim the same mailbox; each team needs exactly one file");
+}
+
 TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot carry is told") {
   const Parsed good = parse("[team]\nname = \"crew\"\nbackend = \"jsonl\"\nfolder = \"~/p/.team/\"\nmembers = [\"alice\"]");
   CHECK(good.problems.empty());
