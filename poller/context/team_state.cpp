@@ -9,7 +9,6 @@ namespace {
 constexpr std::chrono::seconds departure_grace{60};
 constexpr std::chrono::hours recent{24};
 constexpr int most_recent = 1000;
-constexpr const char* no_lease = "cluster.no_lease";
 
 }  // namespace
 
@@ -149,12 +148,12 @@ Status TeamState::commit(Work work, CommitAs as) {
 
 Status TeamState::may_commit() const {
   if (guard)
-    if (auto may = guard(); !may) return Error{no_lease, may.error().message};
+    if (auto may = guard(); !may) return Error{"cluster.no_lease", may.error().message};
   return Done{};
 }
 
 void TeamState::heard_of_ledger(const Status& last) {
-  if (!last && last.error().code == no_lease) return;
+  if (!last && !last.error().code.starts_with("ledger.")) return;  // the work itself refused: no lease, no such rule
   if (!last) {
     // A ledger that is gone is logged once for all teams. A read of it fails with an error of its own.
     const Status there = ledger.still_there();

@@ -291,6 +291,17 @@ TEST_CASE("a decision waits for the right to decide, a fact does not") {
   CHECK(world.has_row());
 }
 
+TEST_CASE("work that refuses is no fault of the ledger, and does not mend one") {
+  OneTeam world;
+  const auto refuses = [](Tx&) -> Status { return Error{"order.not_carried", "rules do not exist there"}; };
+  CHECK_FALSE(world.context.commit(refuses));
+  CHECK(world.context.ledger_fault().empty());
+  world.context.heard_of_ledger(Error{"ledger.io", "the disk is gone"});
+  CHECK_FALSE(world.context.commit(refuses));
+  CHECK(world.context.ledger_fault() == "the disk is gone");
+  CHECK(world.logged("ledger.fault") == 1);
+}
+
 TEST_CASE("what fails because the ledger is gone is not logged for each team: the daemon logs it") {
   OneTeam world;
   const Status failed = Error{"ledger.damaged", "a read that found no page"};
