@@ -276,7 +276,8 @@ class Daemon {
     if (!options_.log_level) telemetry_.set_level(loaded.daemon.log.level);
     auto report = loop_.reload(teams_of(loaded));
     report.restart = fixed_settings_changed(written_, loaded.daemon);
-    report.warnings = loaded.warnings;
+    for (const auto& odd : report.warnings) telemetry_.emit(Event::daemon_warning, {{"reason", odd}});
+    report.warnings.insert(report.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
     telemetry_.emit(Event::daemon_reloaded,
                     {{"count", std::to_string(loaded.teams.size())}, {"reason", summary(report)}});
     return report;

@@ -110,6 +110,13 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
     const auto* before = find(configs_, root, name);
     const auto* after = find(configs, root, name);
     if (before == nullptr || after == nullptr || !same_foundation(*before, *after)) {
+      const auto open = team->requests().shown().size();
+      const auto counted = services_.ledger.deliveries().queued_count(name);
+      const long long chat = counted ? *counted : 0;
+      if (after == nullptr && (open > 0 || chat > 0))
+        report.warnings.push_back("team " + name + " is not served any more, and keeps what waits: open requests " +
+                                  std::to_string(open) + ", messages for its lead " + std::to_string(chat) +
+                                  "; name it in a team file to serve it again");
       drop_team(name);
     } else if (*before != *after) {
       team->reconfigure(*after);
@@ -118,6 +125,9 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
   }
   configs_ = std::move(configs);
   looked_for_.clear();
+  for (const auto& one : configs_)
+    if (auto odd = mistyped(one); !odd.empty() && looked_for_.insert(one.team.name).second)
+      report.warnings.push_back(std::move(odd));
   timer_.cancel();
   return report;
 }
@@ -161,7 +171,11 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
   const auto is_there = system_of(config).is_team(services_.files, config, name);
   if (!is_there) return warn_once(is_there.error().message);
-  if (!*is_there) return tell_neighbor(config, name);
+  if (!*is_there) {
+    if (const auto odd = looked_for_.insert(name).second ? mistyped(config) : ""; !odd.empty())
+      services_.telemetry.emit(Event::daemon_warning, {{"reason", odd}});
+    return;
+  }
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {
@@ -298,14 +312,12 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   return true;
 }
 
-/// Warns once about an existing team with a similar name, because a mistyped name would wait in vain.
-void PollLoop::tell_neighbor(const config::TeamConfig& config, const std::string& name) {
-  if (config.team.is_glob() || !looked_for_.insert(name).second) return;
+std::string PollLoop::mistyped(const config::TeamConfig& config) const {
+  const std::string& name = config.team.name;
   const auto there = system_of(config).list(services_.files, config);
-  if (!there || std::find(there->begin(), there->end(), name) != there->end()) return;
-  if (const auto meant = schema::did_you_mean(name, *there); !meant.empty())
-    services_.telemetry.emit(Event::daemon_warning, {{"reason", "team \"" + name + "\" does not exist below " +
-                                                                    config.team.root + " yet" + meant}});
+  if (config.team.is_glob() || !there || std::find(there->begin(), there->end(), name) != there->end()) return {};
+  const auto meant = schema::did_you_mean(name, *there);
+  return meant.empty() ? "" : "team \"" + name + "\" does not exist below " + config.team.root + " yet" + meant;
 }
 
 void PollLoop::warn_once(const std::string& text) {

@@ -64,7 +64,8 @@ class PollLoop {
   void ended_beside(const std::string& name);
   /// Ends the service of this team after its current poll.
   void drop_team(const std::string& name);
-  void tell_neighbor(const config::TeamConfig& config, const std::string& name);
+  /// Returns a warning if this team is missing and another has a similar name: a mistyped name would wait in vain.
+  [[nodiscard]] std::string mistyped(const config::TeamConfig& config) const;
   /// Warns once about a problem that each scan for teams finds again.
   void warn_once(const std::string& text);
 

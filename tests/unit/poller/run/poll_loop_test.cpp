@@ -64,6 +64,21 @@ TEST_CASE("a team that no configuration names any more is let go, and found agai
   CHECK(served.answers("perm-1", "git status"));
 }
 
+TEST_CASE("a reload says what a team that is let go keeps waiting, and which name its new file may mean") {
+  Teams served;
+  const auto before = served.adopted();
+  served.world.write_lead({World::entry("w1", World::request("perm-1", "make")), World::entry("w1", "hello")});
+  served.looked();
+  const auto report =
+      served.loop.reload({with(served.world.config, [](config::TeamConfig& config) { config.team.name = "tt"; })});
+  REQUIRE(report.warnings.size() == 2);
+  CHECK(report.warnings[0] ==
+        "team t is not served any more, and keeps what waits: open requests 1, messages for its lead 1; "
+        "name it in a team file to serve it again");
+  CHECK(report.warnings[1].ends_with(" yet; did you mean \"t\"?"));
+  CHECK(served.loop.reload({served.world.config}).warnings.empty());
+}
+
 TEST_CASE("a team whose role, root, lead, tasks or tmux changed is found again under the new configuration") {
   const std::function<void(config::TeamConfig&)> changes[] = {
       [](config::TeamConfig& config) { config.team.role = config::Role::observer; },
