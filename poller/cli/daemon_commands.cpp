@@ -149,6 +149,9 @@ std::string unfit_surroundings(const config::Loaded& loaded) {
 }
 
 ExitCode check_config(Context& context, const config::Sources& named) {
+  if (!context.team.empty())
+    return context.fail(
+        usage_error("--team: `check-config` reads whole files; name the file of one team with --config FILE"));
   const config::Sources sources = meant_sources(context, named);
   const bool is_named = !named.files.empty() || !named.dir.empty();
   if (const std::string where = is_named ? "" : places_of(sources); !where.empty())
@@ -216,10 +219,9 @@ struct RunLine {
 ExitCode run(Context& context, const RunLine& line) {
   RunOptions options = line.daemon;
   options.sources = line.sources;
-  if (!context.team.empty()) {
-    context.console.complain("--team: `run` serves all teams of its files; name the file of one with --config FILE");
-    return ExitCode::usage;
-  }
+  if (!context.team.empty())
+    return context.fail(
+        usage_error("--team: `run` serves all teams of its files; name the file of one with --config FILE"));
   if (line.once || line.polls > 0) options.polls = line.once ? 1 : static_cast<unsigned>(line.polls);
   if (!context.socket.empty()) {
     const Result<std::string> path = context.socket_path();

@@ -18,4 +18,7 @@ enum class ExitCode {
 /// Returns the exit code for an error's code; `failed` for each code that the table does not list.
 ExitCode exit_code_of(const Error&);
 
+/// Returns the error of a command line that cannot be followed, for ExitCode::usage.
+inline Error usage_error(std::string message) { return {"command.usage", std::move(message)}; }
+
 }  // namespace inbox_poller::poller::cli

@@ -40,8 +40,6 @@ struct InboxOptions {
   bool yes = false;
 };
 
-Error usage_error(std::string message) { return {"inbox.usage", std::move(message)}; }
-
 /// Finds all teams that the options may refer to. `looked`: receives the folders searched.
 Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const InboxOptions& options, FileSystem& files, std::string& looked) {
   const auto environment = config::Environment::from_process();
@@ -63,6 +61,10 @@ Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const I
   }
   std::vector<TeamPlace> teams;
   for (const config::TeamConfig& config : configs) {
+    if (!config.team.is_glob() && config.team.name == context.team &&
+        config.team.backend != config::Backend::claude_code)
+      return usage_error("team " + context.team + " is a " + std::string(config.team.facts().noun) +
+                         " (team.backend), and these commands read array inboxes: see `inbox-poller history`");
     looked += (looked.empty() ? "" : ", ") + config.team.team_folder(config.team.name) + (config.team.backend == config::Backend::claude_code ? "" : " (no array inboxes: these commands do not read them)");
     auto found = find_teams(files, config);
     if (!found && found.error().code != "io.ENOENT") return found.error();

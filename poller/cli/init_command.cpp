@@ -181,7 +181,7 @@ std::string asked_way(Questions& questions) {
                        "any");
 }
 
-/// Completes a choice for shared mail: the actor, the role, and the delivery method. Error "actor.none".
+/// Completes a choice for shared mail: the actor, the role, and the delivery method. Error "command.usage".
 Result<TeamChoice> choose_shared(Questions& questions, const InitOptions& options, const std::string& team,
                                  const Surroundings& at) {
   TeamChoice choice;
@@ -191,7 +191,7 @@ Result<TeamChoice> choose_shared(Questions& questions, const InitOptions& option
   std::vector<Possible> possible;
   for (const std::string& one : at.actors) possible.push_back({one, printable(one)});
   if (choice.lead.empty() && !possible.empty()) choice.lead = questions.ask("Whose mail is it about?", possible, "");
-  if (choice.lead.empty()) return Error{"actor.none", "whose mail is it? Name the actor with --actor NAME, or in COLLAB_ACTOR"};
+  if (choice.lead.empty()) return usage_error("whose mail is it? Name the actor with --actor NAME, or in COLLAB_ACTOR");
   choice.role = options.role;
   if (choice.role.empty())
     choice.role = questions.ask("What is to become of it?", {{"leader", "it is delivered to " + printable(choice.lead)},

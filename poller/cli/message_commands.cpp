@@ -95,10 +95,8 @@ ExitCode acknowledge(Context& context, ControlClient& client, const arguments::S
 ExitCode recv(Context& context, const RecvOptions& given) {
   RecvOptions options = given;
   if (context.json) options.format = "json";
-  if (options.acks && options.format == "text") {
-    context.console.complain("--ack-from-stdin needs --format json: the text does not show the message keys");
-    return ExitCode::usage;
-  }
+  if (options.acks && options.format == "text")
+    return context.fail(usage_error("--ack-from-stdin needs --format json: the text does not show the message keys"));
   const bool json = options.format == "json" || options.acks;
   if (options.follows) return follow(context, {options.max, json, options.ignore_busy, options.acks, options.after});
   Result<ControlClient> client = context.connect();

@@ -55,10 +55,7 @@ Result<std::string> kept_password(FileSystem& files, const Directory& folder, co
 }
 
 ExitCode acl(Context& context, const AclOptions& options) {
-  if (context.team.empty()) {
-    context.console.complain("which team? Name it with --team NAME");
-    return ExitCode::usage;
-  }
+  if (context.team.empty()) return context.fail(usage_error("which team? Name it with --team NAME"));
   PosixFileSystem files;
   const auto folder = ensure_private_dir(files, options.secrets);
   if (!folder) return context.fail(folder.error());

@@ -129,7 +129,8 @@ ExitCode suggest(Context& context, const RulesOptions& options) {
   return context.show(request, [&](const auto& answer) -> std::string {
     const auto& suggestions = answer.suggestions;
     const std::string looked = std::to_string(answer.looked_at) + " decisions";
-    if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
+    if (suggestions.empty())
+      return "# " + looked + ": no approval of yours that a further rule would have spared you\n";
     long long requests = 0;
     for (const auto& one : suggestions) requests += one.requests;
     return "# " + looked + ": " + std::to_string(requests) +

@@ -85,10 +85,8 @@ ExitCode wait_for(Context& context, const ShutdownOptions& options, json::object
 }
 
 ExitCode shutdown(Context& context, const ShutdownOptions& options) {
-  if (options.member.empty() != options.all) {
-    context.console.complain("say whom to shut down: one MEMBER, or --all");
-    return ExitCode::usage;
-  }
+  if (options.member.empty() != options.all)
+    return context.fail(usage_error("say whom to shut down: one MEMBER, or --all"));
   arguments::Shutdown request{
       .member = options.member, .all = options.all, .by = user_name(), .reason = options.reason};
   if (options.remind_after) request.remind_after_ms = options.remind_after->count();

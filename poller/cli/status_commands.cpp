@@ -137,10 +137,8 @@ ExitCode lead(Context& context, const LeadOptions& options) {
   arguments::Lead request{.state = options.state};
   if (!options.limit.empty()) {
     const Result<config::Duration> limit = config::parse_duration(options.limit);
-    if (!limit || options.state != "busy") {
-      context.console.complain("--ttl takes a duration such as 10min, and only together with busy");
-      return ExitCode::usage;
-    }
+    if (!limit || options.state != "busy")
+      return context.fail(usage_error("--ttl takes a duration such as 10min, and only together with busy"));
     request.for_ms = limit->count();
   }
   return context.show(request, [](const auto& answer) {

@@ -91,10 +91,8 @@ bool is_gone(const Error& error) {
 }
 
 ExitCode wait(Context& context, const WaitOptions& options) {
-  if (points_of(options).empty()) {
-    context.console.complain("say what to wait for: --idle, --exited, --mail, --answered, or several of them");
-    return ExitCode::usage;
-  }
+  if (points_of(options).empty())
+    return context.fail(usage_error("say what to wait for: --idle, --exited, --mail, --answered, or several of them"));
   const Result<json::object> answer = answer_of(context, options);
   if (!answer) {
     const ExitCode told = context.fail(answer.error());

@@ -124,10 +124,13 @@ Status knock(const ListenAt& place) {
   });
   loop.run_for(patience);
   if (answered) return Done{};
-  if (!there) return Error{std::string(code::no_daemon), "no page is served there: start one with `inbox-poller web`"};
-  return Error{std::string(code::no_daemon), "what listens at " + place.address + ':' + std::to_string(place.port) +
-                                                 " does not answer as a page; `systemctl --user status inbox-poller-web` "
-                                                 "says how one fares that a service manager starts"};
+  const std::string at = place.address + ':' + std::to_string(place.port);
+  return Error{std::string(code::no_daemon),
+               there ? "what listens at " + at +
+                           " does not answer as a page; `systemctl --user status inbox-poller-web` says how one fares "
+                           "that a service manager starts"
+                     : "no page is served at " + at +
+                           ": start one with `inbox-poller web`, or name the address of one with --listen"};
 }
 
 /// Returns a link for each name of the page, a line each.
@@ -167,8 +170,10 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   if (const auto daemon = context.connect(); !daemon)
     context.console.complain(printable(daemon.error().message) + "; the page is empty until a daemon runs");
   const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
+  const std::string at = options.listen.substr(0, options.listen.rfind(':') + 1) + std::to_string(port);
+  const std::string next = "inbox-poller web" + (at == WebOptions().listen ? "" : " --listen " + at) + " --link";
   const ExitCode printed = context.print(links(port, options.names, sessions.token()) +
-                                         "each link lets one browser in; `inbox-poller web --link` gives the next\n");
+                                         "each link lets one browser in; `" + next + "` gives the next\n");
   if (printed != ExitCode::done) return printed;
   feed.start();
   server.start();
@@ -179,10 +184,8 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
 ExitCode web_page(Context& context, const WebOptions& options) {
   const auto place = place_of(options.listen);
   const Result<std::string> socket = context.socket_path();
-  if (!place) {
-    context.console.complain("--listen takes an address and a port such as 127.0.0.1:8474 or [::1]:8474");
-    return ExitCode::usage;
-  }
+  if (!place)
+    return context.fail(usage_error("--listen takes an address and a port such as 127.0.0.1:8474 or [::1]:8474"));
   if (!socket) return context.fail(socket.error());
   if (options.link) {
     if (const Status there = knock(*place); !there) return context.fail(there.error());

@@ -140,10 +140,9 @@ ExitCode top(Context& context, const TopOptions& options) {
 }  // namespace
 
 ExitCode stay_at_terminal(Context& context, Top::Options options) {
-  if (context.json || ::isatty(context.console.in()) == 0 || ::isatty(context.console.out()) == 0) {
-    context.console.complain("this talks to a person at a terminal; for a program there is `inbox-poller pending --json`");
-    return ExitCode::usage;
-  }
+  if (context.json || ::isatty(context.console.in()) == 0 || ::isatty(context.console.out()) == 0)
+    return context.fail(
+        usage_error("this talks to a person at a terminal; for a program there is `inbox-poller pending --json`"));
   const auto socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
   if (const auto first = context.ask(arguments::Pending()); !first && first.error().code != "team.absent")

@@ -17,7 +17,7 @@ int code_of(std::string_view error) { return static_cast<int>(cli::exit_code_of(
 
 TEST_CASE("the same mistake leaves with the same code, whoever notices it") {
   CHECK(code_of("request.invalid") == 2);  // the daemon
-  CHECK(code_of("inbox.usage") == 2);      // a command
+  CHECK(code_of("command.usage") == 2);    // a command
   CHECK(code_of("config.invalid") == 2);
   CHECK(code_of("config.refused") == 2);        // the same configuration, refused by `reload`
   CHECK(code_of("permission.bad_input") == 2);  // approve --input

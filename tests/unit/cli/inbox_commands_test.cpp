@@ -42,7 +42,7 @@ TEST_CASE("the only team there needs no naming, several do, and --root names ano
   fs::create_directories(team.root() + "/other/inboxes");
   fs::create_directories(team.root() + "/not-a-team");
   const Outcome several = team.run({"inbox", "list"});
-  CHECK(several.code == 1);
+  CHECK(several.code == 2);
   CHECK(has(several.err, "--team"));
   CHECK(has(several.err, "/other"));
   CHECK_FALSE(has(several.err, "not-a-team"));
