@@ -114,8 +114,8 @@ def asked(team, worker, count):
         said = wire.permission_request(worker, "Bash", {"command": "git status"}, request_id=one)
         said = (said if isinstance(said, str) else json.dumps(said))
         inbox, marker, end = team.inbox(worker), one.encode(), time.monotonic() + 60
-        begun = time.perf_counter_ns()
         team.say(worker, said)
+        begun = time.perf_counter_ns()
         while not (inbox.exists() and marker in inbox.read_bytes()):
             if time.monotonic() > end:
                 raise Lost("a request of %s was not answered in a minute" % worker)
