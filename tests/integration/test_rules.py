@@ -84,7 +84,7 @@ class Rules(ProcessTest):
         self.assertEqual(self.daemon.ask("decisions")["decisions"], [])
 
     def test_what_was_approved_again_and_again_is_one_rule_that_a_file_takes(self):
-        self.assertIn("none that a rule", self.daemon.cli("rules", "--suggest").stdout)
+        self.assertIn("no approval of yours that a further rule", self.daemon.cli("rules", "--suggest").stdout)
         for _ in range(3):
             self.decided('make "all of it"', "approve")
         self.decided("make clean", "deny", "--reason", "no")
@@ -101,7 +101,7 @@ class Rules(ProcessTest):
         config.chmod(0o600)
         self.daemon.cli("check-config", "--config", str(config), "--daemon-config", self.daemon.daemon_file)
         self.daemon.cli("allow", 'Bash(make "all of it")')
-        self.assertIn("none that a rule", self.daemon.cli("rules", "--suggest").stdout)
+        self.assertIn("no approval of yours that a further rule", self.daemon.cli("rules", "--suggest").stdout)
 
 
 if __name__ == "__main__":

@@ -212,7 +212,7 @@ class Init(Newcomer):
         for name in ("claude", "codex"):
             (shared / name / "new").mkdir(parents=True, mode=0o700)
         here = dict(cwd=project)
-        self.assertIn("--actor NAME", self.cli("init", "--yes", expect=1, **here).stderr, "whose mail it is is not guessed")
+        self.assertIn("--actor NAME", self.cli("init", "--yes", expect=2, **here).stderr, "whose mail it is is not guessed")
         done = self.cli("init", "--actor", "claude", "--method", "socket", "--yes", **here)
         self.assertIn("share in %s: claude, codex" % shared, done.stdout)
         self.assertNotIn("pending", done.stdout.split("Next:")[1])
