@@ -82,7 +82,7 @@ class TeamState {
   /// Returns "cluster.no_lease" while another node may lead. This is not a fault; do not log it.
   [[nodiscard]] Status may_commit() const;
   /// Records the outcome of the last ledger access. Logs the first failure, and the first success after it. In between
-  /// nothing is accepted, answered or marked.
+  /// nothing is accepted, answered or marked. An error that is not ledger.* is no failure: the work refused.
   void heard_of_ledger(const Status&);
   /// Error of the last commit; empty after a success.
   [[nodiscard]] const std::string& ledger_fault() const { return ledger_fault_; }

@@ -313,9 +313,10 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
 }
 
 std::string PollLoop::mistyped(const config::TeamConfig& config) const {
+  if (config.team.is_glob()) return {};
   const std::string& name = config.team.name;
   const auto there = system_of(config).list(services_.files, config);
-  if (config.team.is_glob() || !there || std::find(there->begin(), there->end(), name) != there->end()) return {};
+  if (!there || std::find(there->begin(), there->end(), name) != there->end()) return {};
   const auto meant = schema::did_you_mean(name, *there);
   return meant.empty() ? "" : "team \"" + name + "\" does not exist below " + config.team.root + " yet" + meant;
 }
