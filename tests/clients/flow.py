@@ -109,7 +109,7 @@ class FlowTest(ProcessTest):
         if self.whole and self.whole.exists() and not self.folder.exists():
             shutil.rmtree(self.whole, ignore_errors=True)
 
-    loaded = os.environ.get("FLOW_LOAD") == "1"  # a class that is always loaded says True
+    loaded = os.environ.get("FLOW_LOAD") == "1"
 
     @property
     def old(self):

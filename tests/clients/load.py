@@ -14,6 +14,12 @@ class Load:
     def __init__(self, count=(os.cpu_count() or 1) + 1):
         self.loops = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())], stdin=subprocess.DEVNULL) for _ in range(count)]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
         for loop in self.loops:
             loop.kill()

@@ -14,6 +14,7 @@ import uuid
 
 from daemon import wait_for
 from flow import SECONDS, HooksFlow
+from load import Load
 from model import script, tool
 
 SESSION = "11111111-2222-4333-8444-999999999999"
@@ -95,13 +96,12 @@ class HookKills(HooksFlow):
 
 
 class LastMail(HooksFlow):
-    """A full machine, a daemon that answers a Stop late, and our hooks with no more patience than they have."""
-
-    loaded = True
+    """A machine that is full from the last request on, a daemon that answers a Stop late, and our hooks with no more patience than they have."""
 
     def last_mail(self, text):
         """What became of a message that came in the last turn; its Stop hook was connected before the daemon went on."""
         def answer(_):
+            self.stops.append(Load().stop)
             self.team.say("ada", text)
             wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
             os.kill(self.daemon.process.pid, signal.SIGSTOP)

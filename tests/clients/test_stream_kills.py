@@ -2,10 +2,11 @@
 
 What counts as delivered was in a request to the model; what a client is given a second time says that it may be a repeat.
 A run kills once at each point, at half of them on a full machine. STREAM_MESSAGES and STREAM_KILLS make it longer, and then every point
-has its turn in both; FLOW_LOAD=1 fills the machine.
+has its turn in both; FLOW_LOAD=1 fills the machine for the whole flow.
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import unittest
 
 from daemon import wait_for
 from flow import SECONDS, FlowTest
+from load import Load
 from model import script
 from stream_lead import messages_in
 
@@ -27,6 +29,8 @@ STOPPER = pathlib.Path(__file__).resolve().parent / "stopper.py"
 
 
 class StreamFlow(FlowTest):
+    beside = contextlib.nullcontext  # what runs from a message until its client is killed
+
     def start_run(self, *options, team_more="", stopper=True):
         self.lead_team(toml_more='[delivery]\nmethods = ["stdin"]\n')
         self.stopper = self.folder / "stopper"
@@ -66,7 +70,7 @@ class StreamFlow(FlowTest):
                 unlabeled.append(text)
         chat = self.chat()
         print("figures: %s%s, %d messages, %d kills, %d delivered (%d assumed), %d never seen, %d given again" % (
-            ".".join(map(str, self.world.version)), ", loaded" if self.loaded else "", len(texts), len(self.lines("ends.jsonl")),
+            ".".join(map(str, self.world.version)), ", loaded" if self.loaded or self.beside is Load else "", len(texts), len(self.lines("ends.jsonl")),
             chat["delivered"], chat["assumed"], len(unseen), sum(n - 1 for n in times.values())), flush=True)
         self.assertEqual(unseen, [], "delivered, and never seen by the model")
         self.assertEqual(unlabeled, [], "given again without a label")
@@ -95,8 +99,9 @@ class Kills(StreamFlow):
         before = len(self.lines("ends.jsonl"))
         (self.stopper / "order.new").write_text(point)
         os.rename(self.stopper / "order.new", self.stopper / "order")
-        self.team.say("ada", text)
-        wait_for("it is killed at %s" % point, lambda: len(self.lines("ends.jsonl")) > before, SECONDS)
+        with self.beside():
+            self.team.say("ada", text)
+            wait_for("it is killed at %s" % point, lambda: len(self.lines("ends.jsonl")) > before, SECONDS)
         self.model.open()
 
     def test_nothing_counts_as_delivered_that_the_model_never_saw(self):
@@ -120,8 +125,8 @@ class Kills(StreamFlow):
 
 
 class LoadedKills(Kills):
-    loaded = True
     first = 1
+    beside = Load
 
 
 class Turns(StreamFlow):

@@ -19,7 +19,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, asan_options, team_toml, wait_for
 from sweep import CALL
 from tmux import PaneProgram
 
@@ -136,7 +136,7 @@ class Installation(ProcessTest):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(manager.close)
         manager.bind(str(self.folder / "manager.sock"))
-        self.daemon.env.update(NOTIFY_SOCKET=str(self.folder / "manager.sock"), WATCHDOG_USEC="3000000", ASAN_OPTIONS="detect_leaks=0")
+        self.daemon.env.update(NOTIFY_SOCKET=str(self.folder / "manager.sock"), WATCHDOG_USEC="3000000", ASAN_OPTIONS=asan_options("detect_leaks=0"))
         command = self.daemon.command()
         self.daemon.command = lambda: [*wrapper, *command]
         self.daemon.start()

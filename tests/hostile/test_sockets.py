@@ -19,7 +19,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import Control, Daemon, LIMIT_S, team_toml, wait_for, write_private
+from daemon import Control, Daemon, LIMIT_S, asan_options, team_toml, wait_for, write_private
 
 STRANGER = 12345
 MOST_REQUEST = 64 * 1024
@@ -155,7 +155,7 @@ class SocketAttacks(ProcessTest):
             rival.log_path = self.folder / (name + ".log")
             rival.daemon_file = write_private(self.folder / (name + ".toml"), 'state_dir = "%s"\nsocket = "%s"\n' % (
                 self.folder / name, rival.socket))
-            rival.env["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
+            rival.env["ASAN_OPTIONS"] = asan_options("verify_asan_link_order=0", "detect_leaks=0")
         command = first.command()
         first.command = lambda: ["strace", "-qq", "-o", "/dev/null", "-e", "trace=connect", "-e", "inject=connect:signal=STOP:when=1", *command]
         first.spawn()

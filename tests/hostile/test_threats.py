@@ -16,7 +16,7 @@ import oracle
 import team as wire
 from attack import Attack
 from case import ProcessTest
-from daemon import Daemon, LIMIT_S, team_toml, wait_for
+from daemon import Daemon, LIMIT_S, asan_options, team_toml, wait_for
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 
@@ -217,7 +217,7 @@ class Threats(ProcessTest):
         hostile.say("a pane", "ada", wire.shutdown_approved("ada", "shutdown-1@ada", pane="/dev/secret-pane"), attack.refused("shutdown.never_requested"))
         hostile.write()
         daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, hostile.toml, polls=4)
-        daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"
+        daemon.env["ASAN_OPTIONS"] = asan_options("detect_leaks=0")
         trace = self.folder / "trace"
         with open(daemon.log_path, "wb") as log:
             done = subprocess.run(["strace", "-qq", "-f", "-s", "300", "-e", "trace=%file,connect,execve", "-o", str(trace), *daemon.command()], env=daemon.env,
@@ -269,7 +269,7 @@ class Threats(ProcessTest):
             path.chmod(0o600)
         team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1"))
         daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(team), polls=3)
-        daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"
+        daemon.env["ASAN_OPTIONS"] = asan_options("detect_leaks=0")
         trace = self.folder / "trace"
         tracer = ["strace", "-qq", "-f", "-e", "trace=%file", "-o", str(trace)] if shutil.which("strace") else []
         with open(daemon.log_path, "wb") as log:

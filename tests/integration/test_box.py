@@ -14,7 +14,7 @@ import time
 import unittest
 
 from case import ProcessTest
-from daemon import LIMIT_S, alone, wait_for
+from daemon import LIMIT_S, alone, asan_options, wait_for
 from maildir_peer import Store
 from portion import LONG
 
@@ -53,7 +53,7 @@ class Box(ProcessTest):
         return json.loads(done.stdout)
 
     def start(self, command, traced=False, **options):
-        env = dict(alone(self.folder), ASAN_OPTIONS="detect_leaks=0") if traced else alone(self.folder)  # a traced process cannot look for leaks
+        env = dict(alone(self.folder), ASAN_OPTIONS=asan_options("detect_leaks=0")) if traced else alone(self.folder)  # a traced process cannot look for leaks
         process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
         def stop():

@@ -9,7 +9,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, asan_options, team_toml, wait_for
 
 READ = 1500
 STAY = 10  # the newest read ones
@@ -136,7 +136,7 @@ class Compaction(ProcessTest):
     def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(self):
         before, left = self.fill()
         self.make_daemon(team_toml(self.team, more=SOON), polls=60)
-        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"
+        self.daemon.env["ASAN_OPTIONS"] = asan_options("detect_leaks=0")
         steps = self.steps()
         for name, is_new in (("fchmod", False), ("mkdir", False), ("rename", False), ("rmdir", True)):
             with self.subTest(name):

@@ -17,7 +17,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, asan_options, team_toml, wait_for
 from workload import received
 
 DELAY = 3.0  # seconds; the peer is quicker
@@ -43,7 +43,7 @@ class StolenLock(ProcessTest):
         for path in (self.team.lead_inbox, self.team.inbox("ada")):
             path.chmod(0o600)
         self.make_daemon(team_toml(self.team, more='\n[delivery]\nfile = "%s"\n' % (self.folder / "lead.jsonl")))
-        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"  # a traced process cannot look for leaks
+        self.daemon.env["ASAN_OPTIONS"] = asan_options("detect_leaks=0")  # a traced process cannot look for leaks
         self.daemon.log_path.unlink(missing_ok=True)
 
     def run_traced(self, polls, *options):

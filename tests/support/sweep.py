@@ -26,7 +26,7 @@ import unittest
 
 import oracle
 import team as wire
-from daemon import LIMIT_S, Daemon, team_toml, wait_for
+from daemon import LIMIT_S, Daemon, asan_options, team_toml, wait_for
 from workload import WORKERS, Workload, received
 
 POLLS = 3
@@ -63,7 +63,7 @@ class Scenario:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
         self.world = self.fill().write()
-        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"  # a traced process cannot look for leaks
+        self.daemon.env["ASAN_OPTIONS"] = asan_options("detect_leaks=0")  # a traced process cannot look for leaks
         return self
 
     def fill(self):
@@ -164,7 +164,7 @@ class Preloaded(Plain):
     """The same without ptrace: a library is put between the daemon and the C library (tests/shim/calls.cpp)."""
 
     # The sanitizer wants to be first; it works behind a library that calls what comes after it.
-    LIBRARY = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+    LIBRARY = {"ASAN_OPTIONS": asan_options("detect_leaks=0", "verify_asan_link_order=0")}
 
     def run_with(self, **options):
         """Runs with these variables for the library; the exit code."""
