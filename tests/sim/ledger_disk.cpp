@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@ struct LedgerDisk::Shared {
   sqlite3_vfs* real = nullptr;
   sqlite3_vfs vfs{};
   std::vector<LedgerDisk*> disks;
+  std::mutex mutex;  // of what is open and of its locks: a daemon has threads
+  std::vector<File*> open;
 };
 
 LedgerDisk::Shared& LedgerDisk::shared() {
@@ -85,11 +88,19 @@ int LedgerDisk::open(sqlite3_vfs*, const char* name, sqlite3_file* file, int fla
   if (wrapped->real->pMethods == nullptr) return result;
   wrapped->base.pMethods = methods();
   wrapped->path = new std::string(name == nullptr ? "" : name);
+  wrapped->shared = wrapped->exclusive = 0;
+  const std::lock_guard held(shared().mutex);
+  shared().open.push_back(wrapped);
   return result;
 }
 
 int LedgerDisk::close(sqlite3_file* file) {
-  delete reinterpret_cast<File*>(file)->path;
+  auto* wrapped = reinterpret_cast<File*>(file);
+  {
+    const std::lock_guard held(shared().mutex);
+    std::erase(shared().open, wrapped);
+  }
+  delete wrapped->path;
   return real(file)->pMethods->xClose(real(file));
 }
 
@@ -114,6 +125,23 @@ int LedgerDisk::sync(sqlite3_file* file, int flags) {
   return real(file)->pMethods->xSync(real(file), flags);
 }
 
+int LedgerDisk::lock_index(sqlite3_file* file, int at, int count, int flags) {
+  auto* wrapped = reinterpret_cast<File*>(file);
+  const unsigned wanted = ((1U << static_cast<unsigned>(count)) - 1) << static_cast<unsigned>(at);
+  const bool shares = (flags & SQLITE_SHM_SHARED) != 0;
+  auto& mine = shares ? wrapped->shared : wrapped->exclusive;
+  const std::lock_guard held(shared().mutex);
+  if ((flags & SQLITE_SHM_UNLOCK) != 0) {
+    mine &= ~wanted;
+    return SQLITE_OK;
+  }
+  for (const auto* other : shared().open)
+    if (other != wrapped && *other->path == *wrapped->path && ((other->exclusive | (shares ? 0U : other->shared)) & wanted) != 0)
+      return SQLITE_BUSY;
+  mine |= wanted;
+  return SQLITE_OK;
+}
+
 const sqlite3_io_methods* LedgerDisk::methods() {
   static const sqlite3_io_methods all = {
       2,
@@ -132,7 +160,7 @@ const sqlite3_io_methods* LedgerDisk::methods() {
       [](sqlite3_file* f, int page, int size, int extend, void volatile** at) {
         return real(f)->pMethods->xShmMap(real(f), page, size, extend, at);
       },
-      [](sqlite3_file* f, int at, int n, int flags) { return real(f)->pMethods->xShmLock(real(f), at, n, flags); },
+      &lock_index,
       [](sqlite3_file* f) { real(f)->pMethods->xShmBarrier(real(f)); },
       [](sqlite3_file* f, int remove) { return real(f)->pMethods->xShmUnmap(real(f), remove); },
       nullptr,

@@ -36,6 +36,7 @@ class LedgerDisk {
     sqlite3_file* real;
     std::string* path;
     LedgerDisk* disk;  // null: of no machine, and nothing fails
+    unsigned shared, exclusive;  // the locks of its index that this connection holds, a bit each
   };
   struct Shared;
   static Shared& shared();
@@ -47,6 +48,8 @@ class LedgerDisk {
   static int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at);
   static int truncate(sqlite3_file* file, sqlite3_int64 size);
   static int sync(sqlite3_file* file, int flags);
+  /// The locks of the index are kept here: one process has all machines, and the kernel's took a tenth of a history.
+  static int lock_index(sqlite3_file* file, int at, int count, int flags);
   /// SQLITE_OK, or the error that the call ends with.
   static int fault(LedgerDisk* disk, int error);
   static int fault(sqlite3_file* file, int error) { return fault(reinterpret_cast<File*>(file)->disk, error); }

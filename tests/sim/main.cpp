@@ -12,6 +12,7 @@
 //   --shrink         looks for a smaller history with the same violation, and prints its line
 // Each history is a process of its own, because some of the product's static state outlives a daemon.
 // Leaves with 1 after the first history with a violation, and prints the line that replays it.
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +214,9 @@ int play(Options options) {
 }  // namespace inbox_poller::sim
 
 int main(int argc, char** argv) {
+  // A history lasts a second: to give memory back to the kernel costs more than to keep it.
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  ::mallopt(M_ARENA_MAX, 1);
   inbox_poller::sim::Options options;
   if (!read(argc, argv, options)) {
     std::fprintf(stderr, "simulate: unknown option or value; tests/sim/main.cpp lists them\n");
