@@ -1,5 +1,6 @@
 // The task queue: one holder at a time, nothing lost, nothing done twice by us, every late result kept, and what peers
 // leave half done is mended.
+#include "tests/support/contains.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 #include "tests/unit/poller/mailbox/maildir/maildir_setting.hpp"
 
