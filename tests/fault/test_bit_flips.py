@@ -18,7 +18,7 @@ from moments import Moment, wrongs
 from sweep import Preloaded, each
 
 SEED = 15  # of the workload
-FLIPS = os.environ.get("FLIPS", "1500" if portion.LONG else "24")
+FLIPS = os.environ.get("FLIPS", "1500" if portion.LONG else "16")
 WAYS_OUT = re.compile(rb"--new-ledger|choose another path|install the newer inbox-poller|Check the disk")
 
 

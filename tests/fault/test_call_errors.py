@@ -17,7 +17,7 @@ from other_systems import Letters, Lines
 from sweep import Scenario, each
 
 SEED = 12  # of the workload
-POINTS = os.environ.get("FAULT_POINTS", "all" if portion.LONG else "32")
+POINTS = os.environ.get("FAULT_POINTS", "all" if portion.LONG else "24")
 FULL = ("ENOSPC", "EDQUOT", "EIO", "EROFS")
 ERRORS = {
     "openat": ("EMFILE", "ENFILE", "EACCES", "EROFS", "ENOMEM", "EINTR", "ELOOP", "ENOSPC", "ESTALE", "ENAMETOOLONG"),

@@ -20,7 +20,7 @@ from sweep import Preloaded, each
 
 GONE = 6
 SEED = 18  # of the workload
-POINTS = os.environ.get("GONE_POINTS", "all" if portion.LONG else "12")
+POINTS = os.environ.get("GONE_POINTS", "all" if portion.LONG else "8")
 
 
 def part(path, suffix):
