@@ -46,7 +46,8 @@ Result<std::string> access_list(const std::string& team, const std::vector<NodeA
   if (!schema::is_valid_name(team))
     return Error{"name.invalid", "\"" + team + "\" cannot be a team's name: use A-Z a-z 0-9 _ -, at most 64 characters"};
   const RedisKeys keys(team);
-  std::string text = "user default off resetkeys resetchannels -@all\nuser admin on #" + admin_sha256 + " ~* &* +@all\n";
+  // Nobody can be `default`. Redis replays its append-only file as that user, and without rights it would read nothing of it.
+  std::string text = "user default off resetpass ~* &* +@all\nuser admin on #" + admin_sha256 + " ~* &* +@all\n";
   std::set<std::string> named;
   for (const NodeAccess& one : nodes) {
     if (!schema::is_valid_name(one.node) || one.node == RedisKeys::shared_box || one.node == "admin")

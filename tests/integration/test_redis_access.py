@@ -37,6 +37,19 @@ class Access(ProcessTest):
         self.acl("--leader", "a b", expect=2)
         self.assertEqual(sorted(p.name for p in pathlib.Path(self.folder / "secrets").iterdir()), ["admin", "node-h1", "node-h2", "node-h3"])
 
+    def test_what_a_script_wrote_is_there_after_a_restart(self):
+        """Redis replays its append-only file as the user `default`; one without rights gets an empty Redis."""
+        engine = Engine(self.folder / "r", users=self.acl("--leader", "h1")).start()
+        self.stops.append(engine.stop)
+        leader = ("node-h1", self.secret("node-h1"))
+        engine.client(*leader)("EVAL", SEND, 2, "ip:{demo}:in:lead:h1", "ip:{demo}:k:h1:lead:x", "hello")
+        engine.stop()
+        engine.start()
+        self.assertEqual(engine.client(*leader)("EXISTS", "ip:{demo}:in:lead:h1", "ip:{demo}:k:h1:lead:x"), 2)
+        for login in ((), ("default", ""), ("default", "x")):
+            with self.assertRaises(RedisError):
+                engine.client(*login)("PING")
+
     def test_a_satellite_speaks_as_itself_and_ten_other_things_are_refused_also_over_tls(self):
         engine = Engine(self.folder / "r", tls=True, users=self.acl("--leader", "h1", "--follower", "h2", "--follower", "h3")).start()
         self.stops.append(engine.stop)
