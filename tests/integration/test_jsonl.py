@@ -125,6 +125,16 @@ class EndToEnd(JsonlTest):
         self.assertIn(("warning", "inbox.unexamined", str(self.team.path("alice"))), found())
         self.assertTrue([one for one in found() if one[:2] == ("ok", "inbox.lines")])
 
+    def test_what_doctor_looks_at_does_not_count_as_read(self):
+        self.serve(JsonlTeam(self.folder))
+        self.daemon.cli("send", "alice", "please look")
+        wait_for("it stands there", lambda: self.team.path("alice").stat().st_size)
+        self.daemon.cli("doctor", expect=None)
+        self.daemon.polled(3)
+        self.assertEqual(self.daemon.log("reply.read"), [])
+        drain(self.team.path("alice"))
+        wait_for("what its reader takes counts", lambda: self.daemon.log("reply.read"))
+
     def test_names_that_no_file_can_have_are_told_and_an_inbox_that_nobody_reads(self):
         longest, longer = "x" * 64, "y" * 66
         self.serve(JsonlTeam(self.folder, ["alice", longest, longer, "foo.bar", "Zo\u00eb"]), team_more='unresponsive_after = "1s"\n')
