@@ -37,7 +37,7 @@ Result<handlers::TeamCounts> counts_of(Team& team, Runtime& services) {
     counts.working += name != context.lead && handlers::is_working(state) ? 1 : 0;
   }
   counts.shutdowns = team.shutdowns().open().size();
-  counts.requests = team.requests().count();
+  counts.requests = team.requests().shown().size();
   TRY(const auto mail, services.ledger.deliveries().queued_count(context.name));
   counts.mail = static_cast<std::size_t>(mail);
   return counts;
@@ -64,6 +64,11 @@ asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, arguments:
     if (team->retired())
       co_return Error{"team.unknown", "team \"" + team->context().name + "\" is not served any more"};
     poll.look();
+    const auto& role = team->context().membership;
+    const bool of_the_lead =
+        std::ranges::any_of(points, [](TeamPoint one) { return one == TeamPoint::answered || one == TeamPoint::mail; });
+    if (of_the_lead && role.may(handlers::Right::carry) && !role.may(handlers::Right::answer))
+      co_return not_leader(*team, "what waits");
     CO_TRY(const auto counts, counts_of(*team, services_));
     operations::Waited waited;
     for (const auto point : points)

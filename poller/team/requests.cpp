@@ -73,6 +73,7 @@ void Requests::run_due() {
   const bool ours_to_answer = context_.may(Right::answer_by_time);
   std::vector<Wanted> due;
   for (auto& [id, open] : open_) {
+    const auto elsewhere = handed_over(open.request);
     const bool may_end = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(may_end && is_refused(open));
     if (ours && open.request.deadline_ms == 0) {
@@ -82,6 +83,11 @@ void Requests::run_due() {
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "roster"};
       due.push_back({this, open.request, answer});
+    } else if (elsewhere) {
+      const handlers::Answer answer{.event = RequestEvent::answered_by_other,
+                                    .by = "node " + elsewhere->node,
+                                    .reason = "settled while another node led"};
+      if (elsewhere->state == NodeMailState::read) due.push_back({this, open.request, answer});
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (!unanswered_.contains(id) && tell_unanswered(open.request)) unanswered_.insert(id);
     } else if (open.deadline <= now) {
@@ -247,8 +253,20 @@ std::vector<Requests::Outcome> Requests::answer_all(Ledger& ledger, const std::v
   return outcomes;
 }
 
+std::optional<Requests::Refusal> Requests::not_here(const handlers::Request& request, RequestEvent event) const {
+  if (event == RequestEvent::answered_by_other || event == RequestEvent::asker_leaves) return std::nullopt;
+  if (context_.may(Right::carry) && !context_.may(Right::answer))
+    return Refusal{"role.not_leader",
+                   "this node does not lead, and the node that leads answers it: `inbox-poller nodes`"};
+  if (!handed_over(request)) return std::nullopt;
+  return Refusal{"request.elsewhere",
+                 "another node led since this was asked and may have decided it; if not, the node of " + request.asker +
+                     " asks again: `inbox-poller nodes`"};
+}
+
 std::variant<Requests::Decision, Requests::Refusal> Requests::decide(const Wanted& wanted) const {
   const auto& [team, request, answer, always] = wanted;
+  if (auto refused = not_here(request, answer.event)) return *std::move(refused);
   const bool is_word = handlers::is_verified(request.kind, answer.event);
   const auto authority = is_word ? context_.answer_authority(request.asker) : handlers::AnswerAuthority{};
   auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), authority);
@@ -333,9 +351,24 @@ std::vector<const handlers::Request*> Requests::oldest_first() const {
   return requests;
 }
 
+std::optional<NodeMailRow> Requests::handed_over(const handlers::Request& request) const {
+  const auto rows = context_.ledger.node_mail().of_request(request.request_id, 20);
+  std::optional<NodeMailRow> found;
+  if (!rows) return found;
+  for (const auto& row : *rows) {
+    if (row.team != context_.name || row.direction != MailDirection::in || !row.lead || row.sender != request.asker)
+      continue;
+    if (row.attempts == 0) return std::nullopt;
+    found = row;
+  }
+  return found;
+}
+
 std::vector<const handlers::Request*> Requests::shown() const {
-  const bool is_led_elsewhere = context_.may(Right::carry) && !context_.may(Right::answer);
-  return is_led_elsewhere ? std::vector<const handlers::Request*>() : oldest_first();
+  if (context_.may(Right::carry) && !context_.may(Right::answer)) return {};  // another node leads
+  auto requests = oldest_first();
+  std::erase_if(requests, [this](const auto* request) { return handed_over(*request).has_value(); });
+  return requests;
 }
 
 std::vector<handlers::Request> Requests::open() const {

@@ -83,8 +83,8 @@ class Requests {
   /// Pointers to the open requests, oldest first; valid until the next call that may open or close one.
   [[nodiscard]] std::vector<const handlers::Request*> oldest_first() const;
   /// Open requests to show, oldest first. Empty while another node leads, because that node has and answers them.
+  /// Without those that another leader got since and their node did not put again: they may be decided.
   [[nodiscard]] std::vector<const handlers::Request*> shown() const;
-  [[nodiscard]] std::size_t count() const { return open_.size(); }
   /// Finds an open request by name; null when there is none. Valid until the next call that may close one.
   [[nodiscard]] const handlers::Request* find(const handlers::RequestName&) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
@@ -114,6 +114,10 @@ class Requests {
 
   /// True when the asker rejects our answers. Checked first when an answer is due, then at intervals.
   bool is_refused(Open&) const;
+  /// The message of a request that went to another leader since and was not put again. Empty on one node.
+  std::optional<NodeMailRow> handed_over(const handlers::Request&) const;
+  /// The refusal where another node decides; empty where this one may.
+  std::optional<Refusal> not_here(const handlers::Request&, handlers::RequestEvent) const;
   /// Reports that others did not answer. False when the report could not be recorded; retry later.
   bool tell_unanswered(const handlers::Request&);
   /// Makes a request ours that another lead was to answer, with a new deadline from now on.

@@ -1264,6 +1264,52 @@ TEST_CASE("what the next leader did not settle is the first one's again when it 
   CHECK(world.h2.inbox("w4").size() == 1);
 }
 
+TEST_CASE("what the next leader decided for its own worker is not open when the first one leads again") {
+  const bool over_a_restart = GENERATE(false, true);
+  const bool decided = GENERATE(false, true);
+  CAPTURE(over_a_restart, decided);
+  ClusterWorld world;
+  NodeWorld h4{world.broker, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  h4.add("team-lead", World::entry("w9", World::request("perm-9", "npm publish", "w9"), 1));
+  world.go_on(4);
+  REQUIRE(world.h1.team->requests().shown().size() == 1);
+  world.broker.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(h4.team->requests().shown().size() == 1);
+  if (decided) {
+    Followed::say(h4, "perm-9", handlers::RequestEvent::person_approves);
+    world.go_on(4);
+    REQUIRE(h4.inbox("w9").size() == 1);
+  }
+  if (over_a_restart) world.h1.again();
+  world.broker.cut_off = {"h4"};  // its daemon is stopped
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(world.h1.team->context().membership.role == handlers::EffectiveRole::leader);
+  CHECK(world.h1.team->requests().shown().empty());  // its node may have decided it
+  for (const auto& request : world.h1.team->requests().open()) {
+    handlers::Answer no;
+    no.event = handlers::RequestEvent::person_denies;
+    no.by = "bob";
+    const auto answered = world.h1.team->requests().answer(request, no, false);
+    REQUIRE(std::holds_alternative<Requests::Refusal>(answered));
+    CHECK(std::get<Requests::Refusal>(answered).code == "request.elsewhere");
+  }
+  world.broker.cut_off.clear();
+  for (int i = 0; i < 15; ++i) {
+    world.advance(4s);
+    world.go_on(1);
+  }
+  CHECK(world.h1.team->requests().shown().size() == (decided ? 0U : 1U));
+  if (decided) return;
+  Followed::say(world.h1, "perm-9", handlers::RequestEvent::person_denies);
+  world.go_on(6);
+  CHECK(h4.inbox("w9").size() == 1);
+}
+
 TEST_CASE("a leader's receipt from before another node led does not count when it leads again") {
   ClusterWorld world;
   NodeWorld h4{world.broker, "h4", {"w9"}};
