@@ -73,7 +73,6 @@ void Requests::run_due() {
   const bool ours_to_answer = context_.may(Right::answer_by_time);
   std::vector<Wanted> due;
   for (auto& [id, open] : open_) {
-    const auto elsewhere = handed_over(open.request);
     const bool may_end = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(may_end && is_refused(open));
     if (ours && open.request.deadline_ms == 0) {
@@ -83,11 +82,8 @@ void Requests::run_due() {
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "roster"};
       due.push_back({this, open.request, answer});
-    } else if (elsewhere) {
-      const handlers::Answer answer{.event = RequestEvent::answered_by_other,
-                                    .by = "node " + elsewhere->node,
-                                    .reason = "settled while another node led"};
-      if (elsewhere->state == NodeMailState::read) due.push_back({this, open.request, answer});
+    } else if (handed_over(open.request)) {
+      continue;  // its node puts it again if it is still open
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (!unanswered_.contains(id) && tell_unanswered(open.request)) unanswered_.insert(id);
     } else if (open.deadline <= now) {
