@@ -64,11 +64,9 @@ asio::awaitable<Result<operations::Waited>> Verbs::wait(TeamPtr team, arguments:
     if (team->retired())
       co_return Error{"team.unknown", "team \"" + team->context().name + "\" is not served any more"};
     poll.look();
-    const auto& role = team->context().membership;
     const bool of_the_lead =
         std::ranges::any_of(points, [](TeamPoint one) { return one == TeamPoint::answered || one == TeamPoint::mail; });
-    if (of_the_lead && role.may(handlers::Right::carry) && !role.may(handlers::Right::answer))
-      co_return not_leader(*team, "what waits");
+    if (of_the_lead && team->requests().led_elsewhere()) co_return not_leader(*team, "to wait for answers or mail");
     CO_TRY(const auto counts, counts_of(*team, services_));
     operations::Waited waited;
     for (const auto point : points)

@@ -82,7 +82,7 @@ void Requests::run_due() {
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "roster"};
       due.push_back({this, open.request, answer});
-    } else if (handed_over(open.request)) {
+    } else if (is_handed_over(open.request)) {
       continue;  // its node puts it again if it is still open
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (!unanswered_.contains(id) && tell_unanswered(open.request)) unanswered_.insert(id);
@@ -251,10 +251,10 @@ std::vector<Requests::Outcome> Requests::answer_all(Ledger& ledger, const std::v
 
 std::optional<Requests::Refusal> Requests::not_here(const handlers::Request& request, RequestEvent event) const {
   if (event == RequestEvent::answered_by_other || event == RequestEvent::asker_leaves) return std::nullopt;
-  if (context_.may(Right::carry) && !context_.may(Right::answer))
+  if (led_elsewhere())
     return Refusal{"role.not_leader",
                    "this node does not lead, and the node that leads answers it: `inbox-poller nodes`"};
-  if (!handed_over(request)) return std::nullopt;
+  if (!is_handed_over(request)) return std::nullopt;
   return Refusal{"request.elsewhere",
                  "another node led since this was asked and may have decided it; if not, the node of " + request.asker +
                      " asks again: `inbox-poller nodes`"};
@@ -347,23 +347,23 @@ std::vector<const handlers::Request*> Requests::oldest_first() const {
   return requests;
 }
 
-std::optional<NodeMailRow> Requests::handed_over(const handlers::Request& request) const {
+bool Requests::is_handed_over(const handlers::Request& request) const {
   const auto rows = context_.ledger.node_mail().of_request(request.request_id, 20);
-  std::optional<NodeMailRow> found;
+  bool found = false;
   if (!rows) return found;
   for (const auto& row : *rows) {
     if (row.team != context_.name || row.direction != MailDirection::in || !row.lead || row.sender != request.asker)
       continue;
-    if (row.attempts == 0) return std::nullopt;
-    found = row;
+    if (row.attempts == 0) return false;
+    found = true;
   }
   return found;
 }
 
 std::vector<const handlers::Request*> Requests::shown() const {
-  if (context_.may(Right::carry) && !context_.may(Right::answer)) return {};  // another node leads
+  if (led_elsewhere()) return {};
   auto requests = oldest_first();
-  std::erase_if(requests, [this](const auto* request) { return handed_over(*request).has_value(); });
+  std::erase_if(requests, [this](const auto* request) { return is_handed_over(*request); });
   return requests;
 }
 

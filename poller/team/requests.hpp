@@ -82,6 +82,10 @@ class Requests {
   [[nodiscard]] std::vector<handlers::Request> open() const;
   /// Pointers to the open requests, oldest first; valid until the next call that may open or close one.
   [[nodiscard]] std::vector<const handlers::Request*> oldest_first() const;
+  /// True on a node that does not lead: another node answers the requests of the team.
+  [[nodiscard]] bool led_elsewhere() const {
+    return context_.may(handlers::Right::carry) && !context_.may(handlers::Right::answer);
+  }
   /// Open requests to show, oldest first. Empty while another node leads, because that node has and answers them.
   /// Without those that another leader got since and their node did not put again: they may be decided.
   [[nodiscard]] std::vector<const handlers::Request*> shown() const;
@@ -114,8 +118,8 @@ class Requests {
 
   /// True when the asker rejects our answers. Checked first when an answer is due, then at intervals.
   bool is_refused(Open&) const;
-  /// The message of a request that went to another leader since and was not put again. Empty on one node.
-  std::optional<NodeMailRow> handed_over(const handlers::Request&) const;
+  /// True if another leader got the request since, and its node did not put it again. Never on one node.
+  bool is_handed_over(const handlers::Request&) const;
   /// The refusal where another node decides; empty where this one may.
   std::optional<Refusal> not_here(const handlers::Request&, handlers::RequestEvent) const;
   /// Reports that others did not answer. False when the report could not be recorded; retry later.

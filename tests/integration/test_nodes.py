@@ -96,6 +96,7 @@ class AcrossHosts(HostsTest):
                 for id in (request, shown["message_key"][:8]):
                     self.assertIn("is answered there", h2.daemon.cli("approve", id, expect=1).stderr)
                 self.assertIn("not led from this node", h2.daemon.cli("send", name, "hello", expect=1).stderr)
+                self.assertIn("not led from this node", h2.daemon.cli("wait", "--answered", "--timeout", "1s", expect=1).stderr)
                 self.assertIn("permission_request from %s to team-lead" % name, h2.daemon.cli("trace", request).stdout)
                 h1.daemon.cli("approve", request)
                 self.assertEqual(self.answer(worker, request)["input"], {"command": "make deploy"})
