@@ -226,7 +226,7 @@ class Demo:
         self.command("lead", "busy")
         texts = ["The parser test fails on line 40.", "Found it: an off-by-one.", "Fixed; all green."]
         for worker, text in zip((self.ada, self.bob, self.ada), texts):
-            worker.do("say", text=text, patient=True)
+            worker.do("say", text=text)
             wait_for("%s said it" % worker.name, lambda: [e for e in worker.events() if e.get("text") == text])
             s.says(worker.name, text)
         wait_for("three messages are queued", lambda: self.daemon.ask("status")["teams"][0]["chat"]["queued"] == 3)
@@ -292,7 +292,7 @@ class Demo:
         self.expect(self.bob.runs() and self.team.member("bob"), "bob was ended although he refused")
         s.seen("bob refused, goes on, and the lead knows why")
         forged = wire.shutdown_approved("ada", "shutdown-%d@ada" % wire.now_ms(), pane=self.neighbor.pane)
-        self.ada.do("raw", text=wire.stringify(forged), patient=True)
+        self.ada.do("raw", text=wire.stringify(forged))
         s.says("ada", "approves a shutdown that nobody requested, and names the other pane as hers")
         wait_for("it is refused", lambda: [e for e in self.daemon.ask("quarantine")["entries"] if e["type"] == "shutdown_approved"])
         self.command("quarantine", "--limit", "1")
@@ -307,8 +307,8 @@ class Demo:
         wait_for("the request is pending", lambda: any(a["request_id"] == open_request for a in self.daemon.ask("pending")["requests"]))
         requests = []
         for n in range(12):
-            requests.append(self.ada.ask("permission", tool="Bash", input={"command": "git log -%d" % n}, patient=True))
-            self.bob.do("say", text="progress %d of 12" % (n + 1), patient=True)
+            requests.append(self.ada.ask("permission", tool="Bash", input={"command": "git log -%d" % n}))
+            self.bob.do("say", text="progress %d of 12" % (n + 1))
             if n == 7:
                 wait_for("some are answered", lambda: any(self.ada.find(a, "ran") for a in requests))
                 answered = sum(bool(self.ada.find(a, "ran")) for a in requests)
@@ -352,12 +352,12 @@ class Demo:
         team = lambda: self.daemon.ask("status")["teams"][0]  # noqa: E731
         wait_for("the lead is the way", lambda: [r for r in team()["delivery"]["methods"] if r["chosen"] and r["method"] == "stdin"])
         self.lead.order("hold")
-        self.ada.do("say", text="The build is red.", patient=True)
+        self.ada.do("say", text="The build is red.")
         wait_for("the lead begins a turn", lambda: self.lead.texts() == ["The build is red."] and team()["lead"]["state"] == "busy")
         s.seen("a message for the idle lead: written to its standard input, and its turn has begun")
         texts = ["It is the linker.", "A flag was missing.", "Green again."]
         for text in texts:
-            self.bob.do("say", text=text, patient=True)
+            self.bob.do("say", text=text)
         wait_for("three messages wait", lambda: team()["chat"]["queued"] == 3)
         time.sleep(0.5)
         self.expect(len(self.lead.took()) == 1, "a message came in the middle of the lead's turn: %s" % self.lead.texts())

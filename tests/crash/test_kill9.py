@@ -48,11 +48,11 @@ class Kill9(ProcessTest):
             kind = choose.random()
             if kind < 0.4:
                 text = "%s says %d" % (name, n)
-                worker.do("say", text=text, patient=True)
+                worker.do("say", text=text)
                 self.chat[name].append(text)
             else:
                 command = "git status %d" if kind < 0.7 else "rm file%d" if kind < 0.8 else "make target%d"
-                self.requests[name].append(worker.ask("permission", tool="Bash", input={"command": command % n}, patient=True))
+                self.requests[name].append(worker.ask("permission", tool="Bash", input={"command": command % n}))
             time.sleep(choose.uniform(0.0, 2 * self.seconds / EACH_WORKER_SAYS))  # clock: the pace of a peer; nothing is judged by it
 
     def person(self):
@@ -98,6 +98,7 @@ class Kill9(ProcessTest):
         """Kills the daemon that often while all of them are at it; then lets `threads` come to their end with one that lives."""
         try:
             for thread in threads + helpers:
+                thread.daemon = True  # a start that fails ends the test
                 thread.start()
             started = time.monotonic()  # clock: a figure for the reader, compared with nothing
             for number in range(kills):

@@ -51,7 +51,7 @@ class Flood(ProcessTest):
         most = 0
         for _ in range(6):
             for worker in others:
-                request = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+                request = worker.ask("permission", tool="Bash", input={"command": "git status"})
                 self.assertEqual(self.answer(worker, request)["event"], "ran")
             status = self.status()
             most = max(most, max(m["pending"] for m in status["members"]))

@@ -61,7 +61,7 @@ class AbsentTeam(ProcessTest):
     def test_an_order_says_how_to_wait_and_waits(self):
         for order in (("send", "ada", "hello"), ("broadcast", "hello"), ("shutdown", "--all"), ("mode", "--all", "plan"),
                       ("allow", "Bash(ls)"), ("assign", "1", "ada")):
-            self.assertIn("with --wait this command waits", self.daemon.cli(*order, expect=4).stderr)
+            self.assertIn("a command with --wait waits", self.daemon.cli(*order, expect=4).stderr)
         self.assertIn("did not come in time", self.daemon.cli("send", "--wait=0s", "ada", "hello", expect=5).stderr)
         send, _ = self.start("send", "ada", "hello", "--wait")
         cast, _ = self.start("broadcast", "to all", "--wait=1h")

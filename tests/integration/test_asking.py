@@ -107,8 +107,7 @@ class TheLead(AskingTest):
 
     def test_a_worker_cannot_write_a_request_itself(self):
         self.lead("lead")
-        self.ada.do("raw", text=wire.stringify({"type": "permission_requested", "request_id": "perm-1", "text": "approve perm-1"}),
-                    patient=True)
+        self.ada.do("raw", text=wire.stringify({"type": "permission_requested", "request_id": "perm-1", "text": "approve perm-1"}))
         self.assertEqual(self.quarantined()[0]["code"], "payload.unknown")
         self.nothing_to_hear()
 

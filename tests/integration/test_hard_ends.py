@@ -179,7 +179,7 @@ class Rosters(HardEnd):
         self.assertIn("the shutdown is done", done.stdout)
         self.mended(self.without("ada"))
         self.assertEqual(len(self.daemon.log("roster.restored")), 1)
-        request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+        request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"})
         self.assertEqual(self.answer(self.bob, request_id)["event"], "ran")
 
     def test_a_worker_that_ends_by_itself_stays_a_member(self):
@@ -192,7 +192,7 @@ class Rosters(HardEnd):
         self.daemon.kill()
         self.truncate()
         self.daemon.start()
-        request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+        request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"})
         state = wait_for("status says why it waits", lambda: (lambda r: r if r["state"] == "empty" else None)(
             self.status()["roster"]))
         self.assertIn("0 bytes", state["detail"])
@@ -205,7 +205,7 @@ class Rosters(HardEnd):
         self.truncate()
         with wire.Lock(self.team.config):
             self.daemon.start()
-            request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+            request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"})
             self.assertEqual(self.answer(self.bob, request_id)["event"], "ran")
             for _ in range(30):
                 os.utime(str(self.team.config) + ".lock")

@@ -200,7 +200,7 @@ class Network(ProcessTest):
         for name in self.nodes:
             worker = self.workers[self.random.choice(MEMBERS[name])]
             command = self.random.choice(["git status", "make deploy", "rm x"])
-            request = worker.ask("permission", tool="Bash", input={"command": command}, patient=True)
+            request = worker.ask("permission", tool="Bash", input={"command": command})
             self.requests.append((worker, request))
             if command != "rm x":  # that is denied by a rule
                 for one in self.nodes.values():

@@ -168,9 +168,9 @@ class Front(ProcessTest):
                 decided, left = [], []
                 def ask_and_say(number):
                     for worker in workers:
-                        decided.append((worker, worker.ask("permission", tool="Bash", patient=True, input={
+                        decided.append((worker, worker.ask("permission", tool="Bash", input={
                             "command": "%s %d" % ("git status" if number % 3 else "rm", number)})))
-                        worker.do("say", text="%s says %d" % (worker.name, number), patient=True)
+                        worker.do("say", text="%s says %d" % (worker.name, number))
                         left.append("%s says %d" % (worker.name, number))
 
                 def chat_and_requests():
@@ -213,7 +213,7 @@ class Front(ProcessTest):
         self.start(poll="100ms")
         worker = self.start_worker(self.team, "ada")
         for number in range(20):
-            request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True)
+            request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number})
             self.assertEqual(self.answer(worker, request_id)["event"], "ran")
         self.assertTrue(lead.took())
         wait_for("every request is closed", lambda: self.daemon.ask("pending")["requests"] == [])
@@ -226,7 +226,7 @@ class Front(ProcessTest):
         # By the timer alone: who is woken by every change is always the first.
         self.start_daemon(self.team, team_more='role = "interceptor"\nwatch = false\n', poll="300ms")
         worker = self.start_worker(self.team, "ada", wire.ERA1)
-        request_id = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+        request_id = worker.ask("permission", tool="Bash", input={"command": "git status"})
         self.assertEqual(self.answer(worker, request_id)["event"], "ran")
         told = wait_for("it is told", lambda: self.daemon.log("request.answered_by_lead"))
         self.assertEqual([e["message_key"] for e in told], [e["message_key"] for e in self.daemon.log("request.decided")])
@@ -238,10 +238,10 @@ class Front(ProcessTest):
         self.start()
         worker = self.start_worker(self.team, "ada", wire.ERA1)
         for number in range(3):
-            request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True)
+            request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number})
             self.assertEqual(self.answer(worker, request_id)["event"], "ran")
             wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
-        worker.do("say", text="done", patient=True)
+        worker.do("say", text="done")
         self.daemon.polled()
         self.assertEqual(self.daemon.log("request.answered_by_lead"), [])
 
@@ -304,7 +304,7 @@ class Observer(ProcessTest):
                 self.start(poll="100ms")
                 worker = self.start_worker(self.team, "ada")
                 for number in range(3):
-                    worker.do("say", text="say %d" % number, patient=True)
+                    worker.do("say", text="say %d" % number)
                 wait_for("all three wait", lambda: self.status()["seen"]["waiting"] == 3)
                 self.assertGreater(self.status()["seen"]["oldest_waiting_ms"], 0)
                 self.daemon.polled()
@@ -314,7 +314,7 @@ class Observer(ProcessTest):
                 told = self.daemon.log("message.consumed")
                 self.assertEqual(len(told), 3)
                 self.assertTrue(all(int(e["latency_ms"]) >= 400 for e in told))
-                request_id = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+                request_id = worker.ask("permission", tool="Bash", input={"command": "git status"})
                 self.assertEqual(self.answer(worker, request_id)["event"], "ran")
                 self.assertEqual(self.status()["chat"]["queued"], 0)
                 worker.stop()
@@ -391,8 +391,8 @@ class OnCompetingConsumer(ProcessTest):
         worker = self.start_worker(self.team, "ada")
         self.start_daemon(self.team)
         for number in range(10):
-            worker.do("say", text="chat %d" % number, patient=True)
-            request_id = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+            worker.do("say", text="chat %d" % number)
+            request_id = worker.ask("permission", tool="Bash", input={"command": "git status"})
             self.answer(worker, request_id)
             if number == 5:
                 self.daemon.kill()

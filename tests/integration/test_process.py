@@ -50,7 +50,10 @@ class Process(ProcessTest):
         daemon = self.make_daemon(team_toml(self.make_team(), more='[delivery]\nexec = ["%s"]\n' % program))
         command = [daemon.program, "check-config", "--config", daemon.configs[0]]
         done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
-        self.assertIn("team-0.toml: delivery.exec: cannot run %s: No such file or directory" % program, " ".join(done.stderr.split()))
+        reason = "team-0.toml: delivery.exec: cannot run %s: No such file or directory" % program
+        self.assertIn(reason, " ".join(done.stderr.split()))
+        told = subprocess.run([*command, "--json"], env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertIn(reason, json.loads(told.stdout)["warnings"][0])
         program.write_text("#!/bin/sh\n")
         program.chmod(0o700)
         done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)

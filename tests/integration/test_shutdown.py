@@ -171,7 +171,7 @@ class Forgeries(ShutdownTest):
 
     def refused(self, worker, payload, *codes):
         known = {e["message_key"] for e in self.daemon.ask("quarantine")["entries"]}
-        worker.do("raw", text=wire.stringify(payload), patient=True)
+        worker.do("raw", text=wire.stringify(payload))
         new = wait_for("it is refused", lambda: [e for e in self.daemon.ask("quarantine")["entries"]
                                                  if e["message_key"] not in known])
         self.assertEqual(len(new), 1)
@@ -201,14 +201,14 @@ class Forgeries(ShutdownTest):
 
     def test_the_pane_in_a_message_is_not_the_pane_that_is_closed(self):
         request_id = self.order("ada")
-        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id, pane=self.bob.pane)), patient=True)
+        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id, pane=self.bob.pane)))
         self.ends(request_id, "cleaned")
         self.assertFalse(self.ada.runs() or self.ada.in_pane())
         self.nothing_happened_to(self.bob)
 
     def test_a_second_answer_is_refused(self):
         request_id = self.order("ada")
-        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id)), patient=True)
+        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id)))
         wait_for("the first counts", lambda: self.shutdown(request_id)["state"] != "requested")
         late = wire.shutdown_approved("ada", request_id)
         late["timestamp"] = "2026-01-01T00:00:00.000Z"
@@ -220,7 +220,7 @@ class Forgeries(ShutdownTest):
     def test_a_worker_cannot_shut_down_its_lead(self):
         self.refused(self.bob, wire.shutdown_request("team-lead", sender="team-lead"), "sender.disagrees")
         wish = wire.shutdown_request("team-lead", sender="bob")
-        self.bob.do("raw", text=wire.stringify(wish), patient=True)
+        self.bob.do("raw", text=wire.stringify(wish))
         self.assertEqual(self.pending_id(wish["requestId"])["kind"], "stop")  # it can only wish to stop itself
         self.assertTrue(self.daemon.running())
         self.nothing_happened_to(self.ada, self.bob)
@@ -231,7 +231,7 @@ class Forgeries(ShutdownTest):
         request_id = self.order("ada")
         self.ends(request_id, "timed_out")
         self.nothing_happened_to(self.ada)
-        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id)), patient=True)
+        self.ada.do("raw", text=wire.stringify(wire.shutdown_approved("ada", request_id)))
         self.ends(request_id, "cleaned")
         self.assertFalse(self.ada.runs() or self.ada.in_pane())
 

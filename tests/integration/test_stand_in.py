@@ -49,7 +49,7 @@ class StandIn(ProcessTest):
             for what, request, kind, table in tables:
                 for row in table:
                     with self.subTest(era=era, kind=kind, payload=row[0], id_key=row[1]):
-                        request_id = worker.ask(what, patient=True, **request)
+                        request_id = worker.ask(what, **request)
                         wait_for("asked", lambda: worker.find(request_id, "asked"))
                         before = len(worker.events())
                         team.say("team-lead", dict({"type": kind, row[1]: request_id}, **row[0]), to=name)
@@ -61,7 +61,7 @@ class StandIn(ProcessTest):
         team = self.make_team(members=["w1", "w2"])
         for name, era, expected in (("w1", wire.ERA1, "ran"), ("w2", wire.ERA2, "ignored")):
             worker = self.start_worker(team, name, era)
-            request_id = worker.ask("permission", tool="Bash", input={}, patient=True)
+            request_id = worker.ask("permission", tool="Bash", input={})
             wait_for("asked", lambda: worker.find(request_id, "asked"))
             team.say("bob", {"type": "permission_response", "request_id": request_id, "subtype": "success"}, to=name)
             wait_for(expected, lambda: [e for e in worker.events() if e["event"] == expected])
@@ -72,7 +72,7 @@ class StandIn(ProcessTest):
         for name, era, expected in (("w1", wire.ERA1, "lost"), ("w2", wire.ERA2, "asked")):
             worker = self.start_worker(team, name, era)
             with wire.Lock(team.lead_inbox):
-                request_id = worker.ask("permission", tool="Bash", input={})
+                request_id = worker.ask("permission", tool="Bash", input={}, patient=False)
                 wait_for("it meets the lock", lambda: worker.events("met_lock"))
                 if era == wire.ERA1:
                     wait_for(expected, lambda: worker.find(request_id, expected))
@@ -121,7 +121,7 @@ class StandIn(ProcessTest):
         team = self.make_team(members=["w1", "w2"])
         for name, era, expected in (("w1", wire.ERA1, "shown"), ("w2", wire.ERA2, "ignored")):
             worker = self.start_worker(team, name, era)
-            request = worker.ask("permission", tool="Bash", input={}, patient=True)
+            request = worker.ask("permission", tool="Bash", input={})
             wait_for("asked", lambda: worker.find(request, "asked"))
             team.say("team-lead", wire.shutdown_request(name, id_key="request_id"), to=name)
             wait_for(expected, lambda: worker.events(expected))
@@ -142,7 +142,7 @@ class StandIn(ProcessTest):
             team.say("team-lead", wire.mode_set_request("delegate"), to=name)
             team.say("bob", wire.team_permission_update("Bash", "make:*"), to=name)
             wait_for("all is consumed", lambda: len(worker.events()) >= 4)
-            requests = [worker.ask("permission", tool="Bash", input={"command": c}, patient=True) for c in ("make x", "makefile")]
+            requests = [worker.ask("permission", tool="Bash", input={"command": c}) for c in ("make x", "makefile")]
             wait_for("both are dealt with", lambda: all(worker.find(a) for a in requests))
             told = [e["event"] for e in worker.events()]
             if era == wire.ERA1:
@@ -182,7 +182,7 @@ class StandIn(ProcessTest):
         for name, shell in (("w1", True), ("w2", False)):
             worker = self.start_pane_worker(tmux, team, name, shell=shell, exit_after=0.1)
             self.assertEqual(team.member(name)["tmuxPaneId"], worker.pane)
-            worker.do("say", text="hello", patient=True)
+            worker.do("say", text="hello")
             wait_for("it works there", lambda: worker.events("said"))
             team.say("team-lead", wire.shutdown_request(name), to=name)
             self.leaves(worker)

@@ -119,7 +119,7 @@ class Workers(Signed):
 
     def test_a_front_leaves_such_a_request_to_its_lead_and_answers_the_others(self):
         self.start(team_more='role = "interceptor"\n')
-        asked = [(worker, worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True))
+        asked = [(worker, worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}))
                  for number in range(5) for worker in (self.ada, self.bob)]
         for worker, request_id in asked:
             if worker is self.bob:

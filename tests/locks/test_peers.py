@@ -108,7 +108,7 @@ class Peers(ProcessTest):
         """Messages through this project's stand-in for a worker; what it says became of each, in order."""
         worker = self.start_worker(team, name, era, poll=5.0)
         for number in range(EACH):
-            worker.do("say", text="message %d of %s" % (number, name))
+            worker.do("say", text="message %d of %s" % (number, name), patient=False)
             time.sleep(random.uniform(0, 0.1))  # clock: the pace of a peer; nothing is judged by it
         wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH)
         self.said[name] = [(e["text"], e["event"] == "said") for e in worker.events("said", "lost")]

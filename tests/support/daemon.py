@@ -22,10 +22,16 @@ LIMIT_S = 300 * float(os.environ.get("TEST_PATIENCE", "1")) * (12 if os.environ.
 
 
 def wait_for(what, condition, seconds=LIMIT_S, pause=0.02):
-    """Waits until condition() is true and returns its value. Raises Missing after the limit; `pause` is between two checks."""
+    """Waits until condition() is true and returns its value. Raises Missing after the limit; `pause` is between two checks.
+    A file that the condition reads and that is not there yet is waited for as well."""
     deadline = time.monotonic() + seconds  # clock: the safety net itself; a condition decides, not this
     while True:
-        value = condition()
+        try:
+            value = condition()
+        except FileNotFoundError as problem:
+            if not problem.filename:  # a socket; a daemon that is gone does not come back
+                raise
+            value = None
         if value:
             return value
         if time.monotonic() > deadline:  # clock: the safety net itself; a condition decides, not this

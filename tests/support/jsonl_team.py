@@ -61,6 +61,7 @@ class JsonlTeam:
         self.tasks.mkdir(mode=0o755)
         if requests:
             (self.folder / "requests").mkdir(mode=0o755)
+        self.one_at_a_time = threading.Lock()  # two threads that write the roster at once tear it
         self.config = {"team_name": "default", "members": [{"name": m, "role": "coder", "status": "working"} for m in members]}
         self.save()
 
@@ -69,8 +70,9 @@ class JsonlTeam:
         (self.folder / "config.json").write_text(json.dumps(self.config, indent=2), "utf-8")
 
     def set_status(self, member, status):
-        next(m for m in self.config["members"] if m["name"] == member)["status"] = status
-        self.save()
+        with self.one_at_a_time:
+            next(m for m in self.config["members"] if m["name"] == member)["status"] = status
+            self.save()
 
     def path(self, name):
         return self.inbox / (name + ".jsonl")

@@ -80,7 +80,7 @@ class Worker:
 
     # --- what it writes ---
 
-    def write(self, payload, to="team-lead", patient=False, **envelope):
+    def write(self, payload, to="team-lead", patient=True, **envelope):
         text = payload if isinstance(payload, str) else wire.stringify(payload)
         new = wire.entry(self.name, text, self.era, **envelope)
         try:
@@ -91,7 +91,7 @@ class Worker:
 
     def do(self, command):
         what = command.pop("do")
-        patient = command.pop("patient", False)
+        patient = command.pop("patient", True)  # False: as its client is with a held lock, which loses messages
         if what == "permission":
             self.ask_permission(command, patient)
         elif what == "sandbox":
@@ -157,7 +157,7 @@ class Worker:
 
     def leave(self):
         if self.old:
-            self.write(wire.idle_notification(self.name), patient=True, color="blue")
+            self.write(wire.idle_notification(self.name), color="blue")
         if self.leaves_roster_empty:
             empty_roster(self.folder)
         self.log("left")
@@ -308,17 +308,16 @@ class Worker:
             self.log("left")
             os._exit(1)
         elif self.manner in ("prose", "reminded"):
-            self.write("Ok, shutting down now.", patient=True, color="blue")
+            self.write("Ok, shutting down now.", color="blue")
         elif self.manner == "reject":
-            self.write(wire.shutdown_rejected(self.name, self.shutdown_id, "task 3 is still running"), patient=True, color="blue")
+            self.write(wire.shutdown_rejected(self.name, self.shutdown_id, "task 3 is still running"), color="blue")
         elif self.manner in ("approve", "survive"):
             self.agree()
 
     def agree(self):
         with open(os.path.join(self.folder, "config.json"), encoding="utf-8") as file:
             mine = next((m for m in json.load(file)["members"] if m["name"] == self.name), {})
-        self.write(wire.shutdown_approved(self.name, self.shutdown_id, mine.get("tmuxPaneId", ""), mine.get("backendType", "")),
-                   patient=True, color="blue")
+        self.write(wire.shutdown_approved(self.name, self.shutdown_id, mine.get("tmuxPaneId", ""), mine.get("backendType", "")), color="blue")
         if self.manner != "survive":
             self.leave_at = time.monotonic() + self.exit_after  # clock: the pace of a worker; nothing is judged by it
 
