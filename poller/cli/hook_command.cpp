@@ -255,10 +255,10 @@ ExitCode wait(Context& context, const HookOptions& options) {
   arguments::Attach request;
   request.method = "hook";
   if (::isatty(context.console.in()) == 0) {
+    auto event = read_event(context);  // first: a client that writes to a process that has ended gets an error
     // A headless client waits at its end for this hook and discards the output.
-    auto event = client_mode() == schema::ClientMode::interactive
-                     ? read_event(context)
-                     : Result<Heard>(Error{"hook.headless", "no person is at the client: no idle session can be woken"});
+    if (event && client_mode() != schema::ClientMode::interactive)
+      event = Error{"hook.headless", "no person is at the client: no idle session can be woken"};
     if (!event) {
       explain(context, options, event.error());
       return ExitCode::done;

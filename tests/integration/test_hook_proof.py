@@ -61,6 +61,16 @@ class Headless(ProofTest):
         self.daemon.polled()
         self.assertEqual((self.chat()["queued"], self.chat()["offered"]), (1, 0))
 
+    def test_a_hook_that_leaves_at_once_has_read_its_event_to_the_end(self):
+        # A client that writes to a process that has ended gets an error.
+        long = wire.stringify(dict(stop("headless"), last_assistant_message="x" * 200_000))  # no pipe holds so much
+        for command in (["hook", "wait"], ["hook"], ["hook", "worker"]):
+            hook = subprocess.Popen([os.environ["INBOX_POLLER"], *command, "--socket", self.folder / "none.sock"], stdin=subprocess.PIPE,
+                                    env=dict(os.environ, CLAUDE_CODE_ENTRYPOINT="sdk-cli", CLAUDE_CODE_SESSION_ATTENDED="0"))
+            with hook.stdin as stream:
+                stream.write(long.encode())
+            self.assertEqual(hook.wait(LIMIT_S), 0, command)
+
     def test_where_it_is_not_known_that_somebody_is_there_nobody_waits(self):
         self.start_team()
         client = Client(self)

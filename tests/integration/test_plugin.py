@@ -36,6 +36,10 @@ class Script(ProcessTest):
         for call in (("hook",), ("hook", "wait", "--timeout", "23h"), ("hook", "worker"), ()):
             done = self.run_script(*call, line="{}")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), call)
+            hook = subprocess.Popen([str(PLUGIN / "bin" / "inbox-poller-plugin"), *call], stdin=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"})
+            with hook.stdin as stream:
+                stream.write(b" " * 200_000)  # raises if the script ends before it has read it
+            self.assertEqual(hook.wait(60), 0, call)
         done = self.run_script("say", "pending", line="\n")
         self.assertEqual((done.returncode, done.stdout.count("\n"), done.stderr), (0, 1, ""))
         self.assertIn("docs/how-to/install.md", done.stdout)
