@@ -19,12 +19,7 @@ struct Close {
 
 std::string as_uri(std::string_view path, bool immutable) {
   std::string uri = "file:";
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#')
-      uri += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
-    else
-      uri += c;
-  }
+  for (const char c : path) uri += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
   return uri + (immutable ? "?immutable=1" : "");
 }
 

@@ -1,10 +1,12 @@
 #include "poller/ledger/ledger_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -52,12 +54,8 @@ Status require_ours(const std::string& path, const struct stat& status) {
 
 std::string owner_of_lock(int fd) {
   std::array<char, 24> text{};
-  const ssize_t size = ::pread(fd, text.data(), text.size() - 1, 0);
-  std::string pid;
-  for (ssize_t i = 0; i < size && text[static_cast<std::size_t>(i)] >= '0' && text[static_cast<std::size_t>(i)] <= '9';
-       ++i) {
-    pid += text[static_cast<std::size_t>(i)];
-  }
+  static_cast<void>(::pread(fd, text.data(), text.size() - 1, 0));  // an unread rest stays zero
+  const std::string pid(text.begin(), std::ranges::find_if_not(text, [](char c) { return c >= '0' && c <= '9'; }));
   return pid.empty() ? "" : " (process " + pid + ")";
 }
 
@@ -67,15 +65,13 @@ Status sync_directory_of(const std::string& path) {
   if (fd < 0) return system_fault(directory, "cannot open the directory", errno);
   const int failed = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
-  if (failed != 0) return system_fault(directory, "cannot make the directory durable", failed);
-  return Done{};
+  return failed == 0 ? Status(Done{}) : Status(system_fault(directory, "cannot make the directory durable", failed));
 }
 
 // `2026-02-07T15:20:46.348Z` as `20260207T152046348Z`, for file names.
 std::string compact_time(EpochMs now_ms) {
-  std::string text;
-  for (const char c : schema::iso_timestamp(now_ms))
-    if (c != '-' && c != ':' && c != '.') text += c;
+  std::string text = schema::iso_timestamp(now_ms);
+  std::erase_if(text, [](char c) { return c == '-' || c == ':' || c == '.'; });
   return text;
 }
 
@@ -93,10 +89,14 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
   struct stat status {};
   if (::fstat(lock.fd_, &status) != 0) return system_fault(path, "cannot examine the lock file", errno);
   TRY(require_ours(path, status));
-  if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+  // A child that a killed daemon was just starting holds the lock until it has become its program.
+  for (int tries = 0; ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK) return system_fault(path, "cannot lock", errno);
-    return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
-                                      " has this ledger. Stop it first, or give this one a `state_dir` of its own in another daemon.toml (--daemon-config)"};
+    if (tries == 100)
+      return Error{"ledger.in_use",
+                   ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
+                       " has this ledger. Stop it, or give this one its own `state_dir` (--daemon-config)"};
+    ::poll(nullptr, 0, 10);  // at the start no loop runs yet
   }
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_dev != status.st_dev || named.st_ino != status.st_ino)

@@ -50,6 +50,7 @@ Status LedgerPlace::examine(Part& part) {
 
 Status LedgerPlace::examine(off_t log_bytes) {
   if (parts_.empty()) return Done{};
+  if (has_hole_) return gone(parts_[log].path, "was cut during a commit");
   parts_[log].least_bytes = log_bytes;
   for (Part& part : parts_)
     TRY(examine(part));
@@ -60,8 +61,8 @@ bool LedgerPlace::has_main_file() { return !parts_.empty() && examine(parts_[led
 
 bool LedgerPlace::has_bytes(off_t ledger_bytes, off_t log_bytes) const {
   struct stat main {}, beside {};
-  return !parts_.empty() && ::lstat(parts_[ledger].path.c_str(), &main) == 0 && main.st_size >= ledger_bytes &&
-         ::lstat(parts_[log].path.c_str(), &beside) == 0 && beside.st_size >= log_bytes;
+  return !parts_.empty() && !has_hole_ && ::lstat(parts_[ledger].path.c_str(), &main) == 0 &&
+         main.st_size >= ledger_bytes && ::lstat(parts_[log].path.c_str(), &beside) == 0 && beside.st_size >= log_bytes;
 }
 
 void LedgerPlace::forget_sizes() {

@@ -29,8 +29,10 @@ class LedgerPlace {
 
   /// Returns true if the ledger itself, without its companions, is still the file at its path and was not cut.
   [[nodiscard]] bool has_main_file();
-  /// Returns true if the ledger and its log have at least these sizes.
+  /// Returns true if the ledger and its log have at least these sizes, and the log has no hole.
   [[nodiscard]] bool has_bytes(off_t ledger_bytes, off_t log_bytes) const;
+  /// Records that the log has a hole, though its size is right: it was cut, and a commit wrote behind the cut.
+  void found_hole() { is_cut_ = has_hole_ = true; }
   /// Accepts the present sizes, because SQLite itself shortened the files.
   void forget_sizes();
   /// Returns true if another file has the log's name now.
@@ -48,7 +50,7 @@ class LedgerPlace {
   Status examine(Part& part);
 
   std::vector<Part> parts_;  // the ledger first, then its log
-  bool is_cut_ = false;
+  bool is_cut_ = false, has_hole_ = false;
 };
 
 }  // namespace inbox_poller::poller

@@ -27,7 +27,7 @@ Areas areas_of_table(std::string_view table) {
 /// Returns the least size of a log with that many pages, by SQLite's documented format.
 off_t bytes_of_log(int pages, off_t page_size) {
   constexpr off_t head = 32;
-  constexpr off_t page_head = 24;
+  constexpr off_t page_head = 24;  // the first four bytes are the page's number
   return pages == 0 ? 0 : head + pages * (page_head + page_size);
 }
 }  // namespace
@@ -84,11 +84,7 @@ void Statement::get(int column, std::string& value) const {
   // column_blob returns the stored bytes of TEXT and BLOB, without a conversion that could stop at a NUL.
   const void* bytes = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
-  if (bytes == nullptr) {
-    value.clear();
-  } else {
-    value.assign(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
-  }
+  value.assign(bytes == nullptr ? "" : static_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 // Database
@@ -273,10 +269,22 @@ void Database::written(void* database, int /*what*/, const char* /*schema*/, con
 
 int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schema*/, int pages_in_log) {
   auto& self = *static_cast<Database*>(database);
+  if (pages_in_log > self.pages_in_log_ && self.is_hole(self.pages_in_log_)) self.place_.found_hole();
   self.pages_in_log_ = pages_in_log;
   self.log_bytes_ = bytes_of_log(pages_in_log, self.page_size_);
   if (pages_in_log >= 8 * many_pages) self.checkpoint();
   return SQLITE_OK;  // the commit is done, even if the checkpoint failed
+}
+
+/// Returns true if the log's last page before this commit has lost its number: the log was cut between our look and the
+/// commit, which its size cannot show. SQLite's own descriptor reads it.
+bool Database::is_hole(int page) const {
+  sqlite3_file* log = nullptr;
+  if (page == 0 || sqlite3_file_control(handle_, nullptr, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK)
+    return false;
+  std::uint32_t number = 0;
+  const int read = log->pMethods->xRead(log, &number, sizeof(number), bytes_of_log(page - 1, page_size_));
+  return read == SQLITE_OK && number == 0;
 }
 
 void Database::checkpoint_if_due() {
@@ -289,6 +297,7 @@ void Database::checkpoint_if_due() {
 
 /// Moves the log into the database. A failure loses nothing; a later call tries again.
 void Database::checkpoint() {
+  if (place_.is_cut()) return;  // it would move the hole
   pages_in_log_ = 0;
   sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }

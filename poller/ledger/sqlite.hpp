@@ -163,6 +163,7 @@ class Database {
   Statement prepare(std::string_view sql);
   void checkpoint();
   bool is_shortened_in_order();
+  [[nodiscard]] bool is_hole(int page) const;
   Status give_up(const Error& gone);
   Status commit();
   void set_log_aside();

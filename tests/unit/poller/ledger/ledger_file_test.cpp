@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +110,20 @@ TEST_CASE("the ledger is durable and readable as promised: WAL, FULL, its own id
   CHECK(pragma("checkpoint_fullfsync") == "1");
   CHECK(pragma("application_id") == std::to_string(ledger_application_id));
   CHECK(pragma("user_version") == std::to_string(ledger_format));
+}
+
+TEST_CASE("a ledger opens whose lock a child of its dead owner holds for a moment") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto dead = must(Ledger::open(path));
+  const pid_t child = ::fork();  // as between fork and exec, with all descriptors
+  if (child == 0) {
+    ::usleep(200'000);  // clock: the life of the child; the ledger is opened within it or behind it
+    ::_exit(0);
+  }
+  dead.reset();
+  must(Ledger::open(path));
+  CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("a second daemon is refused, told which ledger and whose, and the first goes on") {
