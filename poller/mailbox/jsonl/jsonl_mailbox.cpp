@@ -20,6 +20,8 @@ constexpr const char* task_lock_name = ".lock";
 /// Number of reads of a roster. Its program writes it in place, up to hundreds of times a second, so a read may be
 /// torn.
 constexpr int roster_rounds = 50;
+/// Time after which a torn roster that nobody writes on is told as unreadable.
+constexpr std::chrono::seconds roster_rests{5};
 constexpr std::size_t most_senders = 500;
 /// Age of a task file at which its writer, which writes in place, has finished.
 constexpr std::int64_t task_rests_ns = 50'000'000;
@@ -307,8 +309,7 @@ bool JsonlMailbox::roster_changed() {
   if (settings_.anybody) return !is_as_heard() && there_ != anybody();
   if (!settings_.members.empty()) return false;
   const auto now = files_.stat_at(absolute, settings_.folder + "/" + roster_name);
-  return !now || now->ino != roster_read_->ino || now->size != roster_read_->size ||
-         now->mtime_ns != roster_read_->mtime_ns || clock_.system_ms() * 1'000'000 - now->mtime_ns < 2'000'000'000;
+  return !now || version_of(*now) != *roster_read_ || clock_.system_ms() * 1'000'000 - now->mtime_ns < 2'000'000'000;
 }
 
 Result<schema::Roster> JsonlMailbox::roster() {
@@ -321,7 +322,7 @@ Result<schema::Roster> JsonlMailbox::roster() {
     return roster;
   };
   if (settings_.anybody || !settings_.members.empty()) {
-    roster_read_ = team->stat;
+    roster_read_ = version_of(team->stat);
     if (settings_.anybody) there_ = anybody();
     return with_generation(jsonl_roster_of(settings_.team, settings_.anybody ? there_ : settings_.members));
   }
@@ -339,14 +340,15 @@ Result<schema::Roster> JsonlMailbox::roster() {
     auto roster = decode_jsonl_roster(*bytes);
     if (roster) {
       copy_ = {*bytes, file->stat.ino};
-      roster_read_ = file->stat;
+      roster_read_ = version_of(file->stat);
       return with_generation(*std::move(roster));
     }
     if (!bytes->empty()) problem = {roster.error().code, file->path + ": " + roster.error().message};
+    if (torn_.version != version_of(file->stat)) torn_ = {version_of(file->stat), clock_.steady()};
+    if (clock_.steady() - torn_.since >= roster_rests) return problem;  // the team is served by the last roster
   }
   // An empty or torn file is not a change: its program is writing it, or died meanwhile.
-  auto last = decode_jsonl_roster(copy_.bytes);
-  if (last) return with_generation(*std::move(last));
+  if (auto last = decode_jsonl_roster(copy_.bytes)) return with_generation(*std::move(last));
   return problem;
 }
 

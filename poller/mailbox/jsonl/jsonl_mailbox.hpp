@@ -111,7 +111,11 @@ class JsonlMailbox final : public Mailbox, public RosterStore, public TaskBoard 
   bool in_folder_ = false;  // the inboxes are in `inbox/`, not in the folder itself
   RosterCopy copy_;
   schema::Roster roster_;
-  std::optional<FileStat> roster_read_;  // stat of the roster at the last complete read
+  std::optional<FileVersion> roster_read_;  // of the last complete read
+  struct Torn {
+    FileVersion version;
+    SteadyTime since;
+  } torn_;                               // the roster at the last read that was not complete
   std::set<std::string> senders_;        // actors with a message to the lead
   std::optional<FileVersion> heard_;     // the lead's inbox when `senders_` was read
   std::vector<std::string> there_;       // members as roster() returned them

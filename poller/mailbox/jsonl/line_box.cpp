@@ -335,12 +335,11 @@ void LineBox::empty(const Directory& folder, Settled& result) {
   if (emptied && *emptied) {
     ++record.generation;
     record.emptying.reset();
-    // Not durable, because after a power cut the mark shows the same.
-    if (auto saved = team_.records.save(false); !saved) told(saved.error());
-    source = Source{};
-    source.name = file_;
-    source.inode = file->stat.ino;
-    source.generation = record.generation;
+    // A power failure must not undo the emptying and leave its record. The other way round, the mark shows the same.
+    auto saved = team_.files.sync(*file);
+    if (saved) saved = team_.records.save(false);
+    if (!saved) told(saved.error());
+    source = {.name = file_, .inode = file->stat.ino, .generation = record.generation};
     owes_emptying_ = false;
     not_before_ = {};
     return;

@@ -134,6 +134,22 @@ TEST_CASE("an empty or torn roster is no news, also for the next process; none a
   CHECK(at.mailbox->roster().error().code == "roster.missing");
 }
 
+TEST_CASE("a roster that stays empty or torn is told after a while, and is read again when somebody writes it") {
+  JsonlSetting at;
+  REQUIRE(at.mailbox->roster().ok());
+  for (const auto& [bytes, code] :
+       {std::pair{R"({"team_name": "default", "mem)", "roster.syntax"}, {"", "roster.empty"}}) {
+    at.put("config.json", bytes);
+    CHECK(at.mailbox->roster().ok());
+    at.clock.advance(std::chrono::seconds(5));
+    REQUIRE_FALSE(at.mailbox->roster().ok());
+    CHECK(at.mailbox->roster().error().code == code);
+    CHECK(at.mailbox->roster_changed());
+    at.put("config.json", R"({"team_name":"default","members":[{"name":"bob","status":"idle"}]})");
+    CHECK(at.mailbox->roster().ok());
+  }
+}
+
 TEST_CASE("lines are written only to a worker's name, in its generation, and what cannot be said is refused in words") {
   JsonlSetting at;
   for (const std::string name : {"lead", "../../evil", "foo bar", ""}) CHECK(at.mailbox->post(name, at.message("x")).put == WriteStatus::refused);
