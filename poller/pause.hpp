@@ -38,12 +38,13 @@ class Signal {
   std::vector<boost::asio::steady_timer*> waiting_;
 };
 
-/// Runs `work` on the pool and resumes on the caller's executor with its result or exception.
+/// Runs `work` on the pool, without one at once, and resumes on the caller's executor with its result or exception.
 template <class Work>
-boost::asio::awaitable<std::invoke_result_t<Work&>> offload(boost::asio::thread_pool& pool, Work work) {
+boost::asio::awaitable<std::invoke_result_t<Work&>> offload(boost::asio::thread_pool* pool, Work work) {
+  if (pool == nullptr) co_return work();
   auto task = [](Work moved) -> boost::asio::awaitable<std::invoke_result_t<Work&>> { co_return moved(); };
   auto started = task(std::move(work));
-  co_return co_await boost::asio::co_spawn(pool.get_executor(), std::move(started), boost::asio::use_awaitable);
+  co_return co_await boost::asio::co_spawn(pool->get_executor(), std::move(started), boost::asio::use_awaitable);
 }
 
 }  // namespace inbox_poller::poller

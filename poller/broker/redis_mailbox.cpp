@@ -72,7 +72,7 @@ asio::awaitable<void> RedisMailbox::sync() {
   wanted.sweep = std::exchange(sweep_wanted_, false);
   wanted.finished_since_ms = finished_since_ms_;
   std::function<Scan()> work = [this, wanted] { return scan(wanted); };
-  Scan found = co_await offload(thread_, std::move(work));
+  Scan found = co_await offload(&thread_, std::move(work));
   adopt(std::move(found));
   const auto executor = co_await asio::this_coro::executor;
   if (ring_ && !bell_)
@@ -260,7 +260,7 @@ asio::awaitable<Batch> RedisMailbox::receive(std::string name, Access reader, st
       for (const auto& [key, read_status] : tracked_[name])
         if (read_status == ReadStatus::waiting) wanted.tracked.push_back(key);
     std::function<Piece()> work = [this, wanted] { return read(wanted); };
-    Piece piece = co_await offload(thread_, std::move(work));
+    Piece piece = co_await offload(&thread_, std::move(work));
     if (piece.failed) {
       if (piece.failed->code == "redis.down") away_ = piece.failed;
       fail(piece.failed->message);
@@ -365,7 +365,7 @@ asio::awaitable<Settled> RedisMailbox::ack(std::string name, std::vector<Ack> di
   std::optional<Error> failed;
   if (!consumed.empty() || !freed.empty()) {
     std::function<std::optional<Error>()> work = [this, name, consumed, freed] { return ack_entries(name, consumed, freed); };
-    failed = co_await offload(thread_, std::move(work));
+    failed = co_await offload(&thread_, std::move(work));
   }
   if (failed) {
     result = {why_not(*failed), 0};

@@ -117,6 +117,7 @@ WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string
     const std::size_t count = was_known ? 0 : before.at(receipt.key.value);
     receipt.unread_before.assign(unread.begin(), unread.begin() + static_cast<std::ptrdiff_t>(count));
     receipt.keeps_read = keeps_read;
+    receipt.was_cleared = !is_odd && head.entries == 0 && document.entries().empty();
     if (is_new) wanted.push_back(one->entry);
   }
   if (wanted.empty()) return {};

@@ -46,6 +46,7 @@ std::vector<WriteReceipt> ArraysMailbox::post(const std::string& inbox, std::spa
   std::vector<ArrayInboxes::Appended> batch;
   for (const schema::Message& message : messages) batch.push_back({encode_entry(message)});
   inboxes_.append(inbox, batch);
+  if (!batch.empty() && batch.front().receipt.was_cleared) tell_fates(inbox, nullptr);
   std::vector<WriteReceipt> results;
   for (auto& [entry, receipt, result] : batch) {
     if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
@@ -85,20 +86,23 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   std::optional<EntryIndex> entries;
   if (reading != nullptr) entries.emplace(*reading, inboxes_.known(inbox));
   for (auto& [key, one] : found->second)
-    one.read_status = entries ? read_status_in(*entries, one.receipt) : ReadStatus::consumed;
+    if (one.read_status != ReadStatus::consumed)
+      one.read_status = entries ? read_status_in(*entries, one.receipt) : ReadStatus::consumed;
 }
 
 WriteReceipt ArraysMailbox::recall(const std::string& inbox, std::span<const schema::MessageKey> keys) {
-  const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
+  ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
+  const bool is_partial = reading.outcome == ReadOutcome::empty || reading.outcome == ReadOutcome::torn;
+  if (is_partial) reading = inboxes_.read(inbox, ReadMode::under_lock);  // unless a peer is writing it now
   inboxes_.see_as_changed(inbox);  // no scan has seen entries that arrived since this poll's scan
-  if (reading.outcome != ReadOutcome::document) return {WriteStatus::gone, reading.detail};
+  if (reading.outcome == ReadOutcome::lock_held) return {WriteStatus::busy, reading.detail};
+  if (reading.outcome == ReadOutcome::fault) return {WriteStatus::fault, reading.detail};
+  if (reading.outcome != ReadOutcome::document && !is_partial) return {WriteStatus::gone, reading.detail};
   std::vector<std::size_t> unread;
   const auto& entries = reading.document.entries();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool ours = std::find(keys.begin(), keys.end(), entries[i].key) != keys.end();
-    if (ours && entries[i].read != ReadFlag::read) unread.push_back(i);
-  }
-  if (!unread.empty())
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (entries[i].read != ReadFlag::read && std::ranges::find(keys, entries[i].key) != keys.end()) unread.push_back(i);
+  if (!unread.empty() && reading.outcome == ReadOutcome::document)
     if (auto marked = told(inboxes_.mark_read(inbox, reading.document, unread)); marked.put != WriteStatus::done)
       return marked;
   // Also what the owner consumed: after a power failure the next worker with this name would read it.

@@ -147,7 +147,7 @@ asio::awaitable<Batch> ArraysMailbox::receive(std::string inbox, Access reader, 
 asio::awaitable<ReadResult> ArraysMailbox::read_once(std::string inbox, std::uint64_t size, ReadMode mode) {
   if (size < big_file || settings_.pool == nullptr) co_return inboxes_.read_news(inbox, mode);
   auto work = [this, inbox, mode] { return inboxes_.read_news(inbox, mode); };
-  co_return co_await offload(*settings_.pool, std::move(work));
+  co_return co_await offload(settings_.pool, std::move(work));
 }
 
 asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Access reader) {
@@ -352,13 +352,10 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
     inboxes_.see_as_changed(inbox);  // no reading has seen entries that arrived since
     return inboxes_.replace_marked(inbox, document, marked, reading.windows, file);
   };
-  const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
+  auto* const pool = inboxes_.size_of(inbox) >= big_rewrite ? settings_.pool : nullptr;
   for (int round = 0; round < lock_rounds; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
-    if (is_big)
-      result = co_await offload(*settings_.pool, work);
-    else
-      result = work();
+    result = co_await offload(pool, work);
     if (result.outcome != WriteOutcome::lock_held) break;
   }
   box.is_in_the_way = put_of(result.outcome) != WriteStatus::done;
@@ -425,12 +422,8 @@ asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string
                                                                Expunged& told) {
   // Read the whole file, also the known head.
   auto read = [this, inbox] { return inboxes_.read(inbox, ReadMode::unlocked); };
-  const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
-  ReadResult reading;
-  if (is_big)
-    reading = co_await offload(*settings_.pool, std::move(read));
-  else
-    reading = read();
+  auto* const pool = inboxes_.size_of(inbox) >= big_rewrite ? settings_.pool : nullptr;
+  const ReadResult reading = co_await offload(pool, std::move(read));
   if (reading.outcome != ReadOutcome::document) co_return Round::try_again;
   const InboxDocument& document = reading.document;
   std::vector<Item> items;
@@ -441,11 +434,7 @@ asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string
   if (!leaving) co_return Round::gave_up;
   if (leaving->empty()) co_return Round::nothing_to_gain;
   auto remove = [this, &inbox, &document, &leaving] { return inboxes_.remove(inbox, document, *leaving); };
-  WriteResult result;
-  if (is_big)
-    result = co_await offload(*settings_.pool, std::move(remove));
-  else
-    result = remove();
+  WriteResult result = co_await offload(pool, std::move(remove));
   co_return trimmed(inbox, document, *leaving, std::move(result), told);
 }
 

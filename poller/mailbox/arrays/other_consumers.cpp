@@ -28,11 +28,10 @@ OtherConsumers::Observation OtherConsumers::look(const InboxDocument& document, 
   for (const auto& [key, entry] : before_) {
     if (entry.read) ++read_before;
     if (now.contains(key)) continue;
-    if (entry.read) {
+    if (entry.read)
       ++read_gone;
-    } else {
+    else
       sighting.consumed.push_back({schema::MessageKey{key}, now_ms - entry.first_seen_ms});
-    }
   }
   sighting.swept = read_before > 0 && read_gone == read_before && !any_read;
   before_ = std::move(now);

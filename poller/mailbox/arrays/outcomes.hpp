@@ -101,6 +101,7 @@ struct AppendReceipt {
   schema::MessageKey key;
   std::vector<schema::MessageKey> unread_before;  // the oldest ones, at most 32
   bool keeps_read = false;                        // the file had read entries: its owner marks and never removes
+  bool was_cleared = false;                       // the file was missing or `[]`: all earlier entries were consumed
 };
 
 /// Index of one reading's entries by key, for many lookups. Refers to the reading and to `known`, which must outlive

@@ -2,6 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
+#include "tests/unit/poller/team/team_world.hpp"
 
 namespace inbox_poller::mailbox_append_test {
 
@@ -283,6 +285,27 @@ TEST_CASE("an owner that marks and never removes cannot have consumed what is no
   CHECK(found() == ReadStatus::lost);
   at.put("[]");  // somebody cleared it
   CHECK(found() == ReadStatus::consumed);
+}
+
+TEST_CASE("an inbox that we find empty was read, though an entry that we marked had stood in it") {
+  test::FileWorld world;
+  auto boxes = system_of(world.config).open(world.real, world.clock, world.pool, world.config, "t", {});
+  const auto message = [](const std::string& text) {
+    return schema::Message{"team-lead", text, "", "2026-02-07T15:20:11.000Z", "", ""};
+  };
+  const auto status = [&](const std::string& text) {
+    test::run_awaitable(boxes.mailbox->receive("w1", Access::peek, 100));
+    const auto key = schema::make_message_key({"t", "w1"}, "team-lead", message(text).timestamp, text, 0);
+    return boxes.mailbox->read_status("w1", key);
+  };
+  const auto box = world.inboxes() / "w1.json";
+  test::replace(box, inbox_of({entry("an order to the worker before, taken back", "true")}));
+  REQUIRE(boxes.mailbox->post("w1", message("reply")).put == WriteStatus::done);
+  test::replace(box, GENERATE(as<std::string>{}, "[]", inbox_of({entry("of a writer that found the file torn")})));
+  const bool was_read = test::slurp(box) == "[]";
+  REQUIRE(boxes.mailbox->post("w1", message("next")).put == WriteStatus::done);
+  CHECK(status("reply") == (was_read ? ReadStatus::consumed : ReadStatus::lost));
+  CHECK(status("next") == ReadStatus::waiting);
 }
 
 TEST_CASE("a receipt stays small however many unread entries there were") {
