@@ -83,7 +83,12 @@ Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fet
                      static_cast<int>(std::min<std::size_t>(fetch.max, 1000)), overdue,
                      waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late));
   // What run_due() requeues, perhaps once more after a ledger fault, goes before newer chat of its senders.
-  const auto owed = leases_.due_senders(now - requeue_grace, now);
+  auto owed = leases_.due_senders(now - requeue_grace, now);
+  // What was printed to wake a session may wait there for the end of a turn, which newer chat would come into.
+  for (const auto* offer : hooks_.offers())
+    if (offer->hook == handlers::OfferingHook::wait)
+      for (const auto& one : offer->messages)
+        if (leases_.has(one.id)) owed.insert(one.from);
   std::erase_if(rows, [&](const MessageRow& row) { return owed.contains(row.sender); });
   const bool digest_due = !overdue && rows.size() < fetch.max && is_digest_due(!rows.empty());
   return ReadyMessages{std::move(rows), digest_due};

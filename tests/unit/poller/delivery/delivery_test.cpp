@@ -116,6 +116,33 @@ TEST_CASE("a text that no hook confirms is pasted three times, and is assumed th
   CHECK(world.ledger->deliveries().counts("t")->assumed == 1);
 }
 
+TEST_CASE(
+    "newer chat waits for what a hook of the same sender printed to wake the session, until that is delivered or comes "
+    "back") {
+  World world;
+  const bool delivered = GENERATE(false, true);
+  auto& delivery = world.team->delivery();
+  world.write_lead({World::entry("w1", "wakes", 1)});
+  world.poll();
+  HookOffer offer;
+  offer.hook = handlers::OfferingHook::wait;
+  offer.session = "s";
+  offer.messages = world.receive();
+  REQUIRE(texts(offer.messages) == std::vector<std::string>{"wakes"});
+  const auto woken = offer.messages;
+  delivery.printed(std::move(offer));
+  world.write_lead(
+      {World::entry("w1", "wakes", 1), World::entry("w1", "later", 2), World::entry("w2", "of another", 3)});
+  world.poll();
+  CHECK(texts(world.receive()) == std::vector<std::string>{"of another"});
+  if (delivered)
+    REQUIRE(delivery.acknowledge({woken.front().key.value}));
+  else
+    delivery.requeue(woken, "the turn ended without it");
+  CHECK(texts(world.receive()) ==
+        (delivered ? std::vector<std::string>{"later"} : std::vector<std::string>{"wakes", "later"}));
+}
+
 TEST_CASE("what was not delivered within delivery.expire_after is given up, and what is handed out is not") {
   World world([](config::TeamConfig& config) { config.delivery.expire_after = std::chrono::minutes(10); });
   world.write_lead({World::entry("w1", "handed out", 1)});
