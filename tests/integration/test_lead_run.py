@@ -365,8 +365,23 @@ class Ends(WithLead):
                 self.assertEqual(run.out, b"up\n")
         self.assertIn("starting it again (4 of 4 in a row)", run.errors())
 
-    def test_a_session_that_cannot_be_resumed_ends_the_restarts_and_loses_nothing(self):
-        """The client then says so in a result, whatever it was given, and leaves."""
+    def test_a_session_of_which_nothing_was_stored_is_given_up(self):
+        """As after a kill between its first turn and the client's next write: to resume it would fail for ever."""
+        self.begin("--restart", "2")
+        self.team.say("ada", "hello")
+        self.delivered(1)
+        self.lead.order("forget")
+        os.kill(self.lead.pid(), signal.SIGKILL)
+        wait_for("it was started without it", lambda: len(self.lead.events("started")) == 3)
+        first, second, third = self.lead.events("started")
+        self.assertEqual(second["argv"], first["argv"] + ["--resume", first["session"]])
+        self.assertEqual(third["argv"], first["argv"])
+        self.team.say("ada", "precious")
+        self.delivered(2)
+        self.assertIn("the lead cannot resume session %s: the next start begins a new one" % first["session"], self.lead.errors())
+
+    def test_a_client_that_never_opens_ends_the_restarts_and_loses_nothing(self):
+        """It says so in a result, whatever it was given, and leaves."""
         error = json.dumps({"type": "result", "subtype": "error_during_execution", "is_error": True, "session_id": "s-1"})
         self.begin("--restart", "2", command=["/bin/sh", "-c", "read line; echo '%s'; exit 1" % error])
         self.team.say("ada", "precious")

@@ -4,7 +4,8 @@
 What it obeys: `system/init` with the session's id at the beginning of each turn, the input lines run as turns of their own in the order
 in which they came, also when they came in the middle of one; `assistant` lines, and `result` at the end of a turn; `can_use_tool` asks
 (only with --permission-prompt-tool stdio, otherwise it refuses the tool by itself) wait for their answer without a limit; the end of the
-input ends it after the turns that are left. --resume goes on with that session. Without --verbose it does not start.
+input ends it after the turns that are left. --resume goes on with that session, or, when nothing of it was stored, ends at once with a
+result that says so. Without --verbose it does not start.
 
 What it tells of the lines that it takes depends on $LEAD_GENERATION, as seen with unmodified clients:
   newest     2.1.329 and later: `command_lifecycle` queued, started and completed with the line's uuid; `user_message_uuids` on the
@@ -27,6 +28,7 @@ step. Orders are files in $LEAD_ORDERS:
   cancel                                    the request is canceled
   say                                       these bytes are written in the next turn, once
   exit                                      it leaves with that code, when a turn begins
+  forget                                    nothing of the session to resume was stored; once
 Python 3.9 or newer, standard library only.
 """
 
@@ -69,6 +71,9 @@ class Lead:
         self.asked = 0
         self.writing = threading.Lock()  # what it read is told while a turn writes
         self.log("started", argv=argv, session=self.session)
+        if resumed is not None and self.order("forget") is not None:
+            self.say(type="result", subtype="error_during_execution", is_error=True, num_turns=0, session_id=self.session)
+            sys.exit(1)
 
     def log(self, event, **fields):
         os.write(self.log_file, (json.dumps(dict(event=event, pid=os.getpid(), **fields)) + "\n").encode())

@@ -48,6 +48,7 @@ void Conversation::begins() {
                            std::to_string(SystemClock().wall_ms()))
              .substr(0, 8);
   in_turn_ = false;
+  opened_ = false;
   last_answer_.clear();
   rests_until_.reset();
   mail_.report("stream_opens", session_);
@@ -146,6 +147,7 @@ void Conversation::heard(std::string_view line) {
 }
 
 void Conversation::take(const schema::StreamInit& init) {
+  opened_ = true;
   if (!init.cwd.empty()) cwd_ = init.cwd;
   if (init.session_id == session_) return;
   // The session becomes an argument at the next start, so it must not look like an option.
@@ -179,7 +181,10 @@ void Conversation::take(const schema::StreamCommand& command) {
 }
 
 void Conversation::take(const schema::StreamResult& result) {
-  // An error before any work ends no turn. A session that cannot be resumed ends like this with any input.
+  // An error before any work ends no turn. A client that finds no conversation of the session to resume ends like this
+  // with any input: it was killed before it had stored one.
+  if (options_.resume && result.failed && !opened_ && !in_turn_ && !session_.empty())
+    tell_("the lead cannot resume session " + std::exchange(session_, {}) + ": the next start begins a new one");
   ended_turn_ = std::exchange(in_turn_, false) || !result.failed;
   turn_ended_ = turn_ended_ || ended_turn_;
 }

@@ -104,6 +104,7 @@ class Conversation {
   std::string run_;  // id of this start of the program; its request ids repeat after a restart
   std::optional<UnderWay> under_way_;
   bool in_turn_ = false;
+  bool opened_ = false;  // this start of the program named its session
   bool turn_ended_ = false;
   bool ended_turn_ = false;  // the last result ended a turn
   std::chrono::steady_clock::time_point worked_at_{};

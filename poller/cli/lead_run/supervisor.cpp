@@ -72,10 +72,7 @@ void LeadSupervisor::go_on() {
     write_child();
   }
   mail_.wake();
-  if (done())
-    loop_.stop();
-  else
-    wait();
+  done() ? loop_.stop() : wait();
 }
 
 /// True when the program has ended for good and all is sent. Late reports are dropped; late output only while leaving.
@@ -169,10 +166,7 @@ void LeadSupervisor::tell_deaf() {
 }
 
 void LeadSupervisor::obey(int signal) {
-  if (signal == SIGCHLD)
-    reap();
-  else
-    stop(signal);
+  signal == SIGCHLD ? reap() : stop(signal);
   go_on();
 }
 
