@@ -1,25 +1,29 @@
 // The second half of dispatch.hpp: the effect of an answer on an open request.
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "handlers/dispatch.hpp"
 #include "handlers/permission.hpp"
 #include "handlers/request.hpp"
 #include "handlers/request_route.hpp"
+#include "schema/secrets.hpp"
 
 namespace inbox_poller::handlers {
 
 namespace {
+
+/// Values of `decided_by` that mean no person.
+constexpr std::array<std::string_view, 6> not_names{"rule", "hook", "deadline", "limit", "roster", "shutdown"};
 
 std::string named(const Request& request) {
   return std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
 }
 
 NotTaken too_late(const Request& request, RequestEvent event) {
-  if (is_open(request.state)) {
+  if (is_open(request.state))
     return {"request.not_applicable", named(request) + " is " + std::string(to_string(request.state)) + "; " +
                                           std::string(to_string(event)) + " does not apply to it now"};
-  }
   std::string state(to_string(request.state));
   std::replace(state.begin(), state.end(), '_', ' ');
   std::string reason = named(request) + " is already " + state;
@@ -33,9 +37,8 @@ std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const
   const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
   if (const std::string why = done_by_others ? "" : why_left_to_lead(request.kind, view); !why.empty())
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) + " to answer: " + why};
-  if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
+  if (event == RequestEvent::deadline_passes && request.deadline_ms == 0)
     return NotTaken{"request.not_applicable", named(request) + " does not have a deadline of InboxPoller"};
-  }
   return std::nullopt;
 }
 
@@ -43,6 +46,9 @@ std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const
 /// only.
 std::optional<NotTaken> no_business(const Request& request, const Answer& answer, const TeamView& view) {
   const bool answers = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
+  if (answers && std::ranges::find(not_names, answer.by) != not_names.end())
+    return NotTaken{"answer.misplaced",
+                    "\"" + answer.by + "\" is no person's name in the record; give another one with --by"};
   if (!answers || answer.by != view.lead || asks_lead(request, view)) return std::nullopt;
   return NotTaken{"answer.not_asked",
                   named(request) + (request.asker == view.lead
@@ -65,13 +71,11 @@ std::optional<NotTaken> objection(const Request& request, const Answer& answer, 
   const char* const misplaced = "answer.misplaced";
   const bool approves_tool =
       (approves || answer.event == RequestEvent::rule_allows) && request.kind == RequestKind::permission;
-  if (!answer.updated_input.empty() && !approves_tool) {
+  if (!answer.updated_input.empty() && !approves_tool)
     return NotTaken{misplaced, "another input can only be given with the approval of a permission request"};
-  }
-  if (approves_tool && !is_sendable_input(answer.updated_input.empty() ? request.body : answer.updated_input)) {
+  if (approves_tool && !is_sendable_input(answer.updated_input.empty() ? request.body : answer.updated_input))
     return NotTaken{"permission.bad_input",
                     "the input for " + request.subject + " must be one well-formed JSON object"};
-  }
   if (answer.mode && !(approves && request.kind == RequestKind::plan)) {
     return NotTaken{misplaced, "a mode can only be given with the approval of a plan"};
   }
@@ -95,14 +99,14 @@ std::string in_words(std::chrono::milliseconds span) {
 
 /// Returns the reason for the record and the denied worker. Never empty for a denial: clients ignore an empty text.
 std::string reason_given(const Request& request, const Answer& answer) {
-  if (answer.event == RequestEvent::deadline_passes) {
+  if (answer.event == RequestEvent::deadline_passes)
     return "Denied because no answer came within " +
            in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
-  }
-  if (answer.event == RequestEvent::person_denies && answer.reason.empty()) {
+  if (answer.event == RequestEvent::person_denies && answer.reason.empty())
     return "Denied by " + answer.by + "; no reason was given.";
-  }
-  return answer.reason;
+  if (answer.updated_input.empty()) return answer.reason;
+  return answer.reason + (answer.reason.empty() ? "" : "; ") +
+         "allowed with another input: " + schema::mask_secrets(answer.updated_input);
 }
 
 /// Returns true if the answer has no field for a person's words.

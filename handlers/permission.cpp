@@ -146,8 +146,9 @@ std::string parts_text(const std::vector<config::PartVerdict>& parts, std::strin
 RuleOfAnswer permission_rule(const Request& request, const Answer& answer, bool always, const TeamView& view) {
   if (!always || answer.event != RequestEvent::person_approves) return std::nullopt;
   const schema::Member* member = view.roster.find(request.asker);
-  auto safe = config::rule_for_call(request.subject, request.body,
-                                    {member ? member->cwd : std::string(), std::string(view.home)});
+  const auto& allowed = answer.updated_input.empty() ? request.body : answer.updated_input;
+  auto safe =
+      config::rule_for_call(request.subject, allowed, {member ? member->cwd : std::string(), std::string(view.home)});
   if (safe) return NewRule{RuleKind::permission, *std::move(safe)};
   return NotTaken{"rule.none_safe",
                   "no rule covers exactly this call, so --always is not possible for it: approve it without "

@@ -31,22 +31,13 @@ std::optional<ShutdownState> transition(ShutdownState state, ShutdownEvent event
 }
 
 bool is_open(ShutdownState state) {
-  switch (state) {
-    case ShutdownState::requested:
-    case ShutdownState::approved:
-    case ShutdownState::forced:
-    case ShutdownState::process_gone:
-    case ShutdownState::pane_gone: return true;
-    case ShutdownState::cleaned:
-    case ShutdownState::rejected:
-    case ShutdownState::timed_out: return false;
-  }
-  return false;
+  return state != ShutdownState::cleaned && state != ShutdownState::rejected && state != ShutdownState::timed_out;
 }
 
 namespace {
 
 constexpr NextStep wait{};
+constexpr std::string_view reminder_begin = "Reminder: shutdown request ";
 constexpr NextStep advance(ShutdownEvent event) { return {ShutdownStep::advance, event}; }
 
 /// One shutdown and its evidence at one time.
@@ -203,11 +194,17 @@ Post reminder_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms)
   // Models often say "ok" and continue, but the client ends only by its tool. The text begins with a word, so that it
   // can never be read as a control message.
   const std::string text =
-      "Reminder: shutdown request " + shutdown.request_id +
+      std::string(reminder_begin) + shutdown.request_id +
       " still waits for your answer. Words alone do not answer it. Use the SendMessage tool with a "
       "shutdown_response: request_id \"" +
       shutdown.request_id + "\", and approve true to stop now, or approve false with your reason.";
   return order_to(shutdown.member, text, shutdown.request_id + " reminder", view, now_ms);
+}
+
+std::string reminded_order(std::string_view text) {
+  if (!text.starts_with(reminder_begin)) return "";
+  text.remove_prefix(reminder_begin.size());
+  return std::string(text.substr(0, text.find(' ')));
 }
 
 Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {

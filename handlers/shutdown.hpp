@@ -130,6 +130,8 @@ std::string named(const WorkerPlace&);
 
 /// Returns the reminder: plain text that repeats the id.
 Post reminder_of(const Shutdown&, const TeamView&, EpochMs now_ms);
+/// Returns the request id in a text of reminder_of(); empty for any other text.
+std::string reminded_order(std::string_view text);
 
 /// Returns the notice to the lead that a shutdown was completed or given up.
 Notice end_notice(const Shutdown&, const TeamView&, EpochMs now_ms);

@@ -47,6 +47,7 @@ struct Frame {
   long long number = 0;     // position in its address; 0: not numbered
   long long after = 0;      // last unconfirmed frame before it; to the lead: the last unsettled one; 0: none
   long long at_ms = 0;      // Unix epoch, the sender's wall clock; for people only
+  long long joined_ms = 0;  // of a request to end: the worker's join time, by the clock of its node; 0: unknown
   int attempt = 0;          // counts attempts without a receipt; each attempt is appended once
 };
 

@@ -33,9 +33,10 @@ std::string text_of(milliseconds time) { return std::to_string(time.count()); }
 void add_fields(const Frame& frame, std::vector<std::string>& to) {
   to.insert(to.end(), {"k", frame.key.value, "o", frame.to, "f", frame.from, "y", frame.type, "q", frame.request, "e",
                        frame.entry, "n", std::to_string(frame.number), "p", std::to_string(frame.after), "t",
-                       std::to_string(frame.at_ms), "a", std::to_string(frame.attempt)});
+                       std::to_string(frame.at_ms), "j", std::to_string(frame.joined_ms), "a",
+                       std::to_string(frame.attempt)});
 }
-constexpr const char* fields_of_one = "20";
+constexpr const char* fields_of_one = "22";
 
 ReceivedFrame frame_of(const RedisReply& entry, const std::string& address, const std::string& node) {
   ReceivedFrame frame;
@@ -55,6 +56,7 @@ ReceivedFrame frame_of(const RedisReply& entry, const std::string& address, cons
     if (name == "n") frame.number = fields[i + 1].as_number();
     if (name == "p") frame.after = fields[i + 1].as_number();
     if (name == "t") frame.at_ms = fields[i + 1].as_number();
+    if (name == "j") frame.joined_ms = fields[i + 1].as_number();
     if (name == "a") frame.attempt = static_cast<int>(std::clamp(fields[i + 1].as_number(), 0LL, 1'000'000LL));
   }
   return frame;

@@ -41,7 +41,8 @@ std::string leader_text(const operations::Cluster& cluster) {
   const auto leader = printable(cluster.leader);
   if (!is_led(cluster)) return leader.empty() ? "no node leads now: requests wait" : "this node led, and does not now: requests wait";
   const auto epoch = ", epoch " + std::to_string(cluster.epoch);
-  return leader == printable(cluster.node) ? "this node, " + leader + epoch : "node " + leader + epoch;
+  if (leader == printable(cluster.node)) return "this node, " + leader + epoch;
+  return "node " + leader + epoch + (cluster.trouble.bytes.empty() ? "" : ", when Redis last answered");
 }
 
 std::string mail_text(const operations::NodeMail& mail) {
@@ -106,9 +107,8 @@ std::string nodes_text(const Console& console, const operations::Team& team) {
   text += console.table(rows, "  ");
   std::vector<Row> list{{"NODE", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};
   for (const auto& node : cluster.nodes) {
-    const auto queued = node.queued;
     list.push_back({printable(node.node), printable(node.node) == printable(cluster.leader) ? "yes" : "-",
-                    ago(node.heard_ms), std::to_string(queued), printable(node.version),
+                    ago(node.heard_ms), std::to_string(node.queued), printable(node.version),
                     or_dash(names_of(node.members))});
   }
   return text + (list.size() > 1 ? "\n" + console.table(list, "  ") : "");

@@ -265,6 +265,7 @@ asio::awaitable<void> ClusterMember::beat() {
   own.epoch = own.leads ? state_.lease.epoch : 0;
   own.queued = queued;
   own.oldest_ms = oldest;
+  own.told_ms = context.clock.wall_ms();
   Heartbeat ours;
   ours.node = state_.settings.node;
   ours.told = beat_text(state_, own, members_.own_members());
@@ -285,10 +286,8 @@ asio::awaitable<void> ClusterMember::beat() {
     co_return;
   }
   take_beats(*std::move(beats));
-  if (!state_.lease.held) {
-    const auto leader = co_await broker_->leader();
-    if (leader) leads(*leader);
-  }
+  if (!state_.lease.held)
+    if (const auto leader = co_await broker_->leader()) leads(*leader);
   state_.tell_trouble(too_large);
   const auto wall = context.clock.wall_ms();
   static_cast<void>(state_.commit([&](Tx& tx) { tx.keep(tx.ledger.node_mail().settle_of_lead(context.name, wall)); }));
@@ -315,8 +314,9 @@ void ClusterMember::take_beats(std::vector<Heartbeat> beats) {
   for (const auto& one : beats) {
     auto fresh = read_beat(state_.settings, one.node, one.told, state_.context.lead);
     if (!fresh) continue;
-    fresh->heard_ms = state_.context.clock.wall_ms();
     auto& seen = state_.seen[one.node];
+    const bool is_new = fresh->told_ms == 0 || fresh->told_ms != seen.told_ms;  // a node that died leaves its last one
+    fresh->heard_ms = is_new ? state_.context.clock.wall_ms() : seen.heard_ms;
     changed = changed || fresh->members != seen.members;
     heard = heard || fresh->orders != seen.orders || fresh->ends != seen.ends;
     seen = *std::move(fresh);

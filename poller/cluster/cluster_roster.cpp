@@ -97,10 +97,7 @@ Result<schema::Roster> ClusterRoster::roster() {
   }
   const auto put = [&](const schema::Member& member) {
     const auto same = std::ranges::find(roster.members, member.name, &schema::Member::name);
-    if (same == roster.members.end())
-      roster.members.push_back(member);
-    else
-      *same = member;
+    (same == roster.members.end() ? roster.members.emplace_back() : *same) = member;
   };
   for (const auto& [node, seen] : state_.seen)
     for (const auto& [name, member] : seen.members)

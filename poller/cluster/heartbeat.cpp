@@ -82,6 +82,7 @@ std::string beat_text(const NodeState& state, const SeenHost& own, json::array m
                                       {"epoch", own.epoch},
                                       {"queued", own.queued},
                                       {"oldest_ms", own.oldest_ms},
+                                      {"told_ms", own.told_ms},
                                       {"members", std::move(members)},
                                       {"orders", told(own.leads ? state.orders : std::vector<NodeEnd>())},
                                       {"removed", std::move(removed)},
@@ -100,6 +101,7 @@ std::optional<SeenHost> read_beat(const config::ClusterSettings& settings, const
   seen.leads = is_true(*object, "leads");
   seen.queued = number_in(*object, "queued");
   seen.oldest_ms = number_in(*object, "oldest_ms");
+  seen.told_ms = number_in(*object, "told_ms");
   seen.members = told_members(settings, node, list_in(*object, "members"), lead);
   seen.ends = read_ends(list_in(*object, "ends"));
   std::erase_if(seen.ends, [&](const NodeEnd& end) { return handlers::node_of(settings, end.member) != node; });

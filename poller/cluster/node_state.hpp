@@ -43,7 +43,8 @@ struct SeenHost {
   std::vector<NodeEnd> orders;  // with `leads`: workers of other nodes to be shut down
   Removed removed;              // with `leads`: members removed from the team
   std::vector<NodeEnd> ends;    // progress of the orders for its own workers
-  EpochMs heard_ms = 0;     // wall clock of this node when it read the heartbeat
+  EpochMs told_ms = 0;   // wall clock of that node when it sent the heartbeat: tells a new one from one read before
+  EpochMs heard_ms = 0;  // wall clock of this node when it first read the heartbeat
 };
 
 /// Row updates that wait for the next transaction on `node_mail`, at the latest the one of a heartbeat.

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "handlers/request_kind.hpp"
+#include "handlers/shutdown.hpp"
 #include "poller/context/message_life.hpp"
 #include "poller/ledger/keys.hpp"
 #include "schema/codec.hpp"
@@ -172,6 +173,10 @@ Result<std::vector<Frame>> Replicator::letters_of(const std::vector<NodeMailRow>
     frame.number = row.number;
     frame.after = after;
     frame.at_ms = row.created_ms;
+    TRY(const auto order, row.type == schema::ShutdownRequest::type
+                              ? state_.context.ledger.shutdowns().find(state_.context.name, row.request_id)
+                              : std::optional<handlers::Shutdown>());
+    if (order) frame.joined_ms = order->joined_ms;
     frame.attempt = row.attempts;
     after = row.number;
   }
@@ -337,6 +342,7 @@ Result<std::optional<handlers::Refused>> Replicator::examine(const ReceivedFrame
   row.sender = schema::bare_name(message->from);
   row.type = schema::type_name(payload);
   row.request_id = schema::claimed_request_id(message->text);
+  if (row.request_id.empty() && !row.lead) row.request_id = handlers::reminded_order(message->text);  // goes with its order
   row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
   if (row.lead)
     row.unproven = row.key != schema::make_message_key({context.name, schema::inbox_name(context.lead)}, message->from,
@@ -379,6 +385,7 @@ Status Replicator::keep(const ReceivedFrame& frame, Tx& tx) {
   row.key = frame.key;
   row.number = frame.number;
   row.created_ms = state_.context.clock.wall_ms();
+  row.joined_ms = frame.joined_ms;
   row.lead = frame.address == lead_address;
   const auto [last, is_first] = last_numbers_.try_emplace({row.node, row.lead});
   if (is_first) {

@@ -136,7 +136,7 @@ Result<operations::Outcomes> Verbs::answer(const arguments::Verdict& request, co
     auto& place = answers[places[i]];
     const auto& name = teams[i]->context().name;
     if (const auto* no = std::get_if<Requests::Refusal>(&outcomes[i])) {
-      place = refused(name, wanted[i].request, no->code, no->message);
+      place = refused(name, wanted[i].request, no->code, no->reason);
       continue;
     }
     const auto& taken = std::get<Requests::Applied>(outcomes[i]);

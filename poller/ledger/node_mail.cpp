@@ -22,7 +22,7 @@ const Table<NodeMailRow>& mail_table() {
        fixed<&H::lead>("lead"), fixed<&H::final>("final"), fixed<&H::number>("number"),
        fixed<&H::created_ms>("created_ms"), loose<&H::state>("state"), loose<&H::state_ms>("state_ms"),
        loose<&H::attempts>("attempts"), loose<&H::told>("told"), loose<&H::problem>("problem"),
-       fixed<&H::unproven>("unproven")},
+       fixed<&H::joined_ms>("joined_ms"), fixed<&H::unproven>("unproven")},
       "key, team, direction, node, inbox",
       {"node_mail_request ON node_mail (request_id) WHERE request_id <> ''",
        ("node_mail_moving ON node_mail (team, direction, state, node, number, lead, created_ms) WHERE state IN ('waiting', "
@@ -245,8 +245,11 @@ Result<std::vector<std::string>> NodeMailTable::unheard(std::string_view team, E
 
 Status NodeMailTable::put_all_again(std::string_view team, bool lead, EpochMs now) {
   return database_.run(
-      "UPDATE node_mail SET state = 'waiting', state_ms = ?3, attempts = 1 WHERE team = ?1 AND direction = 'out' "
-      "AND state IN ('waiting', 'put', 'there') AND (state = 'put' OR (?2 AND node = 'lead' AND state = 'there'))",
+      "UPDATE node_mail SET state_ms = ?3, attempts = 1, state = CASE WHEN ?2 AND node = 'lead' AND EXISTS (SELECT 1 "
+      "FROM requests WHERE requests.team = ?1 AND asker = sender AND requests.request_id = node_mail.request_id AND "
+      "requests.state IN ('approved', 'denied', 'expired')) THEN 'read' ELSE 'waiting' END WHERE team = ?1 AND "
+      "direction = 'out' AND state IN ('waiting', 'put', 'there') AND (state = 'put' OR (?2 AND node = 'lead' AND "
+      "state = 'there'))",
       team, lead ? 1 : 0, now);
 }
 

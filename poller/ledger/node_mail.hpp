@@ -41,6 +41,7 @@ struct NodeMailRow {
   int attempts = 0;      // out: repeated puts; in: 1 for the lead's mail that hand_over() gave up
   int told = 0;          // in: receipt that the sender has; 1 for the arrival, 2 for the final state
   std::string problem;   // reason of `refused`; in, while it waits for the lead: may_be_repeat or empty
+  EpochMs joined_ms = 0;  // in, of a request to end: join time of the worker that is asked; 0: unknown
   bool unproven = false;  // in, for the lead: its key does not follow from its content
 };
 /// Returns the key of a message for the lead in the journal. An unproven message gets a key that only its node can
@@ -126,7 +127,8 @@ class NodeMailTable {
   /// wait by 15 s, up to 5 min. A message put in the future is listed: the clock was set back while no daemon ran.
   Result<std::vector<std::string>> unheard(std::string_view team, EpochMs now);
   /// Requeues the messages put without a receipt, because Redis may have lost data. With `lead`, also requeues
-  /// those that the lead has and has not settled. Their waits for a receipt begin anew, since no receiver was slow.
+  /// those that the lead has and has not settled, without requests that this node itself has answered. Their waits for
+  /// a receipt begin anew, since no receiver was slow.
   Status put_all_again(std::string_view team, bool lead, EpochMs now);
 
   // --- in ---

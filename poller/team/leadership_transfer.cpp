@@ -43,7 +43,7 @@ LeadershipTransfer::LeadershipTransfer(TeamState& context, ClusterMember& nodes,
                                   .reason = "node " + node + " led the team then, and answered it"};
     const auto outcome = requests_.answer(**found, answer, false);
     const auto* refused = std::get_if<Requests::Refusal>(&outcome);
-    return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
+    return refused == nullptr ? Status(Done{}) : Status(error_of(*refused));
   };
   cluster_.know_requests(std::move(known));
 }

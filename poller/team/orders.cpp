@@ -102,10 +102,11 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
   return found.front();
 }
 
-void Orders::run_due() {
+void Orders::run_due(bool is_roster_whole) {
   // The commit reports a fault, and the next tick retries. Applied settings come first, because new ones supersede the
   // rest.
-  if (const auto changes = seen(); !changes.empty())
+  const EpochMs now = is_roster_whole ? context_.clock.wall_ms() : 0;  // then no time limit has passed
+  if (const auto changes = seen(now); !changes.empty())
     static_cast<void>(commit([&](Tx& tx) { return change(changes, tx); }));
   if (const auto drafts = lacking(); !drafts.empty())
     static_cast<void>(commit([&](Tx& tx) -> Status {
@@ -201,9 +202,8 @@ std::vector<Orders::Draft> Orders::lacking() const {
   return drafts;
 }
 
-std::vector<Orders::Change> Orders::seen() const {
+std::vector<Orders::Change> Orders::seen(EpochMs now) const {
   std::vector<Change> changes;
-  const auto now = context_.clock.wall_ms();
   for (const auto& row : rows_) {
     const auto* member = context_.roster.find(row.member);
     if (!waits_for_adoption(row) || member == nullptr || !is_about(row, *member)) continue;

@@ -35,8 +35,9 @@ class Orders {
   /// end. Error: rule.unknown.
   Result<SessionRule> revoke(const std::string& rule, const std::string& by);
 
-  /// Sends pending settings to new members and records the applied ones. Call once a tick, with a fresh roster.
-  void run_due();
+  /// Sends pending settings to new members and records the applied ones. Call once a tick. Without a whole
+  /// roster no setting is reported as not applied.
+  void run_due(bool is_roster_whole);
 
   [[nodiscard]] const std::vector<OrderRow>& rows() const { return rows_; }
   /// Returns the reason why no worker may receive this rule: "the deny rule …", which shares calls with it. A worker
@@ -65,7 +66,7 @@ class Orders {
   [[nodiscard]] Result<Draft> rule_draft(const std::string& member, const SessionRule&) const;
   [[nodiscard]] OrderRow row_for(const std::string& member) const;
   [[nodiscard]] std::vector<Draft> lacking() const;
-  [[nodiscard]] std::vector<Change> seen() const;
+  [[nodiscard]] std::vector<Change> seen(EpochMs now) const;
 
   Status send(const std::vector<Draft>&, long long batch, Tx&);
   Status change(const std::vector<Change>&, Tx&);

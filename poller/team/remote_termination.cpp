@@ -1,6 +1,5 @@
 #include "poller/team/remote_termination.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "handlers/nodes.hpp"
@@ -15,8 +14,6 @@ using handlers::ShutdownState;
 
 constexpr int recorded_at_once = 500;
 
-bool asks_to_end(const NodeMailRow& row) { return row.type == schema::ShutdownRequest::type && !row.request_id.empty(); }
-
 }  // namespace
 
 RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& nodes, Shutdowns& shutdowns)
@@ -24,28 +21,21 @@ RemoteTermination::RemoteTermination(TeamState& context, ClusterMember& nodes, S
   shutdowns_.elsewhere = [this](const handlers::Shutdown& shutdown) { return told_of(shutdown); };
   // A worker that reads the request may end a moment later, and its pane may get another owner.
   cluster_.file_when([this](const NodeMailRow& row) {
-    if (!asks_to_end(row) || context_.roster.find(row.inbox) == nullptr) return true;
+    if (row.type != schema::ShutdownRequest::type || row.request_id.empty()) return true;
     const auto known = context_.ledger.shutdowns().find(context_.name, row.request_id);
     return known && (*known || shutdowns_.open().size() >= Shutdowns::most_followed);
   });
 }
 
-bool RemoteTermination::is_elsewhere(const std::string& member) const { return cluster_.state().is_elsewhere(member); }
-
 std::optional<Shutdowns::Elsewhere> RemoteTermination::told_of(const handlers::Shutdown& shutdown) const {
   const auto& state = cluster_.state();
-  if (!is_elsewhere(shutdown.member)) return std::nullopt;
-  Shutdowns::Elsewhere there{std::string(handlers::node_of(state.settings, shutdown.member)), false, {}, {}};
-  const auto seen = state.seen.find(there.node);
-  if (seen == state.seen.end()) return there;
-  const auto end = std::ranges::find_if(seen->second.ends, [&](const NodeEnd& one) {
-    return one.request_id == shutdown.request_id && one.member == shutdown.member;
-  });
-  if (end == seen->second.ends.end()) return there;
-  there.ended = end->state == to_string(ShutdownState::cleaned);
-  there.tasks = end->tasks;
-  there.detail = end->detail;
-  return there;
+  if (!state.is_elsewhere(shutdown.member)) return std::nullopt;
+  const std::string node(handlers::node_of(state.settings, shutdown.member));
+  if (const auto seen = state.seen.find(node); seen != state.seen.end())
+    for (const auto& end : seen->second.ends)
+      if (end.request_id == shutdown.request_id && end.member == shutdown.member)
+        return Shutdowns::Elsewhere{node, end.state == to_string(ShutdownState::cleaned), end.tasks, end.detail};
+  return Shutdowns::Elsewhere{node, false, {}, {}};
 }
 
 std::vector<NodeEnd> RemoteTermination::orders() const {
@@ -53,18 +43,19 @@ std::vector<NodeEnd> RemoteTermination::orders() const {
   if (!context_.may(Right::shut_down)) return orders;
   for (const auto& one : shutdowns_.open()) {
     const bool due = one.state == ShutdownState::requested || one.state == ShutdownState::approved || one.state == ShutdownState::forced;
-    if (!due || !is_elsewhere(one.member) || orders.size() == most_ends) continue;
+    if (!due || !cluster_.state().is_elsewhere(one.member) || orders.size() == most_ends) continue;
     orders.push_back({one.request_id, one.member, std::string(to_string(one.state)), one.by, one.reason, {}, {}, one.joined_ms});
   }
   return orders;
 }
 
 asio::awaitable<void> RemoteTermination::record_before_filing() {
+  if (!context_.may(Right::carry) || context_.roster.members.empty()) co_return;  // whose worker is asked is not known
   const auto rows = context_.ledger.node_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
   if (!rows) co_return;
   for (const auto& row : *rows) {
-    Shutdowns::Ordered ordered{row.request_id, row.inbox, "node " + row.node, {}};
-    co_await shutdowns_.follow(std::move(ordered));
+    NodeEnd asked{row.request_id, row.inbox, {}, "node " + row.node, {}, {}, {}, row.joined_ms};
+    co_await obey(std::move(asked));
   }
 }
 
@@ -80,13 +71,14 @@ bool RemoteTermination::record_over(const NodeEnd& order, const std::string& why
 asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
   NodeEnd told{order.request_id, order.member, {}, {}, {}, {}, {}, 0};
   auto known = context_.ledger.shutdowns().find(context_.name, order.request_id);
+  if (!known) co_return told;
   const auto* member = context_.roster.find(order.member);
-  if (known && !*known && (member == nullptr || is_successor(*member, order.joined_ms))) {
+  if (!*known && (member == nullptr || is_successor(member->joined_at_ms, order.joined_ms))) {
     told.detail = "no worker of that name and join time is on this node";
     if (record_over(order, told.detail)) told.state = to_string(ShutdownState::cleaned);
     co_return told;
   }
-  if (known && !*known) {
+  if (!*known) {
     Shutdowns::Ordered ordered{order.request_id, order.member, order.by, order.reason};
     co_await shutdowns_.follow(std::move(ordered));
   }
@@ -104,18 +96,16 @@ asio::awaitable<NodeEnd> RemoteTermination::obey(NodeEnd order) {
 asio::awaitable<void> RemoteTermination::run_due() {
   std::vector<NodeEnd> ends;
   if (context_.may(Right::end_here)) {
-    co_await record_before_filing();
     const auto* leader = cluster_.state().who_leads();
     const auto wanted = leader == nullptr ? std::vector<NodeEnd>() : leader->orders;
     std::set<std::string> ordered;
     for (const auto& one : wanted) {
       ordered.insert(one.request_id);
-      if (is_elsewhere(one.member)) continue;
-      auto end = co_await obey(one);
-      ends.push_back(std::move(end));
+      if (!cluster_.state().is_elsewhere(one.member)) ends.push_back(co_await obey(one));
     }
     if (leader != nullptr) shutdowns_.give_up_without(ordered);
   }
+  co_await record_before_filing();  // after the orders, which tell who asked and why
   cluster_.tell_ends(orders(), std::move(ends));
 }
 

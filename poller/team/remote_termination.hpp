@@ -23,7 +23,6 @@ class RemoteTermination {
   boost::asio::awaitable<NodeEnd> obey(NodeEnd order);
   bool record_over(const NodeEnd& order, const std::string& why);
   [[nodiscard]] std::vector<NodeEnd> orders() const;
-  [[nodiscard]] bool is_elsewhere(const std::string& member) const;
   [[nodiscard]] std::optional<Shutdowns::Elsewhere> told_of(const handlers::Shutdown&) const;
 
   TeamState& context_;

@@ -109,11 +109,15 @@ bool Requests::is_refused(Open& open) const {
   return open.not_ours;
 }
 
-void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string& why) {
+void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string& next_joined, const std::string& why) {
   const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "shutdown", .reason = why};
   std::vector<Wanted> withdrawn;
-  for (const auto* request : oldest_first())
-    if (request->asker == asker && request->asked_ms <= at_ms) withdrawn.push_back({this, *request, answer});
+  for (const auto* request : oldest_first()) {
+    if (request->asker != asker || request->asked_ms > at_ms) continue;
+    const auto message = context_.ledger.messages().find(request->message);
+    const bool is_older = next_joined.empty() || (message && *message && (*message)->message.timestamp < next_joined);
+    if (is_older) withdrawn.push_back({this, *request, answer});
+  }
   static_cast<void>(answer_all(context_.ledger, withdrawn));
 }
 
@@ -266,7 +270,7 @@ std::variant<Requests::Decision, Requests::Refusal> Requests::decide(const Wante
   const bool is_word = handlers::is_verified(request.kind, answer.event);
   const auto authority = is_word ? context_.answer_authority(request.asker) : handlers::AnswerAuthority{};
   auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), authority);
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return *refused;
   Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}};
   // No message of ours carries the input to the lead, so the record must.
   if (request.asker == context_.lead && !answer.updated_input.empty()) decision.made.request.body = answer.updated_input;
@@ -323,9 +327,11 @@ std::variant<std::optional<SessionRule>, Requests::Refusal> Requests::rule_of(co
                                                                               const handlers::Answer& answer,
                                                                               bool always) const {
   const auto& kind = handlers::traits_of(request.kind);
+  if (kind.rule == nullptr && always)
+    return Refusal{"rule.none_safe", "no rule covers a request of this kind: approve it without --always"};
   if (kind.rule == nullptr) return std::nullopt;
   auto made = kind.rule(request, answer, always, context_.view());
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&made)) return Refusal{refused->code, refused->reason};
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&made)) return *refused;
   const auto& wanted = std::get<std::optional<handlers::NewRule>>(made);
   if (!wanted) return std::nullopt;
   SessionRule rule;

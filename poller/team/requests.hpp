@@ -38,8 +38,9 @@ class Requests {
   /// the request or the rules have changed.
   operations::OpenRequest view_of(const handlers::Request&);
 
-  /// Withdraws every request that this worker made until `at_ms` (wall clock), because the worker has ended.
-  void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
+  /// Withdraws every request that this worker made until `at_ms` (wall clock), because the worker has ended. Keeps
+  /// those with a time stamp of `next_joined` (by the worker's clock) or later; empty: none.
+  void ended(const std::string& asker, EpochMs at_ms, const std::string& next_joined, const std::string& why);
 
   /// Denies overdue requests, withdraws moot ones, and informs the lead or a person. Call once a tick.
   void run_due();
@@ -48,10 +49,7 @@ class Requests {
     handlers::Request request;
     std::string rule_added;  // rule that now holds for the session; set with `always`
   };
-  struct Refusal {
-    std::string code;
-    std::string message;
-  };
+  using Refusal = handlers::NotTaken;
   using Outcome = std::variant<Applied, Refusal>;
   /// Records an answer of the lead or a person. With `always` an approval also becomes a rule for the session.
   Outcome answer(const handlers::Request& request, const handlers::Answer& answer, bool always) {

@@ -21,7 +21,9 @@ Status RuleGrants::restore() {
   for (auto& [team, request] : decisions) {
     if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;
     const bool begun = std::any_of(shutdowns.begin(), shutdowns.end(), [&r = request](const auto& shutdown) {
-      return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
+      // The wall clock may have been set back between the two; the reason names the wish.
+      const bool is_its = shutdown.reason == handlers::stop_reason(r) || shutdown.requested_ms >= r.decided_ms;
+      return shutdown.member == r.asker && is_its;
     });
     if (!begun) grants_.push_back(std::move(request));
   }
@@ -31,10 +33,8 @@ Status RuleGrants::restore() {
 asio::awaitable<void> RuleGrants::run_due() {
   for (auto& request : requests_.take_granted_stops()) grants_.push_back(std::move(request));
   std::vector<Request> left;
-  for (auto& request : std::exchange(grants_, {})) {
-    const bool done = co_await begin(request);
-    if (!done) left.push_back(std::move(request));
-  }
+  for (auto& request : std::exchange(grants_, {}))
+    if (!co_await begin(request)) left.push_back(std::move(request));
   grants_.insert(grants_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 

@@ -241,7 +241,7 @@ void Shutdowns::withdraw_given_up() {
   if (context_.lead.empty()) return;  // the roster was not read yet
   std::erase_if(given_up_, [this](const auto& one) {
     const auto* member = context_.roster.find(one.second.member);
-    const bool stays = member != nullptr && !is_successor(*member, one.second.joined_ms);
+    const bool stays = member != nullptr && !is_successor(member->joined_at_ms, one.second.joined_ms);
     return !stays && (elsewhere(one.second) || !withdraw_words(one.second));
   });
 }
@@ -361,11 +361,9 @@ bool Shutdowns::signal(Shutdown shutdown, int number) {
   std::string problem;
   for (const auto& process : targets) {
     if (!processes_.is_alive(process)) continue;
-    if (const auto sent = processes_.signal(process, number); sent) {
-      ++count;
-    } else {
-      problem = sent.error().message;
-    }
+    const auto sent = processes_.signal(process, number);
+    count += sent ? 1 : 0;
+    if (!sent) problem = sent.error().message;
   }
   (number == SIGKILL ? shutdown.kill_ms : shutdown.term_ms) = context_.clock.wall_ms();
   return keep(shutdown, [&](Tx& tx) {
@@ -392,10 +390,8 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
     fields.emplace_back("new", std::string(to_string(shutdown.state)));
     fields.emplace_back("reason", shutdown.detail);
     tx.log(Event::shutdown_state, std::move(fields));
-    if (shutdown.state == ShutdownState::cleaned) {
-      TRY(drop_words(shutdown));
-    }
     const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
+    if (ended) TRY(drop_words(shutdown));
     return ended ? notify_lead(shutdown, tx) : Status(Done{});
   });
   const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
@@ -405,10 +401,8 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
   TRY(const auto words, context_.ledger.outbox().of_request(context_.name, shutdown.request_id));
-  std::vector<schema::MessageKey> keys;
+  auto keys = carried_words(shutdown);
   for (const auto& row : words) keys.push_back(row.key);
-  const auto carried = carried_words(shutdown);
-  keys.insert(keys.end(), carried.begin(), carried.end());
   return hindrance("its inbox", mailbox_.recall(schema::inbox_name(shutdown.member), keys));
 }
 
@@ -418,7 +412,7 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
   for (const auto& row : rows) {
     if (row.state != EffectState::pending) continue;
     TRY(context_.ledger.outbox().set(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
-                                          "its owner ended before it could be written"));
+                                     "its shutdown was over before it could be written"));
   }
   return Done{};
 }
@@ -438,7 +432,8 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
   // Withdraw unread requests: the next worker with this name would read them and exit.
   if (auto why = withdraw_words(shutdown)) return stuck(std::move(shutdown), *std::move(why));
   const auto* member = context_.roster.find(shutdown.member);
-  if (member != nullptr && is_successor(*member, shutdown.joined_ms)) return move(std::move(shutdown), event);
+  if (member != nullptr && is_successor(member->joined_at_ms, shutdown.joined_ms))
+    return move(std::move(shutdown), event);
   std::string passed_over;
   if (settings.release_tasks && board_ != nullptr) {
     auto released = board_->release_tasks(shutdown.member, shutdown.agent_id);
@@ -473,7 +468,7 @@ std::vector<std::string> Shutdowns::leaving() const {
   std::vector<std::string> names;
   for (const auto& [id, shutdown] : open_) {
     const auto* member = context_.roster.find(shutdown.member);
-    const bool successor = member != nullptr && is_successor(*member, shutdown.joined_ms);
+    const bool successor = member != nullptr && is_successor(member->joined_at_ms, shutdown.joined_ms);
     if (shutdown.state == ShutdownState::pane_gone && !successor) names.push_back(shutdown.member);
   }
   return context_.config.shutdown.remove_members ? names : std::vector<std::string>();

@@ -20,10 +20,10 @@
 
 namespace inbox_poller::poller {
 
-/// Returns true if this member took the name of a worker that left. `joined_ms`: the roster's joinedAt of that worker;
-/// 0: unknown.
-inline bool is_successor(const schema::Member& member, EpochMs joined_ms) {
-  return joined_ms != 0 && member.joined_at_ms != 0 && member.joined_at_ms != joined_ms;
+/// Returns true if a worker that joined at `joined_ms` took the name of one that joined at `before_ms`. Both are the
+/// roster's joinedAt; 0: unknown.
+inline bool is_successor(EpochMs joined_ms, EpochMs before_ms) {
+  return before_ms != 0 && joined_ms != 0 && joined_ms != before_ms;
 }
 
 class Shutdowns {

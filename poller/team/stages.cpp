@@ -118,7 +118,7 @@ struct Team::Stages {
   }
 
   static Work run_orders(Team& team, const Round&) {
-    team.parts_.orders.run_due();
+    team.parts_.orders.run_due(team.roster_.report().state == "ok");
     return {};
   }
 
@@ -136,9 +136,17 @@ struct Team::Stages {
   }
 
   static Work close_requests_of_ended(Team& team, const Round&) {
-    for (const auto& one : team.parts_.shutdowns.take_ended())
-      if (team.context_.may(answer_by_time))
-        team.parts_.requests.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
+    for (const auto& one : team.parts_.shutdowns.take_ended()) {
+      if (!team.context_.may(answer_by_time)) continue;
+      team.roster_.look_ahead();  // what told of the end may name the next worker of that name
+      const auto* next = team.context_.roster.find(one.member);
+      const bool is_next = next != nullptr && is_successor(next->joined_at_ms, one.joined_ms);
+      // The next worker of that name keeps what it has asked since it joined. Clocks of two machines are not compared.
+      const bool is_far = is_next && team.cluster_ && team.cluster_->state().is_elsewhere(one.member);
+      const auto until = is_next && !is_far ? team.context_.clock.from_peer(next->joined_at_ms) : one.changed_ms;
+      const auto next_joined = is_far ? schema::iso_timestamp(next->joined_at_ms) : std::string();
+      team.parts_.requests.ended(one.member, until, next_joined, one.member + " was ended (" + one.request_id + ")");
+    }
     return {};
   }
 

@@ -114,18 +114,9 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   if (const auto nobody = handlers::why_no_worker(to, context_.view())) return error_of(*nobody);
   if (context_.roster.find(to)->status == schema::ended_status)
     return Error{"member.ended", to + " has shut down, as its roster says: its inbox is not read any more"};
-  schema::Message message;
-  message.from = context_.lead;
-  message.text = text;
-  message.summary = summary;
-  message.to_all = to_all;
   const auto now = services_.clock.wall_ms();
-  message.timestamp = schema::iso_timestamp(now);
-  OutboxRow row;
-  row.team = context_.name;
-  row.inbox = schema::inbox_name(to);
-  row.created_ms = now;
-  row.next_ms = now;
+  schema::Message message{context_.lead, text, summary, schema::iso_timestamp(now), {}, {}, to_all};
+  OutboxRow row{.team = context_.name, .inbox = schema::inbox_name(to), .created_ms = now, .next_ms = now};
   TRY(context_.commit([&](Tx& tx) -> Status {
     TRY(const auto batch, tx.ledger.next_batch());
     row.batch = batch;

@@ -115,6 +115,12 @@ TEST_CASE("a person may change the input of a permission, to a JSON object and n
   yes.updated_input = R"({"command":"ls -1"})";
   CHECK(only_text(decided(team, tool, yes).posts).find(R"("updated_input":{"command":"ls -1"},)") !=
         std::string::npos);
+  CHECK(decided(team, tool, yes).request.reason == R"(allowed with another input: {"command":"ls -1"})");
+  yes.updated_input = R"({"command":"curl -H 'Authorization: Bearer abcdefgh12345678'"})";
+  CHECK(decided(team, tool, yes).request.reason.find("abcdefgh12345678") == std::string::npos);
+  yes.updated_input = R"({"command":"ls -1"})";
+  yes.reason = "shorter";
+  CHECK(decided(team, tool, yes).request.reason == R"(shorter; allowed with another input: {"command":"ls -1"})");
   for (const char* bad : {"null", "[]", "ls", "{", "{},\"permission_updates\":[{}]"}) {
     INFO(bad);
     yes.updated_input = bad;
@@ -122,6 +128,17 @@ TEST_CASE("a person may change the input of a permission, to a JSON object and n
     CHECK(problem.code == "permission.bad_input");
     CHECK(problem.reason == "the input for Bash must be one well-formed JSON object");
   }
+}
+
+TEST_CASE("nobody answers under a word that the record has for deciders that are no persons") {
+  const Team team;
+  for (const char* word : {"rule", "hook", "deadline", "limit", "roster", "shutdown"})
+    for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
+      INFO(word);
+      Answer given = answer(event);
+      given.by = word;
+      CHECK(not_taken(team, pending(team, tool), given).code == "answer.misplaced");
+    }
 }
 
 TEST_CASE("an input or a mode where it has no place is an error, not ignored") {

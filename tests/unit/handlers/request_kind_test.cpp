@@ -23,9 +23,10 @@ Request asked(RequestKind kind, std::string subject, std::string body) {
 }
 
 /// The rule that this answer makes, "kind: text"; "" for none; the code of a refusal.
-std::string rule_made(const Request& request, RequestEvent event, bool always) {
+std::string rule_made(const Request& request, RequestEvent event, bool always, const std::string& input = "") {
   const Team team;
   Answer answer;
+  answer.updated_input = input;
   answer.event = event;
   const auto rule = traits_of(request.kind).rule;
   if (rule == nullptr) return "";
@@ -71,6 +72,7 @@ TEST_CASE("each kind of request waits as long as its section says") {
 TEST_CASE("an approval with always makes the rule for exactly that call, and no other answer does") {
   const auto list = asked(RequestKind::permission, "Bash", R"({"command":"ls"})");
   CHECK(rule_made(list, RequestEvent::person_approves, true) == "permission: Bash(ls)");
+  CHECK(rule_made(list, RequestEvent::person_approves, true, R"({"command":"pwd"})") == "permission: Bash(pwd)");
   CHECK(rule_made(list, RequestEvent::person_approves, false).empty());
   CHECK(rule_made(list, RequestEvent::person_denies, true).empty());
   CHECK(rule_made(list, RequestEvent::deadline_passes, true).empty());

@@ -381,6 +381,8 @@ TEST_CASE("the reminder repeats the id and names the tool, and is chat to every 
   CHECK(text.find("request_id \"shutdown-1790000000000@w1\"") != std::string::npos);
   CHECK(text.find("shutdown_response") != std::string::npos);
   CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(text)));
+  CHECK(reminded_order(text) == "shutdown-1790000000000@w1");
+  CHECK(reminded_order("A reminder: shutdown request 7").empty());
 }
 
 TEST_CASE("the lead is told by the system what ended, what was given back and what was left alone") {

@@ -116,6 +116,25 @@ TEST_CASE("each roster gets the names of the other nodes' members, and no pane o
   CHECK(roster.at("members").as_array().at(3).at("cwd").as_string() == "/h2/w3");
 }
 
+TEST_CASE("a node that died was last heard of when its last heartbeat came, although the engine still has that one") {
+  ClusterWorld world;
+  const auto heard = [&] {
+    for (const auto& one : world.h1.team->cluster()->told().nodes)
+      if (one.node.bytes == "h2") return static_cast<long long>(one.heard_ms);
+    return 0LL;
+  };
+  world.go_on(4);
+  const auto before = heard();
+  world.go_on(4);
+  CHECK(heard() > before);
+  world.all = {&world.h1};
+  world.go_on(4);
+  const auto last = heard();
+  world.go_on(6);
+  REQUIRE(world.broker.beats.contains("h2"));
+  CHECK(heard() == last);
+}
+
 TEST_CASE("a node whose roster is too large for a heartbeat says so, and hears the others") {
   std::vector<std::string> many;
   for (int i = 1000; i < 2000; ++i) many.push_back("m" + std::to_string(i) + std::string(55, 'x'));
@@ -480,6 +499,29 @@ TEST_CASE("a letter that is put again for new data or a new leader does not wait
   CHECK(table.unheard("t", 1000 + 31'000)->size() == 1);
 }
 
+TEST_CASE("a request that a node has answered while it led does not go to the next leader") {
+  ClusterWorld world;
+  auto& ledger = *world.h1.ledger;
+  const auto state = GENERATE(handlers::RequestState::pending, handlers::RequestState::denied);
+  handlers::Request request;
+  request.request_id = "r-1";
+  request.asker = "w1";
+  request.state = state;
+  REQUIRE(ledger.requests().put("t", request));
+  auto row = letter_to_w3();
+  row.node = std::string(lead_address);
+  row.inbox = "team-lead";
+  row.sender = "w1";
+  row.request_id = "r-1";
+  REQUIRE(*ledger.node_mail().add(row));
+  const auto id = ledger.node_mail().waiting("t", std::string(lead_address), false, 1)->front().id;
+  REQUIRE(ledger.node_mail().set("t", {id}, NodeMailState::put, 1000));  // to itself, and the receipt was lost
+  REQUIRE(ledger.node_mail().put_all_again("t", true, 2000));
+  const bool is_open = state == handlers::RequestState::pending;
+  CHECK((*ledger.node_mail().sent("t", "team-lead", row.key))->state ==
+        (is_open ? NodeMailState::waiting : NodeMailState::read));
+}
+
 TEST_CASE("a node that tells it refused what it was never sent is not believed, and nothing is told of it") {
   ClusterWorld world;
   world.go_on(2);
@@ -756,6 +798,111 @@ TEST_CASE("a request to end that comes after its shutdown is over does not reach
   REQUIRE(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
   CHECK(world.h2.inbox("w3").empty());
   CHECK(world.h2.ledger->node_mail().of_request(id, 10)->front().problem == "its shutdown is over");
+}
+
+TEST_CASE("neither the request to end nor its reminder stays in the inbox for the next worker of the name") {
+  ClusterWorld world;
+  world.go_on(4);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", config::Duration(2000), {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(6);
+  REQUIRE(world.h2.inbox("w3").size() == 2);
+  REQUIRE(test::slurp(world.h2.inboxes() / "w3.json").find("Reminder: shutdown request " + id) != std::string::npos);
+  world.h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+  world.go_on(12);
+  REQUIRE(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  for (const auto& entry : world.h2.inbox("w3")) CHECK(entry.at("read").as_bool());
+}
+
+TEST_CASE("a request to end that comes late with its order does not reach the next worker of the name") {
+  ClusterWorld world;
+  join(world.h2, "w3", 9000);
+  world.go_on(8);
+  world.all = {&world.h1};
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(4);
+  join(world.h2, "w3", 20'000);
+  world.h2.turn();
+  world.h2.receive();
+  world.h2.poll();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  world.all = {&world.h1, &world.h2};
+  world.go_on(8);
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
+}
+
+TEST_CASE("a request to end names its worker by the join time, so the next one of the name does not get it before its order comes") {
+  ClusterWorld world;
+  join(world.h2, "w3", 9000);
+  world.go_on(8);
+  world.all = {&world.h1};
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(4);
+  join(world.h2, "w3", 20'000);
+  world.h2.poll();  // it knows its own worker, and no order yet
+  world.h2.receive();
+  world.h2.poll();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  CHECK(end_of(world.h2, id)->joined_ms == 9000);
+}
+
+TEST_CASE("a request to end for a worker that left meanwhile waits in no inbox for the next one") {
+  ClusterWorld world;
+  join(world.h2, "w3", 9000);
+  world.go_on(8);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  world.h1.step();
+  world.h2.receive();
+  join(world.h2, "w3", std::nullopt);
+  world.h2.poll();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK(end_of(world.h2, std::get<handlers::Shutdown>(*begun).request_id)->state == handlers::ShutdownState::cleaned);
+}
+
+TEST_CASE("the next worker of the name keeps what it asked before the leader heard that the one before has ended") {
+  ClusterWorld world;
+  join(world.h2, "w3", 9000);
+  world.go_on(8);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.h1.add("team-lead", World::entry("w1", World::request("perm-1", "make install", "w1")));
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-1", "make install", "w3")));
+  world.go_on(3);
+  REQUIRE(world.h1.team->requests().open().size() == 2);
+  world.h2.add("team-lead",
+               World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+  world.h2.step();
+  world.h1.step();
+  REQUIRE(end_of(world.h1, id)->state == handlers::ShutdownState::approved);
+  world.all = {&world.h1};
+  world.go_on(4);
+  world.h2.clock.advance(4s);
+  world.all = {&world.h2};
+  world.go_on(8);
+  world.h1.clock.advance(8s);
+  REQUIRE(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  // Its machine's clock is not the leader's: entries have second 11 (as perm-1) to 15.
+  join(world.h2, "w3", 1'770'477'613'000);
+  world.h2.add("team-lead", World::entry("w3", World::request("perm-2", "make install", "w3"), 5));
+  world.go_on(2);
+  world.h1.turn();
+  world.h1.receive();
+  world.all = {&world.h1, &world.h2};
+  world.go_on(20);
+  REQUIRE(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
+  std::vector<std::string> left;
+  for (const auto& one : world.h1.team->requests().open()) left.push_back(one.asker + " " + one.request_id);
+  CHECK(left == std::vector<std::string>{"w1 perm-1", "w3 perm-2"});
 }
 
 TEST_CASE("a node that led before gives up what it ordered of others, since they tell the node that leads now") {

@@ -67,9 +67,9 @@ struct World {
     REQUIRE(orders->restore());
     REQUIRE(context->adopt(roster));
   }
-  void tick() {
+  void tick(bool is_roster_whole = true) {
     REQUIRE(context->adopt(roster));
-    orders->run_due();
+    orders->run_due(is_roster_whole);
   }
 
   /// What was sent so far, as "inbox: text", in order.
@@ -186,6 +186,8 @@ TEST_CASE("a mode counts as adopted when the roster shows it, and as not adopted
   CHECK(world.orders->not_applied().empty());
 
   world.clock.advance(world.config.modes.apply_timeout);
+  world.tick(false);  // its file is empty or half written
+  CHECK(world.states().back() == "w2 acceptEdits sent");
   for (int i = 0; i < 3; ++i) world.tick();
   CHECK(world.states().back() == "w2 acceptEdits not_applied");
   REQUIRE(world.orders->not_applied().size() == 1);

@@ -120,7 +120,7 @@ TEST_CASE("a lead that has read a request hears once that somebody else decided 
     REQUIRE(std::holds_alternative<Requests::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead")));
     const auto refusal = std::get<Requests::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead"));
     CHECK(refusal.code == "request.already_decided");
-    CHECK_THAT(refusal.message, Contains("permission request perm-1 of w1 is already approved by ann since 2"));
+    CHECK_THAT(refusal.reason, Contains("permission request perm-1 of w1 is already approved by ann since 2"));
     CHECK(std::holds_alternative<Requests::Refusal>(late));
     CHECK(world.inbox("w1").size() == 1);
   }
@@ -164,7 +164,7 @@ TEST_CASE("with approver = person the lead gets nothing and its name answers not
   const auto refused = world.answer(request, RequestEvent::person_approves, "team-lead");
   REQUIRE(std::holds_alternative<Requests::Refusal>(refused));
   CHECK(std::get<Requests::Refusal>(refused).code == "answer.not_asked");
-  CHECK_THAT(std::get<Requests::Refusal>(refused).message, Contains("/etc/t.toml"));
+  CHECK_THAT(std::get<Requests::Refusal>(refused).reason, Contains("/etc/t.toml"));
   world.approves(request, "ann");
   CHECK(world.receive().empty());
 }
@@ -271,6 +271,24 @@ TEST_CASE("a crash between the grant and its shutdown is made good, but not for 
     world.tick();
     CHECK(world.ledger->shutdowns().latest("t", 10)->size() == (joined_again ? 0U : 1U));
   }
+}
+
+TEST_CASE("a wish that was granted and refused by its own worker begins no other shutdown, also when the clock was set back") {
+  Asking world(false);
+  const auto request = world.opens(wish());
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_approves, "ann")));
+  world.clock.jump_wall(-1h);
+  world.restart();
+  world.tick();
+  const auto begun = *world.ledger->shutdowns().latest("t", 10);
+  REQUIRE(begun.size() == 1);
+  auto refused = begun.front();
+  refused.state = handlers::ShutdownState::rejected;
+  REQUIRE(world.ledger->shutdowns().put("t", refused));
+  world.clock.advance(1min);
+  world.restart();
+  world.tick();
+  CHECK(world.ledger->shutdowns().latest("t", 10)->size() == 1);
 }
 
 TEST_CASE("a wish that is granted while a shutdown is under way begins no other") {

@@ -181,6 +181,24 @@ TEST_CASE("with always an approval becomes a rule of the session that survives a
   CHECK(world.payload("w2", 0).at("subtype").as_string() == "success");
 }
 
+TEST_CASE("always is refused for a plan, since no rule covers one, and the plan stays open") {
+  World world;
+  world.write_lead(
+      {World::entry("w1", R"({"type":"plan_approval_request","from":"w1","requestId":"plan-1",)"
+                          R"("planFilePath":"/p.md","planContent":"do it","timestamp":"2026-02-07T15:20:11.000Z"})")});
+  world.poll();
+  REQUIRE(world.team->requests().open().size() == 1);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  const auto plan = *world.team->requests().oldest_first().front();
+  const auto refused = world.team->requests().answer(plan, yes, true);
+  REQUIRE(std::holds_alternative<Requests::Refusal>(refused));
+  CHECK(std::get<Requests::Refusal>(refused).code == "rule.none_safe");
+  CHECK(world.team->requests().open().size() == 1);
+  CHECK(std::holds_alternative<Requests::Applied>(world.team->requests().answer(plan, yes, false)));
+}
+
 TEST_CASE("a rule given in one session of the lead does not hold in the next") {
   World world;
   const auto request = open_request(world);
