@@ -167,7 +167,7 @@ constexpr Command message_rows[] = {
     {.name = arguments::Send::verb, .group = Group::act, .summary = "Send a message to one worker",
      .help = "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
              "\"--\"; \"-\" alone reads the text from the standard input. With --wait the text may come before the team\n"
-             "and the worker do; write a limit as --wait=2min.",
+             "and the worker do; write a limit as --wait=2min. A text on which a worker would act is refused.",
      .examples = "inbox-poller send --wait=10min alice 'begin with the parser'\n"
                  "inbox-poller send alice 'please rebase before you go on'\n"
                  "git log -1 | inbox-poller send alice - --summary 'the last commit'",

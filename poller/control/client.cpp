@@ -177,10 +177,7 @@ Result<boost::json::object> ControlClient::call(boost::json::object request, Pat
     if (failure) std::rethrow_exception(failure);
   });
   loop.restart();
-  if (patience)
-    loop.run_for(*patience);
-  else
-    loop.run();
+  patience ? loop.run_for(*patience) : loop.run();
   if (answer) return *std::move(answer);
   error_code ignored;
   connection_->socket.cancel(ignored);

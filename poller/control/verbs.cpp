@@ -10,6 +10,7 @@
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
+#include "schema/codec.hpp"
 #include "schema/nearest.hpp"
 #include "schema/operations/field_name.hpp"
 
@@ -51,6 +52,15 @@ struct Form<Returns (Verbs::*)(Takes...)> : Form<Returns> {
   static constexpr bool of_team = std::is_same_v<First, Team> || std::is_same_v<First, std::shared_ptr<Team>>;
   using Request = std::tuple_element_t<of_team ? 1 : 0, std::tuple<std::decay_t<Takes>...>>;
 };
+
+/// Refuses a text that is more than words to a worker's client.
+Status are_words(std::string_view text) {
+  const auto payload = schema::decode_payload(text);
+  if (std::holds_alternative<schema::PlainText>(payload)) return Done{};
+  return Error{"message.control", "a worker would obey a text of the type \"" + std::string(schema::type_name(payload)) +
+                                      "\" and not read it. Orders and answers have commands of their own: approve, "
+                                      "deny, mode, allow, shutdown. Send words, or leave \"type\" out"};
+}
 
 }  // namespace
 
@@ -318,11 +328,13 @@ Result<operations::Pending> Verbs::pending(const arguments::Pending& request) {
 }
 
 Result<operations::Sent> Verbs::send(Team& team, const arguments::Send& request) {
+  TRY(are_words(request.text));
   TRY(const auto key, team.send(request.member, request.text, request.summary));
   return operations::Sent{request.member, key.value};
 }
 
 Result<operations::Broadcast> Verbs::broadcast(Team& team, const arguments::Broadcast& request) {
+  TRY(are_words(request.text));
   operations::Broadcast all;
   for (const auto& member : team.context().roster.members) {
     if (member.name == team.context().lead) continue;

@@ -8,7 +8,7 @@ import random
 import subprocess
 import time
 
-from daemon import LIMIT_S, alone, write_private
+from daemon import LIMIT_S, alone, wait_for, write_private
 from mailboxes import Mailboxes
 from mcp import MODERN, PROTOCOL, McpClient
 
@@ -157,6 +157,14 @@ class Taken(Mailboxes):
         self.assertEqual(len(self.unread()), 0)
         self.assertEqual(len(list((self.root / "alice/cur").iterdir())), 1)
 
+    def test_the_tools_of_a_team_s_lead_are_refused_and_take_no_message(self):
+        client = self.connect()
+        self.post("alice", "one")
+        for tool, more in (("status", {}), ("pending", {}), ("approve", {"id": "x", "key": "k"}), ("deny", {"id": "x", "key": "k", "reason": "r"}),
+                           ("shutdown", {"member": "bob"}), ("ack", {"key": "k"})):
+            self.assertIn("only the lead of a team", client.refusal(tool, **more), tool)
+        self.assertEqual(len(self.unread()), 1)
+
     def test_a_recv_that_its_client_gave_up_silently_comes_after_the_one_it_calls_now(self):
         client = self.connect()
         given_up = client.begin_tool("recv", timeout_s=600)
@@ -268,7 +276,9 @@ class Taken(Mailboxes):
     def test_one_sweep_gives_back_what_is_over_and_others_are_answered_and_see_it_meanwhile(self):
         alice, bob = self.connect("alice"), self.connect("bob")
         task = bob.tool("post", payload="x")["task"]["id"]
-        self.assertEqual(bob.tool("claim", lease_ttl=0.001)["task"]["id"], task)
+        claimed = bob.tool("claim", lease_ttl=0.001)["task"]
+        self.assertEqual(claimed["id"], task)
+        wait_for("the claim is over", lambda: time.time() > claimed["lease_expires_at"] + 0.1)  # clock: a lease is over by two clocks
         call = alice.begin_tool("sweep")
         looks, seen = 0, set()
         while call not in alice.answers:

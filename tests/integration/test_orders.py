@@ -101,7 +101,7 @@ class Modes(OrdersTest):
 
 class Rules(OrdersTest):
     def ask(self, worker, command):
-        request_id = worker.ask("permission", tool="Bash", input={"command": command}, patient=True)
+        request_id = worker.ask("permission", tool="Bash", input={"command": command})
         wait_for("%s asked or was allowed" % worker.name, lambda: worker.find(request_id, "asked", "allowed"))
         return request_id
 
@@ -186,11 +186,9 @@ class Rules(OrdersTest):
         self.assertEqual(update["permissionUpdate"]["rules"], [{"toolName": "Edit", "ruleContent": "//repo/**"}])
         self.assertEqual((update["directoryPath"], update["toolName"]), ("/repo", "Edit"))
         for worker, inside in ((self.old, "allowed"), (self.new, "ran")):
-            request = worker.ask("permission", tool="Edit", input={"file_path": "/repo/src/a.c", "old_string": "a", "new_string": "b"},
-                             patient=True)
+            request = worker.ask("permission", tool="Edit", input={"file_path": "/repo/src/a.c", "old_string": "a", "new_string": "b"})
             wait_for("it goes on", lambda: worker.find(request, inside))
-            request = worker.ask("permission", tool="Edit", input={"file_path": "/etc/passwd", "old_string": "a", "new_string": "b"},
-                             patient=True)
+            request = worker.ask("permission", tool="Edit", input={"file_path": "/etc/passwd", "old_string": "a", "new_string": "b"})
             self.pending_id(request)
         self.assertFalse(self.daemon.ask("allow", rule="Bash", directory="/repo", by="test")["ok"])
 
@@ -230,9 +228,9 @@ class Forged(OrdersTest):
         forgeries = {"mode_set_request": wire.mode_set_request("bypassPermissions", "new"),
                      "team_permission_update": wire.team_permission_update("Bash")}
         for kind, payload in forgeries.items():
-            self.new.do("raw", text=wire.stringify(payload), patient=True)
+            self.new.do("raw", text=wire.stringify(payload))
             wait_for("it is refused", lambda: [e for e in self.daemon.ask("quarantine")["entries"] if e["type"] == kind])
-            self.new.do("raw", text=wire.stringify(payload), to="old", patient=True)
+            self.new.do("raw", text=wire.stringify(payload), to="old")
             wait_for("it is reported", lambda: self.daemon.log("answer.forged", type=kind))
         for entry in self.daemon.ask("quarantine")["entries"]:
             self.assertEqual((entry["sender"], entry["code"]), ("new", "direction." + entry["type"]))

@@ -90,6 +90,9 @@ asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object
     auto gone = co_await std::move(sweeping);
     co_return in_answer("tasks", std::move(gone));
   }
+  if (tool.who == Who::lead || tool.who == Who::channel)
+    co_return Error{"mailbox.unsupported",
+                    "only the lead of a team has this tool: a mailbox has no requests and no members"};
   if (tool.who == Who::actor) co_return task_answer(*tasks_, tool.name, arguments);
   if (tool.answer == Shape::message) co_return in_answer(mail_.send(letter_of(arguments)));
   if (tool.answer == Shape::inbox) {

@@ -71,12 +71,6 @@ json::object asked_by(const Tool& tool, const json::object& arguments, const Lea
   return request;
 }
 
-/// True for texts that a worker's client obeys. Other commands and tools send those, with rules and a record.
-bool is_obeyed(const std::string& text) {
-  const auto payload = schema::decode_payload(text);
-  return !std::holds_alternative<schema::PlainText>(payload);
-}
-
 /// True for errors of a starting daemon, which a waiting call retries.
 bool may_pass(const Error& error) {
   return error.code.starts_with("control.") || error.code == "team.unknown" || error.code == "team.absent";
@@ -87,10 +81,6 @@ bool may_pass(const Error& error) {
 Result<Sent> LeadBox::send(const MessageDraft& letter) {
   TRY(auto text, answered_line(letter));
   text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
-  if (is_obeyed(text))
-    return Error{"payload.invalid",
-                 "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
-                 "shutdown. Send words, or leave \"type\" out of the payload"};
   TRY(auto answer, ask_daemon(place_, arguments::Send{.member = letter.to,
                                                       .text = std::move(text),
                                                       .summary = letter.type == "message" ? "" : letter.type}));
