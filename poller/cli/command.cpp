@@ -62,8 +62,7 @@ Error Context::advised(Error error) {
 Result<json::object> Context::exchange(ControlClient& client, json::object request,
                                        ControlClient::Patience patience) const {
   if (!team.empty()) request["team"] = team;
-  Result<json::object> answer = client.call(request, patience);
-  return granted(std::move(answer));
+  return granted(client.call(request, patience));
 }
 
 Result<operations::Outcome> the_one(const operations::Outcomes& outcomes) {
@@ -94,7 +93,7 @@ bool TeamAwaited::again(Result<json::object>& answer) {
   if (!no_team && (!wait_.waits || error.code != "member.unknown")) return false;
   const bool over = wait_.limit && std::chrono::steady_clock::now() - begun_ >= *wait_.limit;
   if (!wait_.waits || over) {
-    error.message += wait_.waits ? "; it did not come in time" : "; with --wait this command waits until it is there";
+    error.message += wait_.waits ? "; it did not come in time" : "; a command with --wait waits until it is there";
     if (wait_.waits) error.code = "wait.over";
     answer = std::move(error);
     return false;

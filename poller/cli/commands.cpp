@@ -101,7 +101,7 @@ Reached reached_by(const CLI::App& line) {
   return at;
 }
 
-/// Explains a word that is not a command, or a missing one; empty when the mistake is another one.
+/// Explains a word that is not a command, or a missing one, in two lines; empty when the mistake is another one.
 std::string unknown_command(const CLI::App& line) {
   const auto [here, above] = reached_by(line);
   std::vector<std::string> names;
@@ -111,11 +111,10 @@ std::string unknown_command(const CLI::App& line) {
   const auto word = std::find_if(left.begin(), left.end(), [](const auto& one) { return !one.starts_with('-'); });
   const bool takes_words = !here->get_options([](const CLI::Option* one) { return one->get_positional(); }).empty();
   if (names.empty() || takes_words || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
-  const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
-  if (word == left.end())
-    return "inbox-poller: " + (here == &line ? "" : here->get_name() + ": ") + "missing command" + more;
+  const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.";
+  if (word == left.end()) return (here == &line ? "" : here->get_name() + ": ") + "missing command" + more;
   const std::string meant = schema::nearest(*word, names);
-  return "inbox-poller: unknown command \"" + above + printable(*word) + '"' +
+  return "unknown command \"" + above + printable(*word) + '"' +
          (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
 }
 
@@ -148,7 +147,7 @@ std::string wrong_line(const CLI::App& line, const CLI::ParseError& problem) {
         for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
     if (option != left.end()) text += schema::did_you_mean(option->substr(0, option->find('=')), known);
   }
-  return printable_block(text, "inbox-poller: ") + "Run `inbox-poller " + words + "--help` to see what it takes.\n";
+  return printable_block(text, "") + "Run `inbox-poller " + words + "--help` to see what it takes.";
 }
 
 }  // namespace
@@ -235,30 +234,36 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed output then fails, so that `recv` does not acknowledge
   Context context(console, std::move(run_daemon));
   const auto line = command_line(context);
-  if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
-    context.behind_dashes.assign(dashes + 1, arguments.end());
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes != arguments.end()) context.behind_dashes.assign(dashes + 1, arguments.end());
+  const bool for_program = std::find(arguments.begin(), dashes, "--json") != dashes;
   // A hook that exits with 2 blocks its client's action. A client that does not know a hook's `args` starts the program
   // without any.
-  const bool may_be_hook =
-      arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
+  const bool may_be_hook = arguments.empty() || std::ranges::find(arguments, "hook") != arguments.end();
   if (!arguments.empty() && arguments.front() == "__complete")
     return static_cast<int>(complete(context, *line, {arguments.begin() + 1, arguments.end()}));
   if (!arguments.empty() && arguments.front() == "help" && (arguments.size() == 1 || !arguments[1].starts_with('-'))) {
     arguments.erase(arguments.begin());
+    std::size_t known = 0;
     const CLI::App* here = line.get();
-    for (const std::string& word : arguments) here = here == nullptr ? nullptr : command_below(*here, word);
-    if (here != nullptr) arguments.emplace_back("--help");  // otherwise the parser reports the unknown word
+    while (known < arguments.size() && (here = command_below(*here, arguments[known])) != nullptr) ++known;
+    // What follows the command is left out, since help never acts. The parser reports an unknown first word.
+    if (!arguments.empty()) arguments.resize(std::max<std::size_t>(known, 1));
+    if (known > 0 || arguments.empty()) arguments.emplace_back("--help");
   }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 parses a vector from its end
   try {
     line->parse(std::move(arguments));
   } catch (const CLI::ParseError& problem) {
-    std::ostringstream out;
-    std::ostringstream err;
+    std::ostringstream out, err;
     if (line->exit(problem, out, err) == 0)
       return static_cast<int>(context.print(reflowed(out.str(), console.columns())));
-    const std::string unknown = unknown_command(*line);
-    console.explain(unknown.empty() ? wrong_line(*line, problem) : unknown);
+    std::string text = unknown_command(*line);
+    if (text.empty()) text = wrong_line(*line, problem);
+    if (for_program)
+      static_cast<void>(context.print_json({{"ok", false}, {"code", "command.usage"}, {"message", text}}));
+    else
+      console.explain("inbox-poller: " + text + '\n');
     return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
   } catch (const std::exception& problem) {
     console.explain("inbox-poller: " + printable(problem.what()) + '\n');

@@ -127,25 +127,23 @@ std::string unmatched(const config::Loaded& loaded, bool& unread) {
   return text;
 }
 
-/// Lists problems of the programs and Redis servers that team files name, as far as visible from this machine.
-std::string unfit_surroundings(const config::Loaded& loaded) {
-  std::string text;
+/// Adds the problems of the programs and Redis servers that team files name, as far as visible from this machine.
+void warn_of_surroundings(config::Loaded& loaded) {
   for (const config::LoadedTeam& team : loaded.teams) {
-    const std::string begin = "WARNING: " + team.config.source + ": ";
+    const std::string begin = team.config.source + ": ";
     for (const auto& [setting, argv] : {std::pair{"delivery.exec", &team.config.delivery.exec.argv},
                                         std::pair{"approver.command", &team.config.approver.command},
                                         std::pair{"tasks.done_command", &team.config.tasks.done_command}})
       if (!argv->empty() && ::access(argv->front().c_str(), X_OK) != 0)
-        text += begin + setting + ": cannot run " + argv->front() + ": " + std::strerror(errno) +
-                " -> install the program, or correct its path\n";
+        loaded.warnings.push_back(begin + setting + ": cannot run " + argv->front() + ": " + std::strerror(errno) +
+                                  " -> install the program, or correct its path");
     const bool has_cluster = !team.config.cluster.node.empty();
     if (team.config.team.backend != config::Backend::redis && !has_cluster) continue;
     for (const Finding& one : has_cluster ? examine_engine(team.config) : examine_redis(team.config).findings)
       if (one.severity >= Severity::warning)
-        text += begin + (has_cluster ? "cluster.redis_url: " : "team.redis_url: ") + one.what +
-                (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+        loaded.warnings.push_back(begin + (has_cluster ? "cluster.redis_url: " : "team.redis_url: ") + one.what +
+                                  (one.mend.empty() ? "" : " -> " + one.mend));
   }
-  return text;
 }
 
 ExitCode check_config(Context& context, const config::Sources& named) {
@@ -156,12 +154,13 @@ ExitCode check_config(Context& context, const config::Sources& named) {
   const bool is_named = !named.files.empty() || !named.dir.empty();
   if (const std::string where = is_named ? "" : places_of(sources); !where.empty())
     context.console.explain("what the running daemon reads: " + printable(where) + '\n');
-  const config::Loaded loaded = config::load(sources, config::Environment::from_process());
+  config::Loaded loaded = config::load(sources, config::Environment::from_process());
   const bool good = loaded.problems.empty();
+  if (good) warn_of_surroundings(loaded);
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
   bool unread = false;
-  const std::string odd = good ? unmatched(loaded, unread) + unfit_surroundings(loaded) : "";
+  const std::string odd = good ? unmatched(loaded, unread) : "";
   if (!odd.empty()) context.console.explain(printable_block(odd, ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;

@@ -73,12 +73,11 @@ constexpr Argument decisions_takes[] = {
 constexpr Command decision_rows[] = {
     {.name = arguments::Decisions::verb, .group = Group::look, .summary = "Show who decided which request, when, and by which rule",
      .help = "One line for each request that was decided, oldest first, so that the newest stands last. A narrow terminal\n"
-             "leaves out TEAM, KIND and TOOK. BY is a person's\n"
-             "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
-             "the request to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
-             "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"
-             "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole requests, the newest\n"
-             "first.",
+             "leaves out TEAM, KIND and TOOK. BY is a person's name, the lead's, or rule, deadline and the like; RULE is\n"
+             "the rule that decided, or left it to BY. TOOK is the time from the request to the decision. SUBJECT is the\n"
+             "first line of the command, the file and how much of it changed, the host, the plan's title; what looks like\n"
+             "a secret in it is masked. --full shows all of what was asked, unmasked. `inbox-poller trace ID` has\n"
+             "everything that followed. --json gives the whole requests, the newest first.",
      .examples = "inbox-poller decisions --since 1h\n"
                  "inbox-poller decisions --member alice --limit 5\n"
                  "inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'",

@@ -29,7 +29,7 @@ constexpr Rule rules[] = {
     {"request.unknown", ExitCode::not_found},   {"rule.unknown", ExitCode::not_found},
     {"task.unknown", ExitCode::not_found},      {"team.absent", ExitCode::not_found},
     {"team.unknown", ExitCode::not_found},      {code::timeout, ExitCode::not_in_time},
-    {"wait.over", ExitCode::not_in_time},
+    {"wait.over", ExitCode::not_in_time},       {code::broken, ExitCode::no_daemon},
 };
 
 }  // namespace

@@ -108,8 +108,8 @@ constexpr Command history_rows[] = {
      .help = "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
              "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
              "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
-             "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
-             "a request (see `inbox-poller decisions --help`). What goes to another node or came from one (alice@h2) is\n"
+             "else what it was: control, status, chat, rejected, duplicate or malformed. TEXT is its first line, or the\n"
+             "subject of a request (see `inbox-poller decisions --help`). What goes to another node or came from one (alice@h2) is\n"
              "shown with where it is and since when. With a key, or its beginning, the whole\n"
              "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.",
      .examples = "inbox-poller history --since 2d --from alice\n"

@@ -299,10 +299,9 @@ constexpr Command request_rows[] = {
      .help = "Answers requests with yes. The first answer is final: if a rule, the deadline or another person was\n"
              "faster, you are told so. --always also adds the narrowest rule that covers exactly this request, for as\n"
              "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
-             "Several requests are answered at once, when all of the ids are certain: where one is not, the candidates are\n"
-             "named and nothing is answered. What speaks against one of them stops none of the others. --similar-to ID\n"
-             "answers all open requests that the rule of `--always` would cover, after showing them; what comes in later\n"
-             "is not answered.",
+             "Several requests are answered at once, when all of the ids are certain and open: where one is not, it is\n"
+             "named and nothing is answered. --similar-to ID answers all open requests that the rule of `--always` would\n"
+             "cover, after showing them; what comes in later is not answered.",
      .examples = "inbox-poller approve perm-17\n"
                  "inbox-poller approve 3f9a1c02 77b0e4d1 plan-3\n"
                  "inbox-poller approve perm-17 --always\n"

@@ -157,8 +157,8 @@ constexpr Command shutdown_rows[] = {
              "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
              "are told what --force would end. --force does not ask: it ends at once what is on record of the worker\n"
              "(its pane and its process), and nothing else.\n\n"
-             "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
-             "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
+             "With --wait each step is shown; it ends with 0 when all is cleaned up, with 1 when the worker refused,\n"
+             "and with 5 when the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
              "team or the worker is not there yet, --wait waits for it first.",
      .examples = "inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
                  "inbox-poller shutdown bob --remind-after 0s --force-after 1min --wait=2min\n"

@@ -228,11 +228,10 @@ void Outbox::look(const std::string& inbox, bool exists) {
     for (const auto& [one, ending] : ended) mailbox_.untrack(inbox, one.row.key);
   else
     for (auto& [one, ending] : ended) still.push_back(std::move(one));
-  if (still.empty()) {
+  if (still.empty())
     watched_.erase(watched);
-  } else {
+  else
     watched->second = std::move(still);
-  }
 }
 
 void Outbox::owed_again(const std::string& inbox, const std::string& request_id) {

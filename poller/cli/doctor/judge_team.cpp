@@ -146,7 +146,8 @@ Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now
     add(Severity::warning, "inbox.orphaned",
         "the inbox belongs to no member, or its name is misspelled (" + std::to_string(inbox.unread) + " unread entries)",
         "if they were meant for the lead: " + about_team(team, "aliases = [\"" + inbox.name + "\"]"));
-  } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
+  } else if (inbox.outcome == ReadOutcome::document && inbox.oldest_unread_ms != 0 &&
+             now - inbox.oldest_unread_ms > unread_too_long_ms) {
     add(Severity::warning, "inbox.unread",
         std::to_string(inbox.unread) + " entries of " + inbox.name + " are unread, the oldest for " +
             span_text(now - inbox.oldest_unread_ms) + ": busy, or not reading any more",

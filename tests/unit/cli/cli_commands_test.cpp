@@ -108,6 +108,25 @@ TEST_CASE("every command has a help with an example and the exit codes") {
   CHECK(run_cli(dir, {"help", "run"}).out == run_cli(dir, {"run", "--help"}).out);
 }
 
+TEST_CASE("help never acts, whatever follows the command") {
+  const TempDir dir;
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"approve", "perm-1"},
+                                                                                    {"shutdown", "ada", "--json"},
+                                                                                    {"init", "--yes"},
+                                                                                    {"inbox", "clear", "ada"},
+                                                                                    {"pending", "--json"}}) {
+    std::vector<std::string> asked{"help"};
+    asked.insert(asked.end(), more.begin(), more.end());
+    std::vector<std::string> command{more[0], "--help"};
+    if (more[0] == "inbox") command.insert(command.begin() + 1, more[1]);
+    const auto told = run_cli(dir, asked);
+    INFO(more[0]);
+    CHECK(told.code == 0);
+    CHECK(told.out == run_cli(dir, command).out);
+  }
+  CHECK(run_cli(dir, {"help", "nothing", "approve", "perm-1"}).code == 2);
+}
+
 TEST_CASE("a wrong command line is told on the error output and leaves with 2") {
   const TempDir dir;
   const std::vector<Words> wrong = {{"dance"},

@@ -57,13 +57,33 @@ TEST_CASE("a mistyped command is a wrong command line, and the nearest name is s
   CHECK_FALSE(has(unknown, "\x1b"));
   CHECK_FALSE(has(told({"lead", "busy", "extra"}, 2), "unknown command"));  // what it takes is no command
   CHECK(has(told({"inbox"}, 2), "inbox: missing command"));
-  CHECK(has(told({"--json"}, 2), "missing command"));
+  CHECK(has(told({"--team", "demo"}, 2), "missing command"));
   CHECK(has(told({"hook", "instal"}, 1), "did you mean \"hook install\"?"));  // 2 would stop its client
   CHECK(has(told({"status", "--wach"}, 2), "unknown option --wach; did you mean \"--watch\"?"));
   CHECK(has(told({"status", "--wach"}, 2), "inbox-poller status --help"));
   CHECK(has(told({"--jsn", "status"}, 2), "did you mean \"--json\"?"));  // what every command takes
   CHECK(has(told({"run", "extra"}, 2), "unexpected word \"extra\""));
   CHECK(has(told({"hook", "install", "--ja\x1b[2J"}, 1), "`inbox-poller hook install --help`"));
+}
+
+TEST_CASE("a program that asks for JSON gets a wrong command line told in JSON") {
+  const TempDir dir;
+  for (const auto& words : {std::vector<std::string>{"deny", "perm-1", "--json"},
+                            {"lead", "sleeping", "--json"},
+                            {"--json", "statsu"},
+                            {"recv", "--format", "xx", "--json"},
+                            {"decisions", "--since", "yesterday", "--json"},
+                            {"broadcast", "--json"}}) {
+    CAPTURE(words.front());
+    const Outcome outcome = run_cli(dir, words);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.empty());
+    const auto said = boost::json::parse(outcome.out).as_object();
+    CHECK(said.at("ok").as_bool() == false);
+    CHECK(said.at("code").as_string() == "command.usage");
+    CHECK_FALSE(said.at("message").as_string().starts_with("inbox-poller: "));
+  }
+  CHECK(has(run_cli(dir, {"send", "w1", "--", "--json", "--more"}).err, "inbox-poller: "));  // a word of the message
 }
 
 TEST_CASE("an option that does not exist leaves with the one code of a wrong command line, whatever the command") {

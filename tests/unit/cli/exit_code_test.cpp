@@ -24,6 +24,7 @@ TEST_CASE("the same mistake leaves with the same code, whoever notices it") {
   CHECK(code_of("answer.unconfirmed") == 2);
   CHECK(code_of("rule.never_allows") == 2);
   CHECK(code_of(code::no_daemon) == 3);
+  CHECK(code_of(code::broken) == 3);  // it ended before its answer
   for (const auto* unknown : {"team.unknown", "team.absent", "member.unknown", "request.unknown", "task.unknown", "rule.unknown",
                               "inbox.missing", "inbox.no_such_key"})
     CHECK(code_of(unknown) == 4);

@@ -72,6 +72,8 @@ TEST_CASE("an inbox that no client can read is an error, and none yet while it m
        {std::pair(ReadOutcome::empty, "inbox.empty"), {ReadOutcome::torn, "inbox.torn"}}) {
     InboxSight sight = inbox();
     sight.outcome = outcome;
+    sight.entries = sight.unread = 1;  // entries before the mistake: `inbox unread` shows none of them
+    sight.oldest_unread_ms = now - 11 * minute;
     CHECK(judged(sight) == "error " + std::string(check));
     CHECK_THAT(judge_inbox(team(), sight, now)[0].mend, Contains("printf '[]' > /teams/demo/inboxes/alice.json"));
     sight.stat = file(1000);
