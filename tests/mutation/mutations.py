@@ -713,10 +713,10 @@ MUTATIONS = [
              "  if (!context.config.lead.mcp_tools)\n",
              "  if (false && !context.config.lead.mcp_tools)\n",
              Script("tests/integration/test_mcp_lead.py", "McpLead.test_without_the_setting_the_tools_are_not_shown_and_refuse")),
-    Mutation("orders-as-messages", "a tool's message is never an order or an answer to a worker",
-             "poller/cli/mcp/lead_box.cpp",
-             "  if (is_obeyed(text))\n",
-             "  if (false && is_obeyed(text))\n",
+    Mutation("orders-as-messages", "a message to a worker is never an order or an answer",
+             "poller/control/verbs.cpp",
+             "  if (std::holds_alternative<schema::PlainText>(payload)) return Done{};\n",
+             "  return Done{};\n",
              Script("tests/integration/test_mcp_lead.py", "McpLead.test_send_reaches_the_worker_and_an_order_is_no_message")),
 
     # --- the page ---

@@ -219,6 +219,7 @@ void Person::write_to(const std::string& worker) {
 
 void Person::end(const std::string& worker) {
   json::object request{{"verb", "shutdown"}, {"team", "t"}, {"by", "mona"}, {"member", worker}};
+  machine_.oracle().ordered[worker].insert(now());
   if (machine_.has("panes") && machine_.dice().one_in(3)) {
     machine_.trace("mona ends " + worker + " by force");
     machine_.oracle().forced[worker] = now();

@@ -146,8 +146,12 @@ std::string kind_of(const std::vector<std::string>& violations) {
   if (violations.empty()) return {};
   std::istringstream words(violations.front());
   std::string kind;
-  int left = 3;
-  for (std::string word; left-- > 0 && words >> word;) kind += word + " ";
+  int left = 4;
+  for (std::string word; left > 0 && words >> word;) {
+    if (word.find_first_of("0123456789") != std::string::npos) continue;  // a name, or a number
+    kind += word + " ";
+    --left;
+  }
   return kind;
 }
 

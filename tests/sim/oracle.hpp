@@ -82,6 +82,7 @@ class Oracle {
   std::map<std::string, Ending> endings;     // by request id
   std::map<std::string, Span> process_ended;  // when this worker's process last ended, for whatever reason
   std::map<std::string, Span> forced;         // when a person last ended this worker without asking it
+  std::map<std::string, std::set<Span>> ordered;  // when a person ordered that this worker ends
   [[nodiscard]] bool was_forced(const std::string& worker, Span since) const {
     const auto found = forced.find(worker);
     return found != forced.end() && found->second >= since;

@@ -251,7 +251,9 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
 void Worker::asked_to_end(const std::string& id) {
   machine_.trace(name_ + " is asked to end: " + id);
   auto& ending = machine_.oracle().endings[id];
-  if (ending.ended && !machine_.oracle().lost_power_since(ending.ended_at))
+  const bool is_locked =
+      machine_.disk().exists(machine_.inbox(name_) + ".lock");  // by the dead one: nobody can take it back
+  if (ending.ended && !is_locked && !machine_.oracle().lost_power_since(ending.ended_at))
     machine_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
   if (ending.asked_at == Span{}) ending.asked_at = now();  // after a power failure the request may stand there again
@@ -284,7 +286,8 @@ void Worker::answer_end(const std::string& id, bool agrees) {
 
 void Worker::read() {
   machine_.after(milliseconds(1000), [this] { read(); });
-  if (!present_) return;
+  const bool starts = joined_at_ != Span{} && now() - joined_at_ < seconds(1);  // real clients take two seconds
+  if (!present_ || starts) return;
   const auto bytes = machine_.disk().read(machine_.inbox(name_));
   if (!bytes || *bytes == idle_box_) return;
   const auto entries = boxes_.look(name_);
