@@ -96,7 +96,7 @@ PROMISED = {
         Said("shows the method in use",
              r"(?m)^team (my-team|farm)\n(.*\n)*  delivery  nothing is available \(--long says why\).*\n"),
     "inbox-poller lead run --restart 5 -- claude -p --input-format stream-json --output-format stream-json --verbose --replay-user-messages":
-        Said("A signal gives 128 and its number.", r'"init"(.*\n)*.*I see\.', 130, ENDED),
+        Said("A signal gives 128 and its number.", r'"init"(.*\n)*.*I see\.', 130, keys=((r"I see\.", CTRL_C),)),
     "inbox-poller lead run --protocol lines -- my-lead":
         Said("A program that reads lines", "The build is green", 130, ENDED, then='cat "$GOT"'),
     "inbox-poller wait --idle --mail --timeout 10min --quiet; exec inbox-poller hook":
