@@ -43,9 +43,12 @@ std::optional<ListenAt> place_of(std::string_view text) {
   ListenAt place{std::string(text.substr(0, colon)), 0};
   if (place.address.starts_with('[') && place.address.ends_with(']'))
     place.address = place.address.substr(1, place.address.size() - 2);
+  if (place.address == "localhost") place.address = "127.0.0.1";
   const std::string_view digits = text.substr(colon + 1);
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), place.port);
-  if (problem != std::errc() || end != digits.data() + digits.size() || place.address.empty()) return std::nullopt;
+  boost::system::error_code no_address;
+  const bool is_here = boost::asio::ip::make_address(place.address, no_address).is_loopback();
+  if (problem != std::errc() || end != digits.data() + digits.size() || !is_here) return std::nullopt;
   return place;
 }
 
@@ -105,16 +108,13 @@ int handed_over() {
 Status knock(const ListenAt& place) {
   namespace asio = boost::asio;
   constexpr std::chrono::seconds patience{10};
-  boost::system::error_code trouble;
-  const asio::ip::address address = asio::ip::make_address(place.address == "localhost" ? "127.0.0.1" : place.address, trouble);
-  if (trouble) return Error{"web.address", "--listen: " + place.address + " is not an address such as 127.0.0.1 or ::1"};
   asio::io_context loop(1);
   asio::ip::tcp::socket page(loop);
   const std::string request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(place.port) +
                               "\r\nConnection: close\r\n\r\n";
   std::array<char, 1> answer{};
   bool there = false, answered = false;
-  page.async_connect({address, place.port}, [&](boost::system::error_code refused) {
+  page.async_connect({asio::ip::make_address(place.address), place.port}, [&](boost::system::error_code refused) {
     if (refused) return;
     there = true;
     asio::async_write(page, asio::buffer(request), [&](boost::system::error_code failed, std::size_t) {
@@ -165,8 +165,6 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
     if (const Status written = put_link(); !written) context.console.complain(written.error().message);
   });
   if (const Status written = put_link(); !written) return context.fail(written.error());
-  if (place.address != "127.0.0.1" && place.address != "::1" && place.address != "localhost")
-    context.console.complain("the page is served beyond this machine, and without encryption");
   if (const auto daemon = context.connect(); !daemon)
     context.console.complain(printable(daemon.error().message) + "; the page is empty until a daemon runs");
   const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
@@ -185,7 +183,9 @@ ExitCode web_page(Context& context, const WebOptions& options) {
   const auto place = place_of(options.listen);
   const Result<std::string> socket = context.socket_path();
   if (!place)
-    return context.fail(usage_error("--listen takes an address and a port such as 127.0.0.1:8474 or [::1]:8474"));
+    return context.fail(
+        usage_error("--listen takes an address of this machine alone and a port, such as 127.0.0.1:8474 or "
+                    "[::1]:8474; docs/reference/web.md says how the page is reached from elsewhere"));
   if (!socket) return context.fail(socket.error());
   if (options.link) {
     if (const Status there = knock(*place); !there) return context.fail(there.error());

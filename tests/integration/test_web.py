@@ -284,6 +284,8 @@ class Web(ProcessTest):
     def test_a_wrong_place_is_named(self):
         refused = self.daemon.cli("web", "--listen", "8474", expect=2)
         self.assertIn("127.0.0.1:8474", refused.stderr)
+        for beyond in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:80"):
+            self.assertIn("of this machine alone", self.daemon.cli("web", "--listen", beyond, expect=2).stderr)
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
