@@ -106,6 +106,9 @@ constexpr Tool table[] = {
      .arguments = {}, .answer = Shape::teams, .who = Who::lead, .read_only = true},
 };
 
+double least_s(Kind kind) { return kind == Kind::lease ? 0.001 : 0; }
+double most_s(Kind kind) { return kind == Kind::lease ? 30 * 24 * 3600 : longest_wait_s; }
+
 json::object schema_of(const Argument& argument) {
   json::object schema{{"description", argument.about}};
   switch (argument.kind) {
@@ -114,14 +117,10 @@ json::object schema_of(const Argument& argument) {
       schema["minLength"] = 1;
       break;
     case Kind::seconds:
-      schema["type"] = "number";
-      schema["minimum"] = 0;
-      schema["maximum"] = longest_wait_s;
-      break;
     case Kind::lease:
       schema["type"] = "number";
-      schema["exclusiveMinimum"] = 0;
-      schema["maximum"] = longest_wait_s;
+      schema["minimum"] = least_s(argument.kind);
+      schema["maximum"] = most_s(argument.kind);
       break;
     case Kind::any: break;
   }
@@ -198,13 +197,12 @@ bool fits(const Argument& argument, const json::value& value) {
   if (argument.kind == Kind::text) return value.is_string() && !value.get_string().empty();
   boost::system::error_code not_a_number;
   const double seconds = value.is_number() ? value.to_number<double>(not_a_number) : -1;
-  return seconds <= longest_wait_s && (argument.kind == Kind::lease ? seconds > 0 : seconds >= 0);
+  return seconds >= least_s(argument.kind) && seconds <= most_s(argument.kind);
 }
 
 std::string wanted(Kind kind) {
   if (kind == Kind::text) return "a text that is not empty";
-  return std::string("a number of seconds ") + (kind == Kind::lease ? "over 0 and" : "of 0 or more, and") +
-         " at most 86400";
+  return kind == Kind::lease ? "a number of seconds from 0.001 to 2592000" : "a number of seconds from 0 to 86400";
 }
 
 std::size_t size_of(const json::value& value) { return json::serialize(value).size(); }
