@@ -105,8 +105,8 @@ struct ClusterReader {
 void load_cluster(const toml::table& document, std::string_view home, Complaints& complaints, LoadedTeam& out) {
   Section section(document, "cluster", complaints, out.settings);
   Section members(document, "cluster.members", complaints, out.settings);
-  const bool is_there = !section.keys().empty();
-  if (is_there) return ClusterReader{section, members, out.config.team, out.config.cluster}.read(home);
+  if (document.contains("cluster"))
+    return ClusterReader{section, members, out.config.team, out.config.cluster}.read(home);
   if (out.config.team.role == Role::follower)
     section.reject("redis_url", "is missing: a follower (team.role) carries the mail of this node to the one that leads");
 }

@@ -99,8 +99,7 @@ class Section {
     });
   }
 
-  /// Returns the written keys: for a section whose keys are the operator's names, and to see whether the section is
-  /// used.
+  /// Returns the written keys of a section whose keys are the operator's names.
   [[nodiscard]] std::vector<std::string_view> keys() const;
   [[nodiscard]] bool is_written(std::string_view key) const { return table_->contains(key); }
   /// Returns the "file:line" of this text in a list, or of the list.

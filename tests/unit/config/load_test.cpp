@@ -1022,6 +1022,7 @@ h2 = ["w3", "w4"]
   CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"follower\"").find("which is a follower") != std::string::npos);
   CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"interceptor\"").find("\"leader\" and \"follower\" only") !=
         std::string::npos);
+  CHECK(parse("[team]\nname = \"a\"\n[cluster]\n").problems.at(0).find("cluster.redis_url is missing") != std::string::npos);
   const Parsed alone = parse("[team]\nname = \"a\"\nrole = \"follower\"");
   REQUIRE(alone.problems.size() == 1);
   CHECK(alone.problems[0].find("cluster.redis_url is missing: a follower") != std::string::npos);
