@@ -188,7 +188,7 @@ ExitCode reload(Context& context) {
       if (!names->empty()) text += words + names_of(*names) + '\n';
     if (const std::string settings = names_of(answer.restart); !settings.empty())
       text += context.console.loud("only after a restart: ") + settings + '\n';
-    if (text.empty()) text = "nothing has changed\n";
+    if (text.empty()) text = "no team has changed\n";
     for (const auto& warning : answer.warnings) text += context.console.loud("warning: ") + printable(warning) + '\n';
     return text + answered_by_rules(answer.answered);
   });

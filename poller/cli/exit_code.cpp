@@ -30,6 +30,7 @@ constexpr Rule rules[] = {
     {"task.unknown", ExitCode::not_found},      {"team.absent", ExitCode::not_found},
     {"team.unknown", ExitCode::not_found},      {code::timeout, ExitCode::not_in_time},
     {"wait.over", ExitCode::not_in_time},       {code::broken, ExitCode::no_daemon},
+    {"message.control", ExitCode::usage},       {"inbox.control_text", ExitCode::usage},
 };
 
 }  // namespace

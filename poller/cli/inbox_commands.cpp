@@ -402,7 +402,7 @@ constexpr Argument inbox_takes[] = {
     takes<&InboxOptions::root>("--root DIR", "The folder that holds the teams (not mail that agents share); no configuration is read"),
 };
 constexpr Argument inbox_reader_takes[] = {
-    takes<&InboxOptions::last>("--last N", "Only so many, the newest"),
+    takes<&InboxOptions::last>("--last N", "Only so many, the newest").within(1, 1'000'000),
     takes<&InboxOptions::full>("--full", "Whole texts"),
 };
 constexpr Argument inbox_send_takes[] = {

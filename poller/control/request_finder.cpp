@@ -136,7 +136,7 @@ Result<Found> RequestFinder::find(const std::string& id) {
     return Error{"team.unknown", "team \"" + of_.team + "\" is not served; `inbox-poller status` names those that are"};
   if (found.empty())
     return Error{"request.unknown",
-                 (id.size() < shortest_beginning
+                 (id.size() < shortest_beginning && of_.kind.empty()
                       ? "\"" + id + "\" is no whole id, and too short for the beginning of one (at least 4 characters)"
                       : "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "request with the id \"" + id + "\" was ever received") +
                      "; `inbox-poller pending --list` shows the open ones"};

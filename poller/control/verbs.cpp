@@ -57,8 +57,8 @@ struct Form<Returns (Verbs::*)(Takes...)> : Form<Returns> {
 Status are_words(std::string_view text) {
   const auto payload = schema::decode_payload(text);
   if (std::holds_alternative<schema::PlainText>(payload)) return Done{};
-  return Error{"message.control", "a worker would obey a text of the type \"" + std::string(schema::type_name(payload)) +
-                                      "\" and not read it. Orders and answers have commands of their own: approve, "
+  return Error{"message.control", "a worker's client may act on a text of the type \"" + std::string(schema::type_name(payload)) +
+                                      "\" instead of showing it. Orders and answers have commands of their own: approve, "
                                       "deny, mode, allow, shutdown. Send words, or leave \"type\" out"};
 }
 

@@ -147,7 +147,7 @@ PROMISED = {
     "inbox-poller run": Said("SIGTERM and SIGINT let it finish its polls, and it exits with 0.", keys=RUNS),
     "inbox-poller run --config team.toml": Said("The daemon stays in the foreground.", keys=RUNS),
     "inbox-poller run --new-ledger": Said("On a sound ledger this option changes nothing.", keys=RUNS),
-    "inbox-poller reload": Said("Load it", "^nothing has changed\n$"),
+    "inbox-poller reload": Said("Load it", "^no team has changed\n$"),
     "inbox-poller doctor --quick": Said("is a health check for a container or a timer", "my-team", 1),
     "inbox-poller metrics": Said("prints OpenMetrics text", r"inbox_poller_build_info(.*\n)*# EOF\n$"),
     # troubleshoot.md

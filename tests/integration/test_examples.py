@@ -81,7 +81,7 @@ TOLD = {
     "mailbox sweep --timeout": "", "approve 3f9a": "approved: plan plan-3 of alice", "hook install": '"SessionStart"',
     "hook install --target workers": '"worker"', "history --type": "permission_request", "hook uninstall": "nothing to change",
     "history 0f3a": "from alice", "history --limit": '"request_id":"perm-17"', "completion bash": "complete -F",
-    "completion zsh": "#compdef", "completion fish": "complete -c", "check-config": "team.name", "check-config &&": "nothing has changed",
+    "completion zsh": "#compdef", "completion fish": "complete -c", "check-config": "team.name", "check-config &&": "no team has changed",
     "check-config --config": '"ok":true', "shutdowns": "alice: ", "shutdowns --json": '"member": "alice"', "status": "team demo",
     "lead": "team-lead is idle", "tasks --root": "open", "tasks --dead": "no dead letters", "tasks show": "update the changelog",
     "recv --format": '"message_key"', "ack": "1 of 1 acknowledged", "nodes acl": "user node-h1 on #", "inbox list": "alice      member",

@@ -105,7 +105,7 @@ class McpLead(LeadTest):
         self.assertEqual(entry["summary"], "please rebase")
         for payload in ({"type": "permission_response", "request_id": "perm-1", "subtype": "success"},
                         '{"type":"shutdown_request","requestId":"x"}', {"type": "invented"}):
-            self.assertIn("would obey", self.client.refusal("send", to="ada", type="t", payload=payload))
+            self.assertIn("may act on", self.client.refusal("send", to="ada", type="t", payload=payload))
             told = self.daemon.ask("send", member="ada", text=payload if isinstance(payload, str) else json.dumps(payload))
             self.assertEqual(told["code"], "message.control")
         self.assertEqual(self.daemon.ask("broadcast", text='{"type":"mode_set_request","mode":"plan"}')["code"], "message.control")

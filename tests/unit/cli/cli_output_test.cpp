@@ -659,7 +659,7 @@ TEST_CASE("no decision that fits is said, and ends with 4") {
 }
 
 TEST_CASE("a reload is told by what it changed, and what it could not") {
-  CHECK(shown({"reload"}, {{"added", json::array{}}, {"removed", json::array{}}}) == "nothing has changed\n");
+  CHECK(shown({"reload"}, {{"added", json::array{}}, {"removed", json::array{}}}) == "no team has changed\n");
   CHECK(shown({"reload"}, {{"added", json::array{"a"}},
                            {"removed", json::array{"b"}},
                            {"changed", json::array{"c", "d"}},

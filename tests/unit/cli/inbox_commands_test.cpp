@@ -186,7 +186,7 @@ TEST_CASE("send refuses a name that is no member, and a text that a client would
                            R"({"type":"something_new"})", R"({"type":"permission_response"})"}) {
     const Outcome control = team.run({"inbox", "send", "alice", text});
     INFO(text);
-    CHECK(control.code == 1);
+    CHECK(control.code == 2);
     CHECK(has(control.err, "--raw"));
     CHECK_FALSE(fs::exists(team.inbox("alice")));
   }
