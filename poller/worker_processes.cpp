@@ -46,7 +46,8 @@ bool WorkerProcesses::is_settled(const Sight& sight, long long joined_ms) const 
   if (!looked_) return false;
   const auto age = clock_.steady() - *looked_;
   if (age < just_now) return true;
-  if (looked_ms_ - appearing_ms < joined_ms) return false;  // a process with a key may have started since
+  // A process with a key may have started since.
+  if (joined_ms == 0 || looked_ms_ - appearing_ms < joined_ms) return false;
   return sight.process == WorkerProcess::without_key || age < unseen_lasts;
 }
 

@@ -23,7 +23,7 @@ class WorkerProcesses {
     long long pid = 0;  // of the process that decided it
   };
   /// Returns the state of the worker with this agent id ("name@team"). `joined_ms`: when it joined, Unix epoch by this
-  /// clock; 0: long ago. If several processes name it, one with a key decides.
+  /// clock; 0: unknown. If several processes name it, one with a key decides.
   Sight look(const std::string& agent_id, long long joined_ms);
 
  private:
