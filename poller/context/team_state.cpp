@@ -59,6 +59,10 @@ Status TeamState::adopt(schema::Roster fresh) {
   }
   roster = std::move(fresh);
   if (new_session) rules.rebuild();  // a person's rule holds for the session it was given in
+  // Now, because the commit below may fail: who left just now is no stranger.
+  former_members_.clear();
+  for (const auto& [member_name, row] : members)
+    if (roster.find(member_name) == nullptr) former_members_.push_back(member_name);
   std::vector<MemberRow> changed;
   for (const auto& member : roster.members) {
     absent_since_.erase(member.name);
@@ -84,9 +88,6 @@ Status TeamState::adopt(schema::Roster fresh) {
     }
     tx.then([&] {
       for (auto& row : changed) members[row.name] = row;
-      former_members_.clear();
-      for (const auto& [member_name, row] : members)
-        if (!row.present) former_members_.push_back(member_name);
     });
   });
 }
@@ -115,7 +116,7 @@ WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   // Known, and unlisted while the roster cannot be read: its process still shows the key. A stranger costs no search.
   if (listed == nullptr && !members.contains(member)) return {};
   if (listed == nullptr) return workers->look(member + "@" + name, clock.wall_ms());
-  return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
+  return workers->look(listed->agent_id, listed->joined_at_ms == 0 ? 0 : clock.from_peer(listed->joined_at_ms));
 }
 
 handlers::AnswerAuthority TeamState::answer_authority(const std::string& member) const {

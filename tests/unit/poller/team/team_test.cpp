@@ -113,6 +113,25 @@ TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit 
   CHECK(world.receive().size() == 1);
 }
 
+TEST_CASE("a worker that has just left is no stranger, although the ledger could not record that it left") {
+  World world;
+  world.poll();
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
+  const char* hinder =
+      "CREATE TRIGGER late BEFORE INSERT ON members WHEN NEW.present = 0 BEGIN SELECT RAISE(ABORT, 'no'); END";
+  REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
+  test::spill(world.scratch.path("teams/t/config.json"),
+              R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[{"name":"team-lead"}]})");
+  world.write_lead({World::entry("w1", "my last words", 1)});
+  world.poll();
+  CHECK_FALSE(world.logged("message.rejected"));
+  REQUIRE(sqlite3_exec(other, "DROP TRIGGER late", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  world.poll();
+  CHECK(world.receive().size() == 1);
+}
+
 TEST_CASE("a flip that a peer wrote over is set again, and nothing is delivered or answered twice") {
   World world;
   const std::vector<std::string> entries{World::entry("w1", World::request("perm-1", "git status"), 1),
