@@ -23,13 +23,12 @@ struct Sum {
 };
 
 void add(Sum& sum, const WorkerStatus& status) {
-  if (status.state == WorkerReport::assigned) {
+  if (status.state == WorkerReport::assigned)
     ++sum.assigned;
-  } else if (status.state == WorkerReport::completed) {
+  else if (status.state == WorkerReport::completed)
     ++sum.completed;
-  } else {
+  else
     ++sum.idle;
-  }
   if (!status.detail.empty()) sum.last = status.detail;
 }
 

@@ -60,9 +60,8 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   if (side == Side::stranger) return told("sender.stranger", reason);
   if (side == Side::lead) return told("sender.own_name", reason);
   if (std::holds_alternative<schema::UnknownPayload>(payload)) return told("payload.unknown", reason);
-  if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload)) {
+  if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload))
     return told("payload.malformed", std::string(reason) + "; " + bad->problem);
-  }
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }
 
@@ -153,6 +152,7 @@ struct ByType {
     if (known.same_id) return same_id_again(std::move(request));
     request.asker = sender;
     request.asked_ms = incoming.now_ms;
+    if (const auto* member = view.roster.find(request.asker)) request.joined_ms = member->joined_at_ms;
     request.message = incoming.key;
     return first_state(std::move(request), judge(asked, sender, view, known), view, known);
   }

@@ -38,6 +38,7 @@ struct Request {
   std::string suggestions;   // permission_suggestions as written; shown, never used
   RequestState state = RequestState::received;
   EpochMs asked_ms = 0;
+  EpochMs joined_ms = 0;  // the roster's joinedAt of the asker; 0: unknown
   // When pending: the time of its denial. 0: none, since another answers (role interceptor, observer, AnswerAuthority).
   EpochMs deadline_ms = 0;
   EpochMs decided_ms = 0;

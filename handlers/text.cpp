@@ -12,9 +12,8 @@ std::string_view beginning(std::string_view text, std::size_t limit) {
 
 std::string one_line(std::string_view text, std::size_t limit) {
   std::string line(beginning(text, limit));
-  for (char& c : line) {
+  for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == '\x7F') c = ' ';
-  }
   if (line.size() < text.size()) line += "…";
   return line;
 }

@@ -42,7 +42,7 @@ asio::awaitable<bool> RuleGrants::begin(Request granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
                                                                       // it
-  if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // a new worker under its name
+  if (is_successor(member->joined_at_ms, granted.joined_ms)) co_return true;
   Shutdowns::Order order{.member = granted.asker, .by = granted.decided_by, .reason = handlers::stop_reason(granted)};
   const auto begun = co_await shutdowns_.request(std::move(order));
   // A shutdown under way already fulfills the request; after a ledger fault retry later.

@@ -256,21 +256,28 @@ TEST_CASE("a worker that asks to stop and is granted it is asked to shut down, e
   }
 }
 
-TEST_CASE("a crash between the grant and its shutdown is made good, but not for somebody new under the name") {
-  for (const bool joined_again : {false, true}) {
-    Asking world(false);
-    const auto request = world.opens(wish());
-    REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_approves, "ann")));
-    world.clock.advance(1h);
-    const auto joined = std::to_string(joined_again ? world.clock.wall_ms() : 1000);
+TEST_CASE("a crash between the grant and its shutdown is made good, but not for somebody new under the name, whatever the clocks say") {
+  const bool joined_again = GENERATE(false, true);
+  const auto jump = GENERATE(0h, -2h, 2h);
+  Asking world(false);
+  const auto joins = [&](handlers::EpochMs at) {
     test::spill(world.scratch.path("teams/t/config.json"),
                 R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[{"name":"team-lead"},)"
                 R"({"agentId":"w1@t","name":"w1","joinedAt":)" +
-                    joined + "}]}");
-    world.restart();
-    world.tick();
-    CHECK(world.ledger->shutdowns().latest("t", 10)->size() == (joined_again ? 0U : 1U));
-  }
+                    std::to_string(at) + "}]}");
+  };
+  const auto joined = world.clock.wall_ms();
+  joins(joined);
+  world.poll();
+  world.clock.jump_wall(jump);
+  const auto request = world.opens(wish());
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_approves, "ann")));
+  world.clock.advance(1h);
+  world.clock.jump_wall(jump);
+  joins(joined_again ? world.clock.wall_ms() : joined);
+  world.restart();
+  world.tick();
+  CHECK(world.ledger->shutdowns().latest("t", 10)->size() == (joined_again ? 0U : 1U));
 }
 
 TEST_CASE("a wish that was granted and refused by its own worker begins no other shutdown, also when the clock was set back") {
