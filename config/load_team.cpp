@@ -420,7 +420,7 @@ struct TeamReader {
     Limits& to = out.config.limits;
     limits.bytes("inbox_file", to.inbox_file, {64U << 10}, {1U << 30});
     to.message = std::min(to.message, to.inbox_file);
-    limits.bytes("message", to.message, {1U << 10}, {16U << 20});
+    limits.bytes("message", to.message, {1U << 10}, {2U << 20});
     if (to.message > to.inbox_file) {
       limits.reject("message",
                     "is " + to_text(to.message) + ", more than limits.inbox_file (" + to_text(to.inbox_file) + ")");

@@ -8,7 +8,9 @@
 #include <span>
 #include <tuple>
 
+#include "poller/control/client.hpp"
 #include "poller/control/request.hpp"
+#include "poller/control/shorten.hpp"
 #include "poller/control/views.hpp"
 #include "schema/codec.hpp"
 #include "schema/nearest.hpp"
@@ -20,6 +22,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr int trace_limit = 50;
+constexpr std::size_t longest_list = max_answer_bytes - (std::size_t{1} << 20);
 constexpr int most_reused = 100;                 // rejected messages that `pending` reads
 constexpr EpochMs reused_shown_ms = 3'600'000;  // how long a reused id is shown
 
@@ -111,7 +114,9 @@ struct Verbs::Row {
       if constexpr (!std::is_null_pointer_v<decltype(list)>) {
         if ((answer.*list).empty() && !request.team.empty()) CO_TRY(verbs.team_of(request.team));
       }
-      co_return done(answer);
+      Object told = done(answer);
+      shorten(told, longest_list);
+      co_return told;
     }
   }
 

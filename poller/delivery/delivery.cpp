@@ -25,6 +25,15 @@ constexpr milliseconds requeue_grace{600'000};
 constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before every other time
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
+constexpr std::size_t most_bytes_at_once = std::size_t{1} << 20;  // of texts: an answer has each twice, escaped
+
+/// Removes the later messages of more than one answer has room for, and never the first.
+void keep_what_fits(std::vector<MessageRow>& rows) {
+  std::size_t bytes = 0;
+  const auto fits = [&](const MessageRow& row) { return (bytes += row.message.text.size()) <= most_bytes_at_once; };
+  const auto end = std::ranges::find_if_not(rows, fits);
+  rows.erase(end == rows.begin() && end != rows.end() ? end + 1 : end, rows.end());
+}
 
 }  // namespace
 
@@ -90,6 +99,7 @@ Result<Delivery::ReadyMessages> Delivery::ready_messages(const FetchOptions& fet
       for (const auto& one : offer->messages)
         if (leases_.has(one.id)) owed.insert(one.from);
   std::erase_if(rows, [&](const MessageRow& row) { return owed.contains(row.sender); });
+  keep_what_fits(rows);
   const bool digest_due = !overdue && rows.size() < fetch.max && is_digest_due(!rows.empty());
   return ReadyMessages{std::move(rows), digest_due};
 }

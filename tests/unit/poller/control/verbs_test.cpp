@@ -60,6 +60,32 @@ TEST_CASE("recv leaves out the block for who says that he needs none") {
   CHECK_FALSE(without.contains("block"));
 }
 
+TEST_CASE("a huge request hides no other: its text is cut, in pending and in trace") {
+  Serving serving;
+  const auto huge = World::request("perm-1", "make " + std::string(17'000'000, 'x'));
+  serving.world.write_lead({World::entry("w1", huge, 1), World::entry("w1", World::request("perm-2", "make install"), 2)});
+  REQUIRE(serving.until([&] { return serving.team().requests().open().size() == 2; }));
+  const auto pending = serving.ask("pending").at("requests").as_array();
+  REQUIRE(pending.size() == 2);
+  CHECK(pending.at(0).at("body").as_string().starts_with("(CUT: only the first "));
+  CHECK(pending.at(1).at("body").as_string().find("make install") != std::string::npos);
+  CHECK(serving.code("trace", {{"id", "perm-1"}}) == "ok");
+}
+
+TEST_CASE("chat that is too much for one answer comes in several") {
+  Serving serving;
+  std::vector<std::string> entries;
+  for (int number = 0; number < 4; ++number)
+    entries.push_back(World::entry("w1", std::to_string(number) + std::string(900'000, 'x'), number + 1));
+  serving.world.write_lead(entries);
+  REQUIRE(serving.until([&] { return serving.world.ledger->deliveries().counts("t")->queued == 4; }));
+  for (int number = 0; number < 4; ++number) {
+    const auto some = serving.ask("recv", {{"max", 20}, {"hold", true}});
+    REQUIRE(some.at("messages").as_array().size() == 1);
+    CHECK(some.at("messages").at(0).at("text").as_string().starts_with(std::to_string(number)));
+  }
+}
+
 TEST_CASE("shutdown asks one worker or all, and tells whom it could not ask and why") {
   Serving serving;
   const auto first = serving.ask("shutdown", {{"member", "w1"}, {"reason", "done"}, {"force_after_ms", 60'000}});
