@@ -224,6 +224,15 @@ Status Database::give_up(const Error& gone) {
 }
 
 Result<std::string> Database::save() {
+  // An older ledger that was written over this one does not fit the log. What we know of it is not all.
+  TRY(const auto finding, value<std::string>("PRAGMA integrity_check(1)"));
+  if (finding != "ok") {
+    const std::string rest = path_ + ".partial";
+    const auto kept = copy_to(rest);
+    set_log_aside();
+    return Error{"ledger.damaged", path_ + ": another ledger was written over it (" + finding + ")" +
+                                       (kept ? "; what can still be read is in " + rest : "")};
+  }
   if (!place_.is_cut() && place_.has_main_file()) {
     if (place_.has_another_log()) set_log_aside();
     if (sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_FULL, nullptr, nullptr) == SQLITE_OK)

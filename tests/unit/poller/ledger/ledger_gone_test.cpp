@@ -159,6 +159,30 @@ TEST_CASE("a saved ledger is found at the next start with every row") {
   }
 }
 
+TEST_CASE("an older ledger that is written over the one in use is not taken for a saved one, and can be used afterwards") {
+  Open open;
+  const auto outside = [&](const char* sql) {
+    sqlite3* other = nullptr;
+    REQUIRE(sqlite3_open(open.path.c_str(), &other) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(other, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(other);
+  };
+  outside("PRAGMA wal_checkpoint(TRUNCATE)");
+  const auto backup = read_file(open.path);
+  for (int i = 0; i < 2500; ++i) must(open.add("more " + std::to_string(i)));
+  outside("PRAGMA wal_checkpoint(TRUNCATE)");
+  for (int i = 0; i < 10; ++i) must(open.add("last " + std::to_string(i)));
+  std::ofstream(open.path, std::ios::binary | std::ios::trunc) << backup;  // as `cp` does
+  CHECK(code_of(open.ledger->still_there()) == "ledger.gone");
+  const auto saved = open.ledger->save();
+  REQUIRE_FALSE(saved);
+  CHECK(saved.error().code == "ledger.damaged");
+  CHECK_FALSE(fs::exists(open.path + ".saved"));
+  open.ledger.reset();
+  const auto again = must(Ledger::open(open.path));
+  CHECK(must(again->messages().known(named("before"))));
+}
+
 TEST_CASE("a saved ledger beside another one is refused until a person decides") {
   Open open;
   replace(open.path);
