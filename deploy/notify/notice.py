@@ -23,6 +23,19 @@ def short(text, most=80):
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
+def own_folder():
+    """Where the daemon has its socket: in $XDG_RUNTIME_DIR, and without one in the state folder."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(os.environ.get("XDG_RUNTIME_DIR") or state, "inbox-poller")
+
+
+def needed(name):
+    """The value of an environment variable without which nothing can be shown."""
+    if not os.environ.get(name):
+        sys.exit("%s: the environment variable %s is not set; the head of this program says what it holds" % (os.path.basename(sys.argv[0]), name))
+    return os.environ[name]
+
+
 class Notice:
     def __init__(self, told):
         self.event = told.get("event", "asked")

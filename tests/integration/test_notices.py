@@ -1,5 +1,6 @@
 """deploy/notify: what reaches a person of open requests, through a stand-in server and a stand-in notify-send."""
 
+import argparse
 import http.server
 import importlib.machinery
 import importlib.util
@@ -499,6 +500,30 @@ class Looks(unittest.TestCase):
             self.look(103, a)
         self.fails = False
         self.assertEqual(self.look(105, a), [("asked", ["a"])])
+
+    def test_a_notice_that_cannot_be_taken_away_keeps_no_new_request_back(self):
+        self.look(100, request("a"))
+        self.look(103, request("a"))
+        said, self.watch.tell = self.watch.tell, lambda told: self.tell(told) if told["event"] == "asked" else exec("raise OSError")
+        self.told = []
+        for now in (110, 113):
+            with self.assertRaises(OSError):
+                self.watch.look([request("b")], lambda: (), now, False)
+        self.assertEqual(self.told, [("asked", ["b"])])
+        self.watch.tell = said
+        self.assertEqual(self.look(114, request("b")), [("decided", ["a"], "a")])
+
+    def test_hours_that_are_none_are_refused(self):
+        for wrong in ("foo", "25:99-7", "22-7", "22:00", "22:00-24:00"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                self.module.hours_of(wrong)
+
+    def test_without_a_runtime_folder_the_socket_is_in_the_state_folder(self):
+        code = "import notice; print(notice.own_folder())"
+        for env, folder in (({"XDG_RUNTIME_DIR": "/r", "HOME": "/h"}, "/r/inbox-poller"), ({"HOME": "/h"}, "/h/.local/state/inbox-poller"),
+                            ({"XDG_STATE_HOME": "/s", "HOME": "/h"}, "/s/inbox-poller")):
+            done = subprocess.run([sys.executable, "-B", "-c", code], cwd=NOTIFY, env=env, stdout=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(done.stdout.strip(), folder)
 
     def test_hours(self):
         night = self.module.hours_of("22:00-07:00")
