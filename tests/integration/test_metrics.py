@@ -70,6 +70,12 @@ class Metrics(ProcessTest):
             named = set(NAME.findall((DEPLOY / file).read_text("utf-8")))
             self.assertGreater(len(named), 6)
             self.assertEqual(named - there, set(), file)
+            # Each value of these labels is always there, as 0 or more.
+            asked = re.findall(r'(inbox_poller_\w+)\{(role|state)=~?\\*"([^"\\]+)', (DEPLOY / file).read_text("utf-8"))
+            for name, label, values in asked:
+                for value in values.split("|"):
+                    self.assertTrue([key for key in samples if key[0] == name and '%s="%s"' % (label, value) in key[1]], (file, name, value))
+            self.assertTrue(asked or file != "rules.yml")
         self.assertEqual(len(json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))["panels"]), 10)
         self.promtool("check", "rules", str(DEPLOY / "rules.yml"))
         self.promtool("test", "rules", str(DEPLOY / "rules_test.yml"))
