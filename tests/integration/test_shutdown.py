@@ -1,6 +1,7 @@
 """Ending a worker, from the command to its last trace: whatever the worker makes of it, whether it lives in a pane or not, with and
 without force. Panes and processes are real; those of others stand beside them and must not notice anything."""
 
+import datetime
 import subprocess
 import sys
 import unittest
@@ -18,6 +19,7 @@ grace = "1s"
 tmux = ["%s"]
 """
 FINAL = ("cleaned", "rejected", "timed_out")
+REMIND_AFTER_S = 4
 
 
 class ShutdownTest(ProcessTest):
@@ -35,7 +37,14 @@ class ShutdownTest(ProcessTest):
         self.assertTrue(self.pane_of_others.untouched(), "a pane of somebody else was touched")
         self.assertIsNone(self.namesake.poll(), "a process of somebody else was touched")
 
-    def lead(self, team, remind_after="4s", timeout="12s", **options):
+    def answered_within(self, request_id, seconds):
+        """Whether the worker's refusal was taken within this time, by the daemon's log."""
+        asked, refused = (self.daemon.log(event, request_id=request_id, **more)[0]["ts"] for event, more in (
+            ("shutdown.requested", {}), ("shutdown.state", {"new": "rejected"})))
+        moment = lambda text: datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))  # noqa: E731
+        return (moment(refused) - moment(asked)).total_seconds() < seconds
+
+    def lead(self, team, remind_after="%ds" % REMIND_AFTER_S, timeout="12s", **options):
         self.start_daemon(team, toml_more=SETTINGS % (remind_after, timeout, '", "'.join(self.tmux.command)), **options)
 
     def order(self, member, **fields):
@@ -145,8 +154,10 @@ class Matrix(ShutdownTest):
                             "the lead does not know why")
         if manner in ("prose", "reminded", "ignore"):  # with force it may be ended before it is reminded, or before it looks
             self.assertIn(len(reminders), (0, 1) if force else (1,), reminders)
-        elif manner in ("reject", "die"):
+        elif manner == "die" or self.answered_within(shutdown["request_id"], REMIND_AFTER_S):
             self.assertEqual(reminders, [])
+        else:  # it refused later
+            self.assertLessEqual(len(reminders), 1)
 
     def test_without_force_nobody_is_ended_who_did_not_agree(self):
         self.run_matrix(self.CALM, force=False)

@@ -96,6 +96,11 @@ class Peer {
       received_.append(chunk, static_cast<std::size_t>(count));
     }
   }
+  /// Waits until there is something to read, and reads nothing.
+  bool has_bytes() {
+    pollfd wait{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&wait, 1, static_cast<int>(test::wait_limit().count())) == 1;
+  }
   void close() { fd_ = Fd(); }
   void close_sending() { ::shutdown(fd_.get(), SHUT_WR); }
 

@@ -229,6 +229,7 @@ TEST_CASE("long answers that nobody reads do not keep others from theirs, and ta
   for (int i = 0; i < 4; ++i) {
     lazy.push_back(std::make_unique<Peer>(dir / "s"));
     REQUIRE(lazy.back()->send("{\"verb\":\"large\"}\n"));
+    REQUIRE(lazy.back()->has_bytes());  // its answer has room, and nobody is cut off for it later
     std::this_thread::sleep_for(150ms);  // clock: longer than unread_for; more time does no harm
   }
   for (int i = 0; i < 3; ++i) {
