@@ -56,7 +56,7 @@ std::string why_foreign(const HookEvent& event, std::string_view pane, schema::C
   const std::string lead(live.session.empty() ? known : live.session);
   return "session " + event.session_id + " is not the lead's of team " + std::string(view.team) +
          (lead.empty() ? ", and its event does not make it so"
-                       : ", which is " + lead + "; `inbox-poller lead offline` lets another one take its place");
+                       : ", which is " + lead + "; to take its place: `inbox-poller lead offline`, then /clear here");
 }
 
 }  // namespace inbox_poller::handlers

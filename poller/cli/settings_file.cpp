@@ -80,13 +80,16 @@ std::vector<HookSilence> silenced_hooks(FileSystem& files, const fs::path& folde
   bool is_said = false;
   for (const auto& [path, is_managed] : places) {
     const auto settings = read_settings(files, path);
-    if (settings && !settings->text) continue;
-    const auto members = settings ? schema::scan_object(*settings->text) : Result<std::vector<schema::MemberSpan>>(settings.error());
+    std::string_view text = settings && settings->text ? *settings->text : std::string_view();
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    if (settings && text.find_first_not_of(" \t\r\n") == std::string_view::npos) continue;  // nothing is in it
+    const auto members =
+        settings ? schema::scan_object(text) : Result<std::vector<schema::MemberSpan>>(settings.error());
     if (!members) {
       found.push_back({path.string(), "", false, members.error().message});
       continue;
     }
-    const auto value = [&](std::string_view key) { return schema::find_member(*settings->text, *members, key).value_or(""); };
+    const auto value = [&](std::string_view key) { return schema::find_member(text, *members, key).value_or(""); };
     if (value("allowManagedHooksOnly") == "true") found.push_back({path.string(), "allowManagedHooksOnly", is_managed});
     const auto all = value("disableAllHooks");
     if (!is_said && all == "true") found.push_back({path.string(), "disableAllHooks", true});

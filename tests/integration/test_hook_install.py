@@ -89,9 +89,11 @@ class Installing(SettingsTest):
         for text in (b"", b"{}", b"{}\n", b'{\n  "model": "opus"\n}\n', b'{\r\n\t"model": "opus",\r\n\t"hooks": {}\r\n}\r\n',
                      ('{"hooks":{"Stop":[%s],"PreToolUse":[]},"env":{"A":"1"}}' % other).encode(),
                      ('{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t%s\n\t\t],\n\t\t"PostToolUse": [ %s, %s ]\n\t}\n}' % (other, other, other)).encode(),
-                     '{"text": "ü\\ud800 \u2028", "n": 1e400}'.encode(), b'\xef\xbb\xbf{\r\n  "model": "opus"\r\n}'):
+                     '{"text": "ü\\ud800 \u2028", "n": 1e400}'.encode(), b'\xef\xbb\xbf{\r\n  "model": "opus"\r\n}', b" \n"):
             self.write(text)
-            diff = self.run_cli("install", "--yes").stdout
+            ran = self.run_cli("install", "--yes")
+            diff = ran.stdout
+            self.assertNotIn("WARNING", ran.stderr)
             installed = self.settings.read_bytes()
             self.assertIn("inbox-poller", diff)
             found = json.loads(installed.decode("utf-8-sig"))["hooks"]

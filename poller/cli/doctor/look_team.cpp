@@ -57,8 +57,9 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
     findings.push_back({Severity::warning, panes.error().code,
                         "workers live in panes, which cannot be looked at: " + panes.error().message, team.folder(),
                         "install tmux, or say how to reach it with tmux under [shutdown]"});
+  const std::string lead = team.config.team.lead.empty() ? roster.lead_name() : team.config.team.lead;
   for (MemberSight& sight : sights) {
-    if (!panes) continue;
+    if (!panes || sight.name == lead) continue;  // a lead names no agent, and is not ended
     const auto pane = std::find_if(panes->begin(), panes->end(), [&](const Pane& one) { return one.id == sight.pane_id; });
     sight.pane = pane == panes->end() ? PaneState::gone : pane->dead ? PaneState::dead : PaneState::there;
     if (sight.pane == PaneState::there)

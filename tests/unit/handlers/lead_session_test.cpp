@@ -87,8 +87,8 @@ TEST_CASE("who is no lead is told whose the team is, and what lets another one t
   };
   CHECK(why({}) == "session s is not the lead's of team falcon, and its event does not make it so");
   CHECK(why({"heard", ""}) ==
-        "session s is not the lead's of team falcon, which is heard; `inbox-poller lead offline` lets another one take "
-        "its place");
+        "session s is not the lead's of team falcon, which is heard; to take its place: `inbox-poller lead offline`, "
+        "then /clear here");
 }
 
 }  // namespace inbox_poller::handlers::lead_session_test

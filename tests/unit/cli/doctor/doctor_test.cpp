@@ -181,6 +181,11 @@ TEST_CASE("members are compared with the panes and what runs in them") {
   practice.team.write_roster(member("alice", "%1") + ", " + member("bob", "%1"));
   practice.processes.alive[11] = {};
   CHECK(practice.findings() == Set{"warning member.same_pane"});
+  // No process of the lead names an agent, and nobody is to end it.
+  practice.team.write_roster(member("team-lead", "%3") + ", " + member("alice", "%1"));
+  practice.processes.alive[13] = {"-zsh"};
+  practice.panes = std::vector<Pane>{alice, {"%3", server, {13, "then"}, false}};
+  CHECK(practice.findings().empty());
 }
 
 TEST_CASE("the process that says it leads counts while it lives and began before it said so") {
