@@ -105,7 +105,7 @@ std::string TeamState::owner_of(const std::string& inbox) const {
 
 bool TeamState::has_left(const std::string& member) const {
   const auto known = members.find(member);
-  if (known == members.end() || known->second.present) return false;
+  if (known == members.end() || known->second.present || roster.find(member) != nullptr) return false;
   const auto since = absent_since_.find(member);
   return since == absent_since_.end() || clock.steady() - since->second > departure_grace;
 }
