@@ -22,7 +22,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr int trace_limit = 50;
-constexpr std::size_t longest_list = max_answer_bytes - (std::size_t{1} << 20);
 constexpr int most_reused = 100;                 // rejected messages that `pending` reads
 constexpr EpochMs reused_shown_ms = 3'600'000;  // how long a reused id is shown
 
@@ -115,7 +114,7 @@ struct Verbs::Row {
         if ((answer.*list).empty() && !request.team.empty()) CO_TRY(verbs.team_of(request.team));
       }
       Object told = done(answer);
-      shorten(told, longest_list);
+      shorten(told, max_answer_bytes - (std::size_t{1} << 20));
       co_return told;
     }
   }

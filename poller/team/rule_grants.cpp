@@ -21,9 +21,8 @@ Status RuleGrants::restore() {
   for (auto& [team, request] : decisions) {
     if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;
     const bool begun = std::any_of(shutdowns.begin(), shutdowns.end(), [&r = request](const auto& shutdown) {
-      // The wall clock may have been set back between the two; the reason names the wish.
-      const bool is_its = shutdown.reason == handlers::stop_reason(r) || shutdown.requested_ms >= r.decided_ms;
-      return shutdown.member == r.asker && is_its;
+      // The reason names the wish. The times of the two are not compared, because the clock may have been set back.
+      return shutdown.member == r.asker && shutdown.reason == handlers::stop_reason(r);
     });
     if (!begun) grants_.push_back(std::move(request));
   }
@@ -42,7 +41,11 @@ asio::awaitable<bool> RuleGrants::begin(Request granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten may miss
                                                                       // it
-  if (is_successor(member->joined_at_ms, granted.joined_ms)) co_return true;
+  // A letter of another node may come before the heartbeat with its sender's join time. Both times are of that node.
+  const auto asked = context_.ledger.messages().find(granted.message);
+  const bool is_newer = asked && *asked && (*asked)->inbox.find('@') != std::string::npos &&
+                        (*asked)->message.timestamp >= schema::iso_timestamp(member->joined_at_ms);
+  if (is_successor(member->joined_at_ms, granted.joined_ms) && !is_newer) co_return true;
   Shutdowns::Order order{.member = granted.asker, .by = granted.decided_by, .reason = handlers::stop_reason(granted)};
   const auto begun = co_await shutdowns_.request(std::move(order));
   // A shutdown under way already fulfills the request; after a ledger fault retry later.

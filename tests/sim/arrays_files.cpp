@@ -13,7 +13,7 @@ using std::chrono::seconds;
 namespace {
 
 json::object member(const Machine& machine, const std::string& name) {
-  json::object one{{"agentId", name + "@t"}, {"name", name}, {"joinedAt", system_ms()}};
+  json::object one{{"agentId", name + "@t"}, {"name", name}, {"joinedAt", machine.joined_ms(name)}};
   const auto pane = machine.pane_of(name);
   if (!pane.empty()) one.insert({{"tmuxPaneId", pane}, {"backendType", "tmux"}});
   return one;

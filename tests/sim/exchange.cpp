@@ -41,7 +41,7 @@ Seen played(Client client, const json::object& part) {
   };
   constexpr Span enough = std::chrono::milliseconds(900);  // less than a worker's pause
   BoxAccess boxes(machine, client);
-  Worker worker(machine, box, client, false);
+  Worker worker(machine, box, client, false, nullptr);
   if (box == "team-lead") {
     const auto last = json::parse(text_of(part, "after")).as_array().back().as_object();
     boxes.append(box, {text_of(last, "from"), text_of(last, "text"), text_of(last, "summary")}, [](bool) {});

@@ -171,6 +171,7 @@ void Person::answer_once(const std::string& id) { answer(id, machine_.dice().one
 
 void Person::answer(const std::string& id, bool approves) {
   if (machine_.life() == 0) return;
+  if (machine_.oracle().wishes.contains(id)) return answer_wish(id, approves);
   auto& asked = machine_.oracle().requests[id];
   ++asked.unknown_answers[approves ? 1 : 0];
   answered_.push_back(id);
@@ -185,6 +186,25 @@ void Person::answer(const std::string& id, bool approves) {
     if (code.starts_with("ledger.")) return;  // a commit whose last sync failed may count after all
     --machine_.oracle().requests[id].unknown_answers[approves ? 1 : 0];
     if (accepted) machine_.oracle().person_answered(machine_.name(), id, approves);
+  });
+}
+
+void Person::answer_wish(const std::string& id, bool approves) {
+  json::object request{
+      {"verb", approves ? "approve" : "deny"}, {"team", "t"}, {"by", "mona"}, {"ids", json::array{json::string(id)}}};
+  auto& wish = machine_.oracle().wishes[id];
+  if (approves) {
+    // Also if nobody hears that it was accepted. A shutdown may be under way already.
+    wish.granted = true;
+    for (const auto& [other, ending] : machine_.oracle().endings)
+      wish.is_met = wish.is_met || (ending.worker == wish.worker && ending.asked_at + seconds(120) > now());
+    machine_.oracle().ordered[wish.worker].insert(now());
+  } else {
+    request["reason"] = id + " must go on";
+  }
+  machine_.ask(machine_.connect(), request, [this, id, approves](const json::object& reply) {
+    machine_.trace("mona " + std::string(approves ? "grants " : "declines ") + id + ": " +
+                   json::serialize(reply).substr(0, 90));
   });
 }
 

@@ -68,6 +68,7 @@ class Person final : public Peer {
   void order();
   void answer_once(const std::string& id);
   void answer(const std::string& id, bool approves);
+  void answer_wish(const std::string& id, bool approves);
   void write_to(const std::string& worker);
   void end(const std::string& worker);
   Machine& machine_;

@@ -121,6 +121,11 @@ void Machine::change_rules() {
   ask(connect(), {{"verb", "reload"}}, [](const json::object&) {});
 }
 
+long long Machine::joined_ms(const std::string& name) const {
+  const auto found = joined_ms_.find(name);
+  return found == joined_ms_.end() ? system_ms() : found->second;
+}
+
 std::string Machine::pane_of(const std::string& name) const {
   const auto found = pane_of_.find(name);
   return found == pane_of_.end() || !has("panes") ? std::string() : found->second;

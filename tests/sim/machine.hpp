@@ -55,7 +55,13 @@ class Machine {
   WorkerPanes& panes() { return panes_; }
   /// The pane that the roster gives a member; empty: none.
   [[nodiscard]] std::string pane_of(const std::string& name) const;
-  void set_pane(const std::string& name, const std::string& pane) { pane_of_[name] = pane; }
+  /// A process of this worker begins in a pane, and joins the team.
+  void set_pane(const std::string& name, const std::string& pane) {
+    pane_of_[name] = pane;
+    joined_ms_[name] = system_ms();
+  }
+  /// The system time at which a worker has joined.
+  [[nodiscard]] long long joined_ms(const std::string& name) const;
   /// Another consumer has marked an entry of the lead's box.
   void rival_took(const std::string& text);
   /// A number that nothing else on this machine has.
@@ -128,6 +134,7 @@ class Machine {
   LedgerDisk ledger_disk_;
   WorkerPanes panes_;
   std::map<std::string, std::string> pane_of_;  // by worker
+  std::map<std::string, long long> joined_ms_;
   Rules rules_;
   std::unique_ptr<TeamFiles> files_of_team_;
   Steps files_, talks_;

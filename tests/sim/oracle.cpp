@@ -107,7 +107,27 @@ void Oracle::worker_reads(const std::string& worker, const std::string& text) {
   if (found->second.worker != worker) violated("the message " + text + " went to " + worker);
 }
 
+void Oracle::wish_declined(const std::string& worker, const std::string& text) {
+  bool is_known = false;
+  for (auto& [id, wish] : wishes) {
+    const bool is_named = text.find(id + " must go on") != std::string::npos;
+    if (wish.worker != worker || wish.left || !(is_named || text.find("no answer came") != std::string::npos)) continue;
+    is_known = wish.is_met = true;
+  }
+  if (!is_known && !away_.contains(worker)) trace_("declined is a wish of the worker before: " + text);
+}
+
+void Oracle::wish_granted(const std::string& worker, const std::string& reason) {
+  for (auto& [id, wish] : wishes) {
+    if (wish.worker != worker || wish.left) continue;
+    const bool is_named = reason.find("(" + id + ")") != std::string::npos;
+    if (is_named && !wish.granted) violated("a worker was asked to end by a wish that nobody granted: " + id);
+    if (wish.granted) wish.is_met = true;  // by any shutdown that is under way
+  }
+}
+
 void Oracle::marked(const std::string& text, const std::string& id) {
+  if (const auto found = wishes.find(id); found != wishes.end()) found->second.owed = true;
   if (const auto found = chat.find(text); found != chat.end() && !found->second.by_rival) found->second.owed = true;
   if (const auto found = requests.find(id); found != requests.end()) found->second.owed = true;
 }
@@ -145,7 +165,7 @@ void Oracle::order_written(const std::string& text, const std::string& worker, c
   auto& order = orders[text];
   order.worker = worker;
   order.machine = machine;
-  order.left = has_nodes && away_.contains(worker);
+  order.left = away_.contains(worker);
 }
 
 void Oracle::left(const std::string& worker) {
@@ -154,6 +174,8 @@ void Oracle::left(const std::string& worker) {
     if (request.worker == worker && request.replies == 0) request.left = true;
   for (auto& [text, order] : orders)
     if (order.worker == worker) order.left = true;
+  for (auto& [id, wish] : wishes)
+    if (wish.worker == worker) wish.left = true;
 }
 
 void Oracle::box_holds(const std::set<std::string>& texts) {
@@ -201,6 +223,9 @@ void Oracle::judge_pending(const json::array& open) {
   for (const auto& one : open) told.insert(text_of(one.as_object(), "request_id"));
   for (const auto& id : open_requests())
     if (!told.contains(id)) violated("pending does not show " + id);
+  for (const auto& [id, wish] : wishes)
+    if (told.erase(id) == 0 && wish.owed && !wish.left && !wish.granted && !wish.is_met)
+      violated("pending does not show " + id);
   for (const auto& id : told)
     if (const auto found = requests.find(id); found == requests.end() || found->second.replies > 0)
       violated("pending shows " + id + ", which has its reply, or which nobody asked");
@@ -269,6 +294,8 @@ std::vector<std::string> Oracle::missing() const {
     if (one.owed && one.seen == 0 && !one.by_rival) all.push_back("lost: no lead saw " + text);
   for (const auto& [id, request] : requests)
     if (request.owed && request.replies == 0 && !request.left && !request.verifies) all.push_back("no reply to " + id);
+  for (const auto& [id, wish] : wishes)
+    if (wish.owed && !wish.left && !wish.is_met) all.push_back("nothing came of " + id);
   // What a machine accepted and did not send before it lost the lease waits until it leads again.
   for (const auto& [text, order] : orders)
     if (order.accepted && order.seen == 0 && !order.left && leads(order.machine)) all.push_back("no worker got " + text);

@@ -57,11 +57,21 @@ struct Order {
   bool left = false;
 };
 
+/// A request of a worker to stop.
+struct Wish {
+  std::string worker;
+  bool owed = false;     // the daemon has marked it as read
+  bool left = false;     // its worker has left the team
+  bool granted = false;  // by a person, or perhaps
+  bool is_met = false;   // its worker was told no, or was asked to end
+};
+
 /// A shutdown that a person has asked for.
 struct Ending {
   std::string worker;
   bool agreed = false, refused = false;  // as the worker answered
   bool ended = false;                    // and its process has ended
+  bool came_again = false;               // the power brought the request back
   Span asked_at{};                       // when the worker took the request
   Span ended_at{};
 };
@@ -80,6 +90,7 @@ class Oracle {
   std::map<std::string, Request> requests;   // by request id
   std::map<std::string, Order> orders;       // by text
   std::map<std::string, Ending> endings;     // by request id
+  std::map<std::string, Wish> wishes;        // by request id
   std::map<std::string, Span> process_ended;  // when this worker's process last ended, for whatever reason
   std::map<std::string, Span> forced;         // when a person last ended this worker without asking it
   std::map<std::string, std::set<Span>> ordered;  // when a person ordered that this worker ends
@@ -98,6 +109,7 @@ class Oracle {
   void lost_power() {
     destroyed();
     last_power_ = now();
+    for (auto& [id, wish] : wishes) wish.is_met = true;  // an older roster names another join time of its worker
   }
   [[nodiscard]] bool lost_power_since(Span moment) const { return last_power_ >= moment; }
   /// A rule may have allowed `make`, on one of the machines.
@@ -134,6 +146,10 @@ class Oracle {
   void worker_sees(const std::string& worker, const std::string& id, const boost::json::object& entry, bool success);
   /// A worker takes a message of the lead's side.
   void worker_reads(const std::string& worker, const std::string& text);
+  /// A worker reads why its wish is declined. A text that names no wish is one of time.
+  void wish_declined(const std::string& worker, const std::string& text);
+  /// A worker is asked to end by a shutdown with this reason.
+  void wish_granted(const std::string& worker, const std::string& reason);
   /// An entry of the lead's inbox is marked as read.
   void marked(const std::string& text, const std::string& id);
   /// A client has marked an entry of its own box as read that it has not seen.
@@ -141,7 +157,7 @@ class Oracle {
   /// A worker leaves the team: nothing is owed to it any more.
   void left(const std::string& worker);
   void joined(const std::string& worker) { away_.erase(worker); }
-  /// A person writes an order on this machine. A worker of another one may have left: its machine refuses the order.
+  /// A person writes an order on this machine. The worker may have left, and the next one need not get it.
   void order_written(const std::string& text, const std::string& worker, const std::string& machine);
   /// What stood in the lead's box, and may be accepted, is gone with the power or by a peer's write.
   void lost_with_power(const std::string& text, const std::string& id);

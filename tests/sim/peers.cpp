@@ -186,11 +186,24 @@ void Worker::send_idle() {
        [](bool) {});
 }
 
+/// Asks its lead to end it, as a model may do whose work is done.
+void Worker::send_wish() {
+  const std::string id = "wish-" + std::to_string(machine_.next_number()) + "-" + name_;
+  machine_.oracle().wishes[id].worker = name_;
+  send(json::serialize(json::object{{"type", "shutdown_request"},
+                                    {"requestId", id},
+                                    {"from", name_},
+                                    {"timestamp", schema::iso_timestamp(system_ms())},
+                                    {"reason", "done"}}),
+       [this, id](bool written) { machine_.trace(name_ + (written ? " wishes " : " dropped ") + id); });
+}
+
 void Worker::speak() {
   const auto mean = machine_.profile().chat_every;
   machine_.after(machine_.dice().between(mean / 10, mean * 2), [this] { speak(); });
   if (!machine_.is_troubled() || !present_) return;
   maybe_die();
+  if (wishes_ && wishes_->one_in(20)) return send_wish();
   switch (machine_.dice().below(12)) {
     case 0: return send_again();
     case 1: return send_idle();
@@ -212,6 +225,7 @@ void Worker::take(const json::object& entry) {
   if (!bad && value.is_object()) return take_reply(value.as_object(), entry);
   machine_.trace(name_ + " reads " + text.substr(0, 60));
   machine_.oracle().worker_reads(name_, text);
+  if (text.starts_with("Your request to stop was declined: ")) machine_.oracle().wish_declined(name_, text);
   constexpr std::string_view reminder = "Reminder: shutdown request ";
   if (text.starts_with(reminder)) answer_end(text.substr(reminder.size(), text.find(' ', reminder.size()) - reminder.size()), true);
 }
@@ -239,7 +253,7 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
   else if (type == "plan_approval_response")
     success = is_true("approved");
   else if (type == "shutdown_request")
-    return asked_to_end(id);
+    return asked_to_end(id, text_of(payload, "reason"));
   else
     return;
   machine_.trace(name_ + " takes the reply to " + id + (success ? ": yes" : ": no"));
@@ -248,12 +262,14 @@ void Worker::take_reply(const json::object& payload, const json::object& entry) 
   machine_.oracle().worker_sees(name_, id, entry, success);
 }
 
-void Worker::asked_to_end(const std::string& id) {
-  machine_.trace(name_ + " is asked to end: " + id);
+void Worker::asked_to_end(const std::string& id, const std::string& reason) {
+  machine_.trace(name_ + " is asked to end: " + id + " " + reason);
+  machine_.oracle().wish_granted(name_, reason);
   auto& ending = machine_.oracle().endings[id];
   const bool is_locked =
       machine_.disk().exists(machine_.inbox(name_) + ".lock");  // by the dead one: nobody can take it back
-  if (ending.ended && !is_locked && !machine_.oracle().lost_power_since(ending.ended_at))
+  if (ending.asked_at != Span{} && machine_.oracle().lost_power_since(ending.asked_at)) ending.came_again = true;
+  if (ending.ended && !ending.came_again && !is_locked && !machine_.oracle().lost_power_since(ending.ended_at))
     machine_.oracle().violated("a worker was asked to end by the request of the one before: " + id);
   ending.worker = name_;
   if (ending.asked_at == Span{}) ending.asked_at = now();  // after a power failure the request may stand there again

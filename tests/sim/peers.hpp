@@ -69,8 +69,14 @@ class BoxAccess {
 
 class Worker final : public Peer {
  public:
-  Worker(Machine& machine, std::string name, Client client, bool verifies)
-      : machine_(machine), name_(std::move(name)), client_(client), verifies_(verifies), boxes_(machine, client) {}
+  /// `wishes`: when it asks to stop; null: never.
+  Worker(Machine& machine, std::string name, Client client, bool verifies, std::shared_ptr<Dice> wishes)
+      : machine_(machine),
+        name_(std::move(name)),
+        client_(client),
+        verifies_(verifies),
+        wishes_(std::move(wishes)),
+        boxes_(machine, client) {}
   void start() override;
   void lose_power() override;
   [[nodiscard]] std::string unsettled() const override { return present_ ? "" : name_ + " is away"; }
@@ -101,13 +107,14 @@ class Worker final : public Peer {
   void take(const boost::json::object& entry);
   void take_reply(const boost::json::object& payload, const boost::json::object& entry);
   void note_came_again(const std::string& same, const std::string& text);
-  void asked_to_end(const std::string& id);
+  void asked_to_end(const std::string& id, const std::string& reason);
   void answer_end(const std::string& id, bool agrees);
   void send(const std::string& text, std::function<void(bool)> done, const std::string& summary = {});
   void send_chat();
   void send_request();
   void send_again();
   void send_idle();
+  void send_wish();
   std::string request_text(const std::string& id, Request& request);
   void maybe_die();
   void end_process();
@@ -116,6 +123,7 @@ class Worker final : public Peer {
   std::string name_;
   Client client_;
   bool verifies_;
+  std::shared_ptr<Dice> wishes_;
   BoxAccess boxes_;
   static constexpr Span taken_out_after = std::chrono::seconds(60);
   bool present_ = true, taken_out_ = false;

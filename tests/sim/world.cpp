@@ -58,7 +58,7 @@ const std::vector<std::string>& parts_of_a_world() {
   static const std::vector<std::string> all = {
       "kills",  "power",  "errors", "pauses", "full", "jumps",  "stops",     "still",     "deaths", "cuts",
       "engine", "losses", "slow",   "churn",  "ends", "reload", "leaseless", "watchless", "rival",  "forger",
-      "h3",     "w4",     "w3",     "w2",     "w1",   "person", "lead",      "ways",      "panes"};
+      "h3",     "w4",     "w3",     "w2",     "w1",   "person", "lead",      "ways",      "panes",  "wishes"};
   return all;
 }
 
@@ -103,12 +103,14 @@ void World::add_machines() {
   }
 }
 
-std::vector<std::shared_ptr<Worker>> World::add_workers(Machine& machine, const std::string& verifier) {
+std::vector<std::shared_ptr<Worker>> World::add_workers(Machine& machine, const std::string& verifier,
+                                                        const std::shared_ptr<Dice>& wishes) {
   std::vector<std::shared_ptr<Worker>> workers;
   for (const auto& name : machine.workers()) {
     if (!has(name)) continue;
     const auto client = name == "w1" ? Client::v2_1_50 : Client::v2_1_331;
-    workers.push_back(std::make_shared<Worker>(machine, name, client, name == verifier));
+    workers.push_back(
+        std::make_shared<Worker>(machine, name, client, name == verifier, name == verifier ? nullptr : wishes));
     machine.add(workers.back());
     workers.back()->begin_process();
     machine.set_member(name, true);
@@ -152,9 +154,11 @@ void World::add_peers() {
   const auto manner = std::array{HookLead::Manner::wakes, HookLead::Manner::wakes, HookLead::Manner::old,
                                  HookLead::Manner::headless}[hooks.below(setup_.system == System::arrays ? 4 : 3)];
   oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends;
+  const auto wishes = ends && has("ends") && has("wishes") ? std::make_shared<Dice>(seed_ * 2 + 7) : nullptr;
   for (auto& machine : machines_) {
     const bool is_arrays = setup_.system == System::arrays;
-    const auto workers = is_arrays ? add_workers(*machine, verifies ? "w4" : "") : std::vector<std::shared_ptr<Worker>>();
+    const auto workers =
+        is_arrays ? add_workers(*machine, verifies ? "w4" : "", wishes) : std::vector<std::shared_ptr<Worker>>();
     if (setup_.system == System::jsonl) add_line_peers(*machine);
     if (setup_.system == System::maildir) add_maildir_peers(*machine);
     const bool leads = machine->rules().may_lead;
@@ -373,6 +377,7 @@ void World::play_episode() {
       for (auto& machine : machines_) machine->repair_files();
       go_to(now() + settled_for);
     }
+    for (auto& machine : machines_) machine->repair_files();
     go_to(now() + seconds(20));  // the lead acknowledges what it saw last, and a lock of the dead is given up
   } while (is_to_wait());        // mail that the engine lost is put again, and answered, at longer and longer intervals
   if (setup_.traces && !unsettled().empty())

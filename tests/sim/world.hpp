@@ -94,7 +94,8 @@ class World {
   void add_peers();
   void add_line_peers(Machine& machine);
   void add_maildir_peers(Machine& machine);
-  std::vector<std::shared_ptr<Worker>> add_workers(Machine& machine, const std::string& verifier);
+  std::vector<std::shared_ptr<Worker>> add_workers(Machine& machine, const std::string& verifier,
+                                                   const std::shared_ptr<Dice>& wishes);
   /// Lets each machine act once. If none has anything to do, time passes.
   void turn(Span end);
   void go_to(Span end);

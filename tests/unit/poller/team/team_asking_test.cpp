@@ -298,6 +298,22 @@ TEST_CASE("a wish that was granted and refused by its own worker begins no other
   CHECK(world.ledger->shutdowns().latest("t", 10)->size() == 1);
 }
 
+TEST_CASE("a shutdown of before is not taken for that of a granted wish, also when the clock was set back") {
+  Asking world(false);
+  world.poll();
+  Shutdowns::Order order{.member = "w1", .by = "ann"};
+  auto before = std::get<handlers::Shutdown>(*world.run(world.team->shutdowns().request(order)));
+  before.state = handlers::ShutdownState::rejected;
+  REQUIRE(world.ledger->shutdowns().put("t", before));
+  world.restart();
+  world.clock.jump_wall(-1h);
+  const auto request = world.opens(wish());
+  REQUIRE(std::holds_alternative<Requests::Applied>(world.answer(request, RequestEvent::person_approves, "ann")));
+  world.restart();
+  world.tick();
+  CHECK(world.ledger->shutdowns().latest("t", 10)->size() == 2);
+}
+
 TEST_CASE("a wish that is granted while a shutdown is under way begins no other") {
   Asking world(false);
   const auto request = world.opens(wish());
