@@ -90,15 +90,10 @@ Status Receiver::take_all(const std::vector<BoxMessage>& taken, Tx& tx, Piece& p
   return Done{};
 }
 
-void Receiver::close(const std::vector<handlers::RequestName>& moot) {
-  for (const auto& name : moot) {
-    const auto* request = requests_.find(name);  // null if it was answered meanwhile
-    if (request == nullptr) continue;
-    const handlers::Answer answer{.event = handlers::RequestEvent::answered_by_other,
-                                  .by = context_.lead,
-                                  .reason = "the worker's turn has ended, so it waits no longer"};
-    static_cast<void>(requests_.answer(*request, answer, false));
-  }
+void Receiver::close(const std::vector<Piece::Moot>& moot) {
+  for (const auto& [name, answer] : moot)
+    if (const auto* request = requests_.find(name); request != nullptr)  // null if it was answered meanwhile
+      static_cast<void>(requests_.answer(*request, answer, false));
 }
 
 Status Receiver::accept(const BoxMessage& taken, Tx& tx, Piece& piece) {
@@ -223,7 +218,10 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   }
   // The worker's turn has ended, so no tool call of it waits for a permission any more.
   for (const auto& request : requests_.open())
-    if (handlers::is_moot(request, status, row.sender, context_.membership)) piece.moot.push_back(name_of(request));
+    if (handlers::is_moot(request, status, row.sender, context_.membership))
+      piece.moot.push_back({name_of(request), {.event = handlers::RequestEvent::answered_by_other,
+                                               .by = context_.lead,
+                                               .reason = "the worker's turn has ended, so it waits no longer"}});
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
@@ -237,6 +235,13 @@ Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, Mess
   row.reason = reception.reason;
   // Without an id, so that the earlier record remains the only answer to the reused id.
   tx.post(refused.posts, "", row.batch);
+  // The worker reads the denial as one of both requests. A later approval of the first could be taken for the second.
+  for (const auto& request : requests_.open())
+    if (refused.code == "request.id_reused" && !refused.posts.empty() && request.asker == row.sender &&
+        request.request_id == row.request_id && handlers::traits_of(request.kind).type == row.type)
+      piece.moot.push_back({name_of(request), {.event = handlers::RequestEvent::asker_leaves,
+                                               .by = "rule",
+                                               .reason = "its worker used the id for another request, which was denied"}});
   return record(row, Event::message_rejected, tx, piece);
 }
 

@@ -46,7 +46,11 @@ class Receiver {
     std::string inbox;
     long long batch = 0;
     std::vector<Ack> disposals;
-    std::vector<handlers::RequestName> moot;  // requests that became pointless
+    struct Moot {
+      handlers::RequestName name;
+      handlers::Answer answer;
+    };
+    std::vector<Moot> moot;  // requests that became pointless
     std::map<std::string, MemberRow> members;  // as of this transaction
     std::map<Priority, std::vector<long long>> queued;  // new messages whose deliveries are inserted at the end
     std::string full;                   // why chat was left in the inbox; else empty
@@ -59,7 +63,7 @@ class Receiver {
 
   Status take_all(const std::vector<BoxMessage>&, Tx&, Piece&);
   /// Closes requests that nobody waits for any more.
-  void close(const std::vector<handlers::RequestName>& moot);
+  void close(const std::vector<Piece::Moot>& moot);
   Status accept(const BoxMessage&, Tx&, Piece&);
   Status judge(const BoxMessage&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::ToLead&, const BoxMessage&, MessageRow&, Tx&, Piece&);

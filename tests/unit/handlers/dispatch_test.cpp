@@ -368,7 +368,7 @@ TEST_CASE("a worker uses an id once: other content is refused and denied in word
   CHECK(
       reason(other) ==
       "permission request perm-1-aaaaaaa from \"w1\": it used this id at 2026-09-21T14:13:20.000Z for another request, "
-      "which is pending; an answer could not tell the two apart, so it was denied");
+      "which is pending; an answer could not tell the two apart, so it was denied, and the first one is withdrawn");
   const auto& posts = std::get<Refused>(other).posts;
   REQUIRE(posts.size() == 1);
   CHECK(posts[0].inbox == "w1");

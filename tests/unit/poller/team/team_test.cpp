@@ -181,6 +181,25 @@ TEST_CASE("the same request under a new time stamp gets the same bytes - with ot
   CHECK(refused[0].code == "request.id_reused");
 }
 
+TEST_CASE("an open request whose id is used for another one is withdrawn, and the denial is the only answer to the id") {
+  World world;
+  const auto sandbox = R"({"type":"sandbox_permission_request","requestId":"perm-1","workerId":"w1@t","workerName":"w1",)"
+                       R"("hostPattern":{"host":"example.com"},"createdAt":1})";
+  world.write_lead({World::entry("w1", World::request("perm-1", "make install"), 1), World::entry("w1", sandbox, 2),
+                    World::entry("w2", World::request("perm-1", "make install", "w2"), 3)});
+  world.poll();
+  REQUIRE(world.team->requests().open().size() == 3);
+  world.write_lead({World::entry("w1", World::request("perm-1", "rm -rf build"), 4)});
+  world.poll();
+  std::vector<std::string> left;  // another kind, and another worker
+  for (const auto& one : world.team->requests().open()) left.push_back(one.asker + " " + std::string(to_string(one.kind)));
+  CHECK(left == std::vector<std::string>{"w2 permission", "w1 sandbox"});
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK(world.payload("w1", 0).at("subtype").as_string() == "error");
+  CHECK(world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-1"})->value().state ==
+        handlers::RequestState::withdrawn);
+}
+
 TEST_CASE("a request that no rule decides waits for a person, whose first answer is final") {
   World world;
   const auto request = open_request(world);
