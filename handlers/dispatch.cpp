@@ -183,7 +183,8 @@ struct ByType {
     request.state = transition(request.state, RequestEvent::rule_denies).value();
     request.reason = "Denied because you used the request id \"" + request.request_id +
                      "\" before, for another request. Ask again with an id that you have not used.";
-    refused.reason += is_open(first.state) ? ", so it was denied, and the first one is withdrawn" : ", so it was denied";
+    refused.reason +=
+        is_open(first.state) ? ", so it was denied, and the first one is withdrawn" : ", so it was denied";
     refused.posts.push_back(reply_to(request, plain_grant(request, view), view));
     if (request.kind == RequestKind::sandbox)
       refused.posts.push_back(note_to(request, request.reason, view));  // no text

@@ -219,9 +219,10 @@ Status Receiver::apply(const handlers::WorkerStatus& status, const BoxMessage& t
   // The worker's turn has ended, so no tool call of it waits for a permission any more.
   for (const auto& request : requests_.open())
     if (handlers::is_moot(request, status, row.sender, context_.membership))
-      piece.moot.push_back({name_of(request), {.event = handlers::RequestEvent::answered_by_other,
-                                               .by = context_.lead,
-                                               .reason = "the worker's turn has ended, so it waits no longer"}});
+      piece.moot.push_back({name_of(request),
+                            {.event = handlers::RequestEvent::answered_by_other,
+                             .by = context_.lead,
+                             .reason = "the worker's turn has ended, so it waits no longer"}});
   row.disposition = Disposition::status;
   TRY(const auto arrived, arrival(taken, row));
   return receive(handlers::receive(status, arrived, context_.view()), row, tx, piece);
@@ -239,9 +240,10 @@ Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, Mess
   for (const auto& request : requests_.open())
     if (refused.code == "request.id_reused" && !refused.posts.empty() && request.asker == row.sender &&
         request.request_id == row.request_id && handlers::traits_of(request.kind).type == row.type)
-      piece.moot.push_back({name_of(request), {.event = handlers::RequestEvent::asker_leaves,
-                                               .by = "rule",
-                                               .reason = "its worker used the id for another request, which was denied"}});
+      piece.moot.push_back({name_of(request),
+                            {.event = handlers::RequestEvent::asker_leaves,
+                             .by = "rule",
+                             .reason = "its worker used the id for another request, which was denied"}});
   return record(row, Event::message_rejected, tx, piece);
 }
 

@@ -50,7 +50,7 @@ class Receiver {
       handlers::RequestName name;
       handlers::Answer answer;
     };
-    std::vector<Moot> moot;  // requests that became pointless
+    std::vector<Moot> moot;                    // requests that became pointless
     std::map<std::string, MemberRow> members;  // as of this transaction
     std::map<Priority, std::vector<long long>> queued;  // new messages whose deliveries are inserted at the end
     std::string full;                   // why chat was left in the inbox; else empty
