@@ -34,7 +34,8 @@ constexpr const char* exit_codes =
     "  2  the command line or the configuration is wrong (with `hook`, or no word at all: 1)\n"
     "  3  no daemon answers on the control socket\n"
     "  4  not found, or nothing to show: no message, unknown team, worker or id\n"
-    "  5  not in time: it goes on, and what was waited for has not come yet\n";
+    "  5  not in time: it goes on, and what was waited for has not come yet\n"
+    "  6  with `run`: the ledger was taken away while it was used\n";
 
 constexpr const char* every_commands_options =
     "Options of every command, before or after it: --socket PATH, --team NAME, --json, -h, --help\n\n";
