@@ -51,9 +51,8 @@ void shorten(json::object& answer, std::size_t most) {
   for (auto& member : answer) size += member.key().size() + add_up(member.value(), long_texts);
   if (size <= most) return;
   std::ranges::sort(long_texts, {}, &LongText::size);
-  std::size_t room = most;
   for (const auto& one : long_texts) size -= one.size;
-  room -= std::min(room, size);
+  std::size_t room = most - std::min(most, size);
   for (std::size_t i = 0; i < long_texts.size(); ++i) {
     const auto& [text, its] = long_texts[i];
     const auto share = std::min(its, room / (long_texts.size() - i));

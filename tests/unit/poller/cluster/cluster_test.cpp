@@ -815,16 +815,21 @@ TEST_CASE("neither the request to end nor its reminder stays in the inbox for th
   for (const auto& entry : world.h2.inbox("w3")) CHECK(entry.at("read").as_bool());
 }
 
-TEST_CASE("a request to end that comes late with its order does not reach the next worker of the name") {
-  ClusterWorld world;
+/// Worker w3 is asked to end while its machine is away, and the next one of the name joins there. Returns the request's id.
+std::string end_of_before(ClusterWorld& world) {
   join(world.h2, "w3", 9000);
   world.go_on(8);
   world.all = {&world.h1};
   const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
   REQUIRE(begun);
-  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
   world.go_on(4);
   join(world.h2, "w3", 20'000);
+  return std::get<handlers::Shutdown>(*begun).request_id;
+}
+
+TEST_CASE("a request to end that comes late with its order does not reach the next worker of the name") {
+  ClusterWorld world;
+  const auto id = end_of_before(world);
   world.h2.turn();
   world.h2.receive();
   world.h2.poll();
@@ -838,14 +843,7 @@ TEST_CASE("a request to end that comes late with its order does not reach the ne
 
 TEST_CASE("a request to end names its worker by the join time, so the next one of the name does not get it before its order comes") {
   ClusterWorld world;
-  join(world.h2, "w3", 9000);
-  world.go_on(8);
-  world.all = {&world.h1};
-  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
-  REQUIRE(begun);
-  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
-  world.go_on(4);
-  join(world.h2, "w3", 20'000);
+  const auto id = end_of_before(world);
   world.h2.poll();  // it knows its own worker, and no order yet
   world.h2.receive();
   world.h2.poll();
