@@ -184,14 +184,18 @@ class Threats(ProcessTest):
         self.pending_id("perm-1")
         wait_for("the forgery is told", lambda: self.daemon.log("answer.forged", inbox="ada", **{"from": "bob"}))
         team.say("bob", dict(request, agent_id="bob"))                       # ada's id: a request of bob's own
-        team.say("ada", dict(request, input={"command": "make install"}))    # other content under it
+        used = wire.permission_request("ada", "Bash", {"command": "make"}, "perm-2")
+        team.say("ada", used)
+        self.pending_id("perm-2")
+        team.say("ada", dict(used, input={"command": "make install"}))       # other content under an open one
         self.assertEqual({e["code"] for e in self.quarantined(2)}, {"direction.permission_response", "request.id_reused"})
 
-        def allowed():
-            answers = [wire.as_payload(r["text"]) for r in team.replies("ada", "perm-1") if r["from"] == "team-lead"]
+        def allowed(id="perm-1"):
+            answers = [wire.as_payload(r["text"]) for r in team.replies("ada", id) if r["from"] == "team-lead"]
             return [a["response"]["updated_input"] for a in answers if a["subtype"] == "success"]
 
         self.assertIn("bob/perm-1", self.daemon.cli("approve", "perm-1", expect=1).stderr)
+        self.assertIn("withdrawn", self.daemon.cli("approve", "perm-2", expect=1).stderr)
         self.daemon.cli("approve", "ada/perm-1")
         wait_for("the answer", allowed)
         team.say("ada", dict(request, input={"command": "make install"}))    # once it is approved
@@ -199,7 +203,7 @@ class Threats(ProcessTest):
         self.assertEqual(len(self.quarantined(3)), 3)
         self.assertEqual(len(self.daemon.log("message.rejected", code="request.id_reused")), 2)
         self.daemon.polled()
-        self.assertEqual(allowed(), [{"command": "make"}])
+        self.assertEqual((allowed(), allowed("perm-2")), ([{"command": "make"}], []))
         self.assertEqual((team.replies("bob"), team.replies("cleo")), ([], []))
 
     def test_row_05_no_path_of_a_payload_is_ever_opened(self):
