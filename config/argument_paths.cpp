@@ -28,11 +28,12 @@ bool split_braces(const std::string& text, std::vector<std::string>& todo, std::
     if (close >= text.size()) continue;
     if (commas.empty() && text.substr(open, close - open).find("..") != std::string::npos) return false;
     if (commas.empty()) continue;
-    std::size_t begin = open + 1;
-    commas.push_back(close);
-    for (const std::size_t end : commas) {
+    std::size_t end = close;  // the last piece first, because `todo` is taken from its end
+    commas.insert(commas.begin(), open);
+    for (; !commas.empty(); commas.pop_back()) {
+      const std::size_t begin = commas.back() + 1;
       todo.push_back(text.substr(0, open) + text.substr(begin, end - begin) + text.substr(close + 1));
-      begin = end + 1;
+      end = commas.back();
     }
     return todo.size() <= most_spellings;
   }
@@ -88,7 +89,8 @@ bool another_way_round(std::string_view path) {
 
 bool ArgumentPaths::shell_fills_anything(std::string_view value) {
   if (value.find('$') == std::string_view::npos) return false;
-  for (const std::string_view name : {"$_", "${_}", "$@", "$*", "${@}", "${*}", "$OLDPWD", "${OLDPWD}"}) {
+  for (const std::string_view name :
+       {"$_", "${_}", "$@", "$*", "${@}", "${*}", "$OLDPWD", "${OLDPWD}", "$BASH_COMMAND", "${BASH_COMMAND}"}) {
     const std::size_t at = value.find(name);
     if (at != std::string_view::npos && (name != "$_" || at + 2 == value.size() || value[at + 2] == '/')) return true;
   }
@@ -113,11 +115,16 @@ bool ArgumentPaths::foreign_code(std::string_view value) const {
   constexpr std::string_view signs = ":@= ";
   if (leaves(value, true) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); }))
     return true;
-  for (std::size_t at = value.find_first_of(signs, 1); at < value.size(); at = value.find_first_of(signs, at + 1)) {
+  for (std::size_t at = value.find_first_of(signs); at < value.size(); at = value.find_first_of(signs, at + 1)) {
     const std::string_view piece = value.substr(at + 1);  // `name@~1.2` is not a directory
     if (!(piece.starts_with('~') && !piece.starts_with("~/")) && leaves(piece, true)) return true;
   }
   return false;
+}
+
+bool ArgumentPaths::names_repository(std::string_view value) {
+  if (const std::size_t at = value.rfind('@'); at != std::string_view::npos && at > 0) value.remove_prefix(at + 1);
+  return std::ranges::count(value, '/') == 1 && std::string_view("@./~-").find(value.front()) == std::string_view::npos;
 }
 
 bool ArgumentPaths::harmless_target(std::string_view value) {

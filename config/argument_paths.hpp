@@ -20,6 +20,8 @@ class ArgumentPaths {
   bool leaves(std::string_view value, bool from_here = false) const;
   /// Returns true for code from outside of the worker's directory, including a package from an address.
   bool foreign_code(std::string_view value) const;
+  /// Returns true for `owner/repository` and `name@owner/repository`, which package managers of node fetch from GitHub.
+  static bool names_repository(std::string_view value);
   static bool harmless_target(std::string_view value);
   /// Returns the path of a word; empty if it is not certain.
   std::optional<std::string> written_path(std::string_view value) const;

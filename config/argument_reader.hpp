@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ class ArgumentReader : public ArgumentPaths {
  public:
   ArgumentReader(const ShellPart& part, std::size_t core, Folders& folders, const RuleContext& context, Arguments& out)
       : ArgumentPaths(base_name(part.words[core].value), folders, context, out), part_(part) {
-    for (std::size_t i = core + 1; i < part.words.size(); ++i) words_.push_back(&part.words[i]);
+    for (std::size_t i = core + 1; i < part.words.size(); ++i) add_words(part.words[i]);
   }
 
   void add_input(const std::vector<ShellWord>& words);
@@ -33,6 +34,11 @@ class ArgumentReader : public ArgumentPaths {
 
  private:
   // --- options and operands ---
+
+  /// Adds a word, or the words that the shell makes of its braces.
+  void add_words(const ShellWord& word);
+  /// Returns true if the shell may make an option of a word that shows none.
+  static bool may_become_option(const ShellWord& word);
 
   void read_word(const ShellWord& word);
   [[nodiscard]] const ProgramOption* find(std::string_view name) const;
@@ -97,8 +103,12 @@ class ArgumentReader : public ArgumentPaths {
   /// Records an option as a surprise. Only the option's name must be in the rule, if the text spells it separately.
   void surprise_option(const ProgramOption& option, const ShellWord& word, std::string_view why);
   const ShellPart& part_;
+  /// Its long options may have one dash, and `owner/repository` names a package.
+  static constexpr std::string_view node_managers[] = {"npm", "npx", "pnpm", "pnpx", "yarn", "bunx"};
+  const bool is_npm_ = is_one_of(node_managers, name_);
   const Program* outer_ = nullptr;  // its options count as well
   std::vector<const ShellWord*> words_;
+  std::deque<ShellWord> spelled_;  // words that the shell makes of braces
   std::vector<const ShellWord*> operands_;
   std::size_t at_ = 0;
   std::size_t subcommand_ = 0;

@@ -57,7 +57,11 @@ void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
     return;
   }
   if (role == ArgumentRole::code) {
-    if (foreign_code(word.value)) surprise(word, "which brings code from elsewhere");
+    static constexpr std::string_view installs[] = {"install", "i",      "add",  "it", "install-test",
+                                                    "up",      "update", "link", "ln"};
+    const bool is_package = is_npm_ && subcommand_ > 0 && is_one_of(installs, part_.words[subcommand_].value);
+    if (foreign_code(word.value) || (is_package && names_repository(word.value)))
+      surprise(word, "which brings code from elsewhere");
     role = ArgumentRole::any;
   }
   if (role == ArgumentRole::pack) {
@@ -219,14 +223,16 @@ void ArgumentReader::settle_spread() {
 }
 
 void ArgumentReader::settle_unnamed() {
-  if (name_ == "sqlite3" && operands_.size() < 2 && (part_.piped || !part_.redirections.empty()))
+  if (name_ == "sqlite3" && std::min(operands_.size(), odd_operand_) < 2 &&
+      (part_.piped || !part_.redirections.empty()))
     surprise(part_.words.front(), "which is told what to do by its input"),
         out_.surprises.back().length = std::string::npos;
   if (name_ == "zip" && modes_.find('@') != std::string::npos) out_.unseen_reads = true;
-  if (name_ == "wget" && !words_.empty() && modes_.find('O') == std::string::npos &&
-      !has_mode({"--spider", "--version", "--help"}) && std::ranges::none_of(words_, [](const ShellWord* word) {
-        return word->value.starts_with("--output-document") || word->value == "-V";
-      }))
+  const std::string_view first = words_.empty() ? "" : std::string_view(words_.front()->value);
+  const bool fetches_nothing = words_.size() == 1 && (first == "--version" || first == "-V" || first == "--help");
+  if (name_ == "wget" && !words_.empty() && modes_.find('O') == std::string::npos && first != "--spider" &&
+      !fetches_nothing &&
+      std::ranges::none_of(words_, [](const ShellWord* word) { return word->value.starts_with("--output-document"); }))
     surprise(operands_.empty() ? *words_.front() : *operands_.front(), "which is written under a name of its own");
   if (!is_git("apply") && !is_git("am")) return;
   const bool shows =

@@ -10,9 +10,38 @@
 #include "schema/fold.hpp"
 
 namespace inbox_poller::config {
+namespace {
+
+constexpr std::size_t most_spelled = 256;  // words of braces in one command; limits the work on a hostile line
+
+}  // namespace
 
 void ArgumentReader::add_input(const std::vector<ShellWord>& words) {
   for (const ShellWord& word : words) words_.push_back(&word);
+}
+
+void ArgumentReader::add_words(const ShellWord& word) {
+  std::vector<std::string> made;
+  const bool is_plain = word.text == word.value && spelled_.size() < most_spelled;
+  if (!word.braces || (is_plain && expand(word.value, made) && made.size() == 1)) return words_.push_back(&word);
+  if (!is_plain || made.empty()) {
+    surprise(word, "of which the shell makes words that cannot be seen");
+    return words_.push_back(&word);
+  }
+  for (std::string& one : made) {
+    words_.push_back(&spelled_.emplace_back(word));
+    spelled_.back().value = std::move(one);
+    spelled_.back().braces = false;
+  }
+}
+
+bool ArgumentReader::may_become_option(const ShellWord& word) {
+  const std::string_view value = word.value;
+  if (!word.expands) return false;
+  if (value.find_first_not_of("*?") == std::string_view::npos) return true;
+  if (!word.splits) return false;
+  if (value.starts_with('-')) return value.find_first_of("*?[") < std::min(value.find('='), value.size());
+  return std::string_view("?[{").find(value.front()) != std::string_view::npos;
 }
 
 void ArgumentReader::run() {
@@ -86,10 +115,12 @@ void ArgumentReader::read_word(const ShellWord& word) {
     ended_ = true;
     return;
   }
-  if (program_ != nullptr && program_->risky && word.expands && value.find_first_not_of("*?") == std::string_view::npos)
-    surprise(word, "which may become an option");
+  const bool is_risky = (program_ != nullptr && program_->risky) || (outer_ != nullptr && outer_->risky);
+  if (is_risky && may_become_option(word)) surprise(word, "which may become an option");
   if (value.starts_with("--")) return long_option(word);
   if (value.starts_with('-') && value.size() > 1) return short_options(word, value.substr(1), 1);
+  if (name_ == "cargo" && value.starts_with('+') && value.find('/') != std::string_view::npos)
+    surprise(word, "which is a folder with programs to run");
   if (value.starts_with('+') && find("+") != nullptr) return surprise(word, "which runs something at the start");
   operand(word);
 }
@@ -127,6 +158,7 @@ void ArgumentReader::long_option(const ShellWord& word) {
   const std::size_t equals = std::min(value.find('='), value.size());
   const std::string_view name = value.substr(0, equals);
   const ProgramOption* option = find_long(name);
+  if (name_ == "curl" && name.starts_with("--expand-")) surprise(word, "which fills in what cannot be seen");
   if (option == nullptr) {
     if (equals == value.size()) odd_ = at_ + 1;
     if (equals < value.size()) unlisted_value(word, value.substr(equals + 1));
@@ -145,6 +177,10 @@ void ArgumentReader::unlisted_value(const ShellWord& word, std::string_view valu
 void ArgumentReader::short_options(const ShellWord& word, std::string_view letters, std::size_t from) {
   const std::string_view value = word.value;
   const std::size_t equals = std::min(value.find('='), value.size());
+  if (from == 1 && is_npm_ && letters.size() > 1) {
+    if (const ProgramOption* option = find_long("-" + std::string(value.substr(0, equals))))
+      return equals < value.size() ? use(*option, word, word, value.substr(equals + 1)) : take_value(*option, word);
+  }
   if (from == 1) {
     const ProgramOption* whole = find(value.substr(0, equals));
     if (whole != nullptr && value.substr(0, equals).size() > 2) {
@@ -152,7 +188,8 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       return take_value(*whole, word);
     }
     if (one_dash() && value.size() > 2) {
-      if (equals < value.size()) unlisted_value(word, value.substr(equals + 1));
+      if (equals < value.size()) return unlisted_value(word, value.substr(equals + 1));
+      odd_ = at_ + 1;
       return;
     }
   }
@@ -325,8 +362,9 @@ void ArgumentReader::assignment(const ProgramOption& option, const ShellWord& wo
 }
 
 void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) {
-  const auto found = std::ranges::find_if(part_.words, [&](const ShellWord& w) { return &w == &word; });
-  if (subcommand_ == 0) subcommand_ = static_cast<std::size_t>(found - part_.words.begin());
+  const auto found = std::ranges::find(part_.words, word.at, &ShellWord::at);  // not of xargs' input
+  if (subcommand_ == 0 && found != part_.words.end())
+    subcommand_ = static_cast<std::size_t>(found - part_.words.begin());
   static const Program anything{{}, {ArgumentRole::any}, {}};
   static const Program any_code{{}, {ArgumentRole::code}, {}};
   const Program* sub = find_program(program_->name, word.value);
@@ -344,7 +382,8 @@ void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) 
 }
 
 void ArgumentReader::start_program(const ShellWord& word) {
-  if (foreign_code(word.value)) surprise(word, "which brings code from elsewhere");
+  if (foreign_code(word.value) || (is_npm_ && names_repository(word.value)))
+    surprise(word, "which brings code from elsewhere");
   if (subcommand_ > 0) surprise(part_.words[subcommand_], "which runs another program");
   if (perhaps_value() && find_program(base_name(word.value)) == nullptr) return add_any(word, word.value);
   ended_ = false;
@@ -383,6 +422,7 @@ Arguments read_every_argument(const ShellPart& part, const Folders& folders, con
   ArgumentReader reader(part, 0, unchanged, context, out);
   reader.add_redirections();
   for (const ShellWord& word : part.words) reader.read_anything(word);
+  if (base_name(part.words.front().value) == "xargs") out.unseen_reads = out.unseen_writes = true;
   out.handed.push_back(part.words);
   return out;
 }

@@ -18,6 +18,7 @@ std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const 
   std::vector<ShellWord> found;
   for (std::size_t i = 1; i < part.words.size(); ++i) {
     std::string value = part.words[i].value;
+    if (i == 1 && value.starts_with('-') && value != "-n") return std::nullopt;  // `echo -e`
     if (i == 1 && (value == "-n" || value == "%s\\n" || value == "%s " || value == "%s")) continue;
     if (value.ends_with("\\n")) value.resize(value.size() - 2);
     if (part.words[i].expands || value.find_first_of("\\%\"'$`*?[{") != std::string::npos) return std::nullopt;
@@ -119,7 +120,14 @@ std::vector<Written> written_by(const ShellPart& part, const Arguments& argument
 
 /// Returns true if a part runs the written file: as its program, as its tool's file, or through its directory.
 bool runs_written(const Written& written, bool builds, const Step& step, const RuleContext& context) {
-  if ((builds && written.builds) || written.path == step.program) return true;
+  const std::string_view name = base_name(written.path);
+  const bool is_same_folder =
+      step.program.size() > base_name(step.program).size() &&
+      std::string_view(written.path).substr(0, written.path.size() - name.size()) ==
+          std::string_view(step.program).substr(0, step.program.size() - base_name(step.program).size());
+  const bool is_program = step.program == written.path || step.program.starts_with(written.path + "/") ||
+                          (is_same_folder && names_overlap(base_name(step.program), name, false));
+  if ((builds && written.builds) || (is_program && !step.program.empty())) return true;
   return std::ranges::any_of(step.folders, [&](const std::string& folder) {
     const bool below = folder == written.path || folder.starts_with(written.path + "/");
     return below && folder != context.cwd && written.path.size() > context.cwd.size();

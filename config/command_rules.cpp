@@ -83,6 +83,11 @@ bool is_critical_target(const ShellWord& word, const RuleContext& context, bool 
   const auto is_or_holds = [&](std::string_view place) {
     return place == folder || (place.starts_with(folder) && place[folder.size()] == '/');
   };
+  if (full.find_first_of("*?[") != std::string::npos) {  // `../p*` may be the folder itself, or one that holds it
+    for (const std::string* place : {&context.cwd, &context.home})
+      for (std::size_t end = place->size(); end != std::string::npos && end > 0; end = place->rfind('/', end - 1))
+        if (wildcards_overlap(full, place->substr(0, end))) return true;
+  }
   const auto depth = std::ranges::count(folder, '/');
   const bool a_home = depth == 2 && (folder.starts_with("/home/") || folder.starts_with("/Users/"));
   return depth < 2 || a_home || is_or_holds(context.cwd) || is_or_holds(context.home);
@@ -175,6 +180,9 @@ bool might_restrict(std::string_view pattern, const Command& command) {
   return std::ranges::any_of(command.visible, [&](const ShellPart& part) {
     if (part.words.empty()) return false;
     const std::size_t core = core_word(part);
+    if (base_name(part.words[core].value) == "xargs")  // in a form whose command is not certain
+      return std::ranges::any_of(part.words,
+                                 [&](const auto& word) { return wildcard_match(first, base_name(word.value)); });
     const bool expands = std::ranges::any_of(part.words, [](const auto& word) { return word.expands; });
     if (!expands && !under_xargs(part, core)) return false;
     if (runs_its_arguments(part)) return true;
@@ -194,16 +202,21 @@ namespace {
 /// Returns the first word after `at` that is, or may be, a critical target.
 const ShellWord* critical_target(const std::vector<ShellWord>& words, std::size_t at, const RuleContext& context,
                                  bool moved) {
+  const bool finds = base_name(words[at].value) == "find";
   for (std::size_t i = at + 1; i < words.size(); ++i) {
+    if (finds && std::string_view("-(!").find(words[i].value.substr(0, 1)) != std::string_view::npos) break;
+    if (finds && !moved && !words[i].expands && normalise_path(words[i].value, context) == context.cwd) continue;
     const bool is_option = words[i].value.starts_with("-") && !words[i].expands;
     if (!is_option && is_critical_target(words[i], context, moved)) return &words[i];
   }
   return nullptr;
 }
 
-bool removes(const ShellWord& word) {
-  const std::string_view name = base_name(word.value);
-  return name == "rm" || name == "rmdir";
+bool removes(const std::vector<ShellWord>& words, std::size_t at) {
+  const std::string_view name = base_name(words[at].value);
+  const auto rest = words.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto is_delete = [](const ShellWord& word) { return word.value == "-delete"; };
+  return name == "rm" || name == "rmdir" || (name == "find" && std::any_of(rest, words.end(), is_delete));
 }
 
 }  // namespace
@@ -212,14 +225,14 @@ std::optional<std::string> removes_critical_path(const Command& command, const R
   const ShellWord* target = nullptr;
   for (const ShellPart& part : command.visible) {
     for (const std::size_t at : possible_commands(part)) {
-      if (!removes(part.words[at])) continue;
+      if (!removes(part.words, at)) continue;
       if (under_xargs(part, at)) return "removes what another command names";
       if (target == nullptr) target = critical_target(part.words, at, context, command.changes_directory);
     }
   }
   for (const HandedWords& words : command.handed.lists) {
     for (std::size_t at = 0; at < words.size() && target == nullptr; ++at) {
-      if (removes(words[at])) target = critical_target(words, at, context, command.changes_directory);
+      if (removes(words, at)) target = critical_target(words, at, context, command.changes_directory);
     }
   }
   if (target == nullptr) return std::nullopt;

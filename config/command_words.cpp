@@ -1,6 +1,7 @@
 #include "config/command_words.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "config/text.hpp"
 
@@ -25,7 +26,8 @@ constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      
                                              "-fprint", "-fprint0", "-fprintf", "-fls"};
 
 /// Builtins that take a variable's name and evaluate its brackets: `printf -v 'a[$(rm x)]' y`.
-constexpr std::string_view name_takers[] = {"test", "[", "printf", "print", "wait"};
+constexpr std::string_view name_takers[] = {"test", "[",      "printf", "print",    "wait",
+                                            "exit", "return", "break",  "continue", "shift"};
 
 constexpr std::string_view safe_variables[] = {
     "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
@@ -104,8 +106,12 @@ std::string possible_word(const ShellWord& word) {
 bool is_safe_assignment(const ShellWord& word) {
   const std::size_t end = word.text.find('=');
   const std::string_view name = std::string_view(word.text).substr(0, end);
-  const bool names_file = word.value.find('/') != std::string::npos || word.value.find("..") != std::string::npos;
-  return !word.expands && !names_file && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
+  const std::string_view value = std::string_view(word.value).substr(std::min(end + 1, word.value.size()));
+  const bool is_plain = value.find("..") == std::string_view::npos && std::ranges::all_of(value, [](unsigned char c) {
+                          return std::isalnum(c) != 0 ||
+                                 std::string_view("_.,+:@%=-").find(static_cast<char>(c)) != std::string_view::npos;
+                        });
+  return !word.expands && is_plain && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
 }
 
 std::size_t core_word(const ShellPart& part) {

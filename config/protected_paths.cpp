@@ -144,6 +144,8 @@ bool may_write(std::string_view pattern, std::string_view path, const RuleContex
   for (const std::string& one : protections_of(path, places, true)) {
     if (one.starts_with('.') || one == "inbox-poller") found.push_back(one);
   }
+  if (const auto last = path.substr(path.rfind('/') + 1); last.starts_with('-'))
+    found.emplace_back(last);  // a later `*` passes it as an option
   return std::ranges::all_of(found, [&](const std::string& one) {
     const std::string name = schema::fold_case(one);
     const Segments wanted = segments_of(name);

@@ -189,7 +189,7 @@ class Awk {
 
   bool names_behind_at() const {
     for (std::size_t sign = text_.find('@'); sign != std::string_view::npos; sign = text_.find('@', sign + 1)) {
-      const std::size_t at = text_.find_first_not_of(" \t", sign + 1);
+      const std::size_t at = text_.find_first_not_of(" \t\\\r\n", sign + 1);
       if (at != std::string_view::npos && in_word(text_[at])) return true;
     }
     return false;
@@ -204,7 +204,10 @@ class Awk {
     if (c == '>' && printing_) {
       const std::size_t target = std::min(text_.find_first_not_of("> \t", pos_), text_.size());
       const std::string_view name = text_.substr(target, 13);
-      if (name != "\"/dev/stderr\"" && name != "\"/dev/stdout\"") return "which writes a file";
+      const std::size_t next = text_.find_first_not_of(" \t", std::min(target + name.size(), text_.size()));
+      const bool is_all =
+          next == std::string_view::npos || std::string_view(";}\n#").find(text_[next]) != std::string_view::npos;
+      if ((name != "\"/dev/stderr\"" && name != "\"/dev/stdout\"") || !is_all) return "which writes a file";
     }
     const bool goes_on = c == '\n' && std::string_view(",\\&|?:").find(before_) != std::string_view::npos;
     if (std::string_view("{};\n").find(c) != std::string_view::npos && !goes_on) printing_ = false;
@@ -246,8 +249,18 @@ class Awk {
       const char c = text_[pos_];
       if (c == '\\') ++pos_;
       if (c == '\n') return false;
-      if (brackets && (c == '[' || c == ']')) inside = c == '[';
-      if (brackets && c == '"' && inside) return false;
+      if (!brackets || c == '\\') continue;
+      // Programs differ in what ends brackets that begin with one.
+      if (inside && c == '"') return false;
+      if (inside && c == '[' && text_.substr(pos_ + 1, 1) == ":") {
+        pos_ = text_.find(":]", pos_);
+        if (pos_ == std::string_view::npos) return false;
+        ++pos_;
+      } else if (c == '[' || c == ']') {
+        inside = c == '[';
+        const std::size_t first = pos_ + (text_.substr(pos_ + 1, 1) == "^" ? 2 : 1);
+        if (inside && text_.substr(std::min(first, text_.size()), 1) == "]") return false;
+      }
     }
     return pos_ < text_.size();
   }
@@ -278,7 +291,8 @@ Why script_surprise(std::string_view program, std::string_view script) {
   if (program.ends_with("sed")) return Sed(script).run();
   if (program.ends_with("awk")) return Awk(script).run();
   if (program == "jq" || program == "yq") {
-    for (const std::string_view word : {"import", "include", "load", "load_str", "strload", "eval", "system"}) {
+    for (const std::string_view word : {"import", "include", "load", "load_str", "strload", "load_props", "load_xml",
+                                        "load_base64", "eval", "system"}) {
       if (has_word(script, word)) return "which reads other files";
     }
     return std::nullopt;

@@ -135,6 +135,7 @@ class Splitter {
         case '[':
         case '{':
           word.expands = word.splits = true;
+          word.braces = word.braces || text_[pos_] == '{';
           literal(word);
           break;
         case '=':  // at the start of a word, zsh replaces =name by a path
@@ -297,6 +298,7 @@ class Splitter {
       doubt("redirects to or from a name that the shell computes or opens as a connection");
     }
     part_.redirections.push_back({target.value, op != "<" && op != "<&"});
+    if (op == "<>") part_.redirections.push_back({target.value, false});
   }
 
   void end_part() {

@@ -19,6 +19,7 @@ struct ShellWord {
   bool expands = false;  // has a variable, a glob or a brace that the shell replaces
   std::size_t at = 0;    // offset of `text` in ShellPart::text
   bool splits = false;   // the shell may make several words of it, or none
+  bool braces = false;   // has a brace that no quote covers: `{a,b}` is two words
 };
 
 struct Redirection {

@@ -96,6 +96,37 @@ TEST_CASE("no rule's star covers what an argument reads against a rule, runs or 
   }
 }
 
+TEST_CASE("the rule that allows all commands allows none that removes everything, or may be a forbidden one") {
+  PermissionRules rules;
+  rules_test::read_rules("+Bash & -Bash(git push *) & -Read(./.env)", rules, parse_permission_rule);
+  const auto action = [&](const char* command) {
+    return judge_tool(rules, "Bash", "{\"command\":" + schema::quote(command) + "}", {"/work/app", "/home/ann"}, Action::ask).action;
+  };
+  for (const char* command : {"find / -delete", "find ~ -delete", "find . .. -delete", "find /home/a* -delete", "rm -rf ../a*",
+                              "rm -rf ../../wor*", "rm -rf /home/*n", "xargs -a list git", "xargs -d x git < list", "xargs -a list cat"}) {
+    INFO(command);
+    CHECK(action(command) == Action::ask);
+  }
+  CHECK(action("cat <>.env") == Action::deny);
+  for (const char* command : {"find . -name x -delete", "find build -name x -delete", "rm -rf build/a*", "rm -rf ../other*", "find . -name x"}) {
+    INFO(command);
+    CHECK(action(command) == Action::allow);
+  }
+}
+
+TEST_CASE("a file whose name looks like an option is written only by a rule that names it") {
+  PermissionRules rules;
+  rules_test::read_rules("+Edit(/**)", rules, parse_permission_rule);
+  const auto action = [&](const std::string& path) {
+    return judge_tool(rules, "Write", R"({"content":"x","file_path":)" + schema::quote(path) + "}", {"/work/app", "/home/ann"}, Action::ask).action;
+  };
+  CHECK(action("/work/app/a") == Action::allow);
+  CHECK(action("/work/app/--output=Makefile") == Action::ask);
+  CHECK(action("/work/app/-x/a") == Action::allow);
+  rules_test::read_rules("+Edit(/--output=Makefile)", rules, parse_permission_rule);
+  CHECK(action("/work/app/--output=Makefile") == Action::allow);
+}
+
 TEST_CASE("where the worker's folder or the home is not known, a restriction meets every path that could be in it") {
   PermissionRules rules;
   rules_test::read_rules("+Bash & -Read(./.env) & -Read(~/.ssh/**) & -Edit(/src/**)", rules, parse_permission_rule);
