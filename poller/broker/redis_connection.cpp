@@ -26,6 +26,7 @@ namespace {
 constexpr milliseconds connect_within{5000};
 constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{5000};
+constexpr milliseconds facts_hold{10'000};
 constexpr std::size_t one_read = std::size_t{64} << 10;
 constexpr std::size_t longest_secret = 4096;
 
@@ -86,11 +87,13 @@ struct RedisConnection::State {
   milliseconds pause{0};
   Error last{"redis.down", "Redis was not reached yet"};
   BrokerFacts facts;
+  steady_clock::time_point facts_until{};  // then they are read again; zero before the first time
 
   void drop() {
     if (link) link->close();
     link.reset();
     reader.reset();
+    facts_until = {};
   }
 
   void arm(const std::shared_ptr<RedisLink>& what, milliseconds within) {
@@ -183,12 +186,13 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::State::talk(st
 
 asio::awaitable<Status> RedisConnection::State::greet() {
   std::vector<RedisCommand> words;
-  if (!address.secret.empty()) {
+  if (!address.secret.empty() && facts_until == steady_clock::time_point()) {
     CO_TRY(const auto secret, read_secret(address.secret));
     words.push_back(address.user.empty() ? RedisCommand{"AUTH", secret} : RedisCommand{"AUTH", address.user, secret});
   }
   words.push_back({"INFO", "server", "replication", "persistence", "memory"});
   words.push_back({"CONFIG", "GET", "appendfsync"});
+  facts_until = steady_clock::now() + facts_hold;
   const std::size_t info = words.size() - 2;
   CO_TRY(const auto replies, co_await talk(std::move(words)));
   for (std::size_t i = 0; i <= info; ++i)
@@ -258,7 +262,13 @@ asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::
     CO_TRY(co_await state->connect());
   }
   state->arm(state->link, within);
-  auto replies = co_await state->talk(std::move(commands));
+  Status fits = Done{};  // no `?:` with co_await: g++ 12 destroys its result twice
+  if (steady_clock::now() >= state->facts_until) fits = co_await state->greet();
+  Result<std::vector<RedisReply>> replies = Error{"redis.unfit", ""};
+  if (fits.ok())
+    replies = co_await state->talk(std::move(commands));
+  else
+    replies = fits.error();
   state->deadline.cancel();
   if (!replies) {
     const Error why = state->reason(replies.error());

@@ -31,7 +31,8 @@ struct ScriptCall {
   std::vector<std::string> arguments;
 };
 
-/// Client of one Redis. All calls on the thread of the executor; the object may end during a call.
+/// Client of one Redis. All calls on the thread of the executor; the object may end during a call. Reads the facts
+/// at each connect and every 10 s, because a setting may change while Redis runs; a call fails if they do not fit.
 class RedisConnection {
  public:
   using milliseconds = std::chrono::milliseconds;

@@ -119,6 +119,8 @@ ExitCode recv(Context& context, const RecvOptions& given) {
     keys.emplace_back(message.message_key.bytes);
     words += ' ' + shell_word(printable(message.message_key));
   }
+  if (std::ssize(keys) == options.max)
+    context.console.explain("inbox-poller: more may wait; the exit code is 4 when none does\n");
   if (!options.no_ack) return acknowledge(context, *client, keys);
   context.console.explain("inbox-poller: held for ten minutes; acknowledge with: inbox-poller ack" + words + '\n');
   return ExitCode::done;

@@ -34,6 +34,14 @@ std::string no_way(const operations::Team& team) {
 
 }  // namespace
 
+bool has_bad_roster(const operations::Team& team) {
+  return is_one_of(team.roster.state.bytes, {"empty", "unreadable"});
+}
+
+bool has_bad_inbox(const operations::Team& team) {
+  return is_one_of(team.inbox.state.bytes, {"torn", "not_regular", "too_large", "locked", "fault"});
+}
+
 std::string late_polls_text(const operations::Team& team) {
   const auto& polls = team.polls;
   const long long late = polls.late;
@@ -56,11 +64,8 @@ std::vector<std::string> trouble_of(const operations::Team& team, long long chat
   }
   if (team.ledger_fault) trouble.emplace_back("ledger fails");
   if (const long long late = team.polls.late_ms; late > now_ms() - late_for_ms) trouble.emplace_back("polled late");
-  if (const std::string roster = team.roster.state.bytes; is_one_of(roster, {"empty", "unreadable"}))
-    trouble.push_back("roster " + roster);
-  if (const std::string inbox = team.inbox.state.bytes;
-      is_one_of(inbox, {"torn", "not_regular", "too_large", "locked", "fault"}))
-    trouble.push_back("inbox " + inbox);
+  if (has_bad_roster(team)) trouble.push_back("roster " + team.roster.state.bytes);
+  if (has_bad_inbox(team)) trouble.push_back("inbox " + team.inbox.state.bytes);
   if (const std::string why = no_way(team); chat > 0 && !why.empty()) trouble.push_back(why);
   if (const auto unreachable = team.unreachable.size(); unreachable > 0)
     trouble.push_back(std::to_string(unreachable) + " cannot be answered");

@@ -35,6 +35,10 @@ TeamLine team_line(const operations::Team& team);
 /// Explains why the daemon does not work, by its answer to `status`; empty when it works.
 std::string not_ready(const operations::Status& status);
 
+/// True if the daemon cannot read the roster, or the lead's inbox; a missing file is no trouble.
+bool has_bad_roster(const operations::Team& team);
+bool has_bad_inbox(const operations::Team& team);
+
 /// Counts a team's late polls and gives the latest delay; empty when there were none.
 std::string late_polls_text(const operations::Team& team);
 

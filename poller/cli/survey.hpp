@@ -28,7 +28,7 @@ void wait_here(std::chrono::milliseconds);
 struct TeamPlace {
   std::string name;
   config::TeamConfig config;  // `source` is empty when no team file covers it
-  [[nodiscard]] std::string folder() const { return config.team.root + "/" + name; }
+  [[nodiscard]] std::string folder() const { return config.team.team_folder(name); }
 };
 
 /// Returns the settings of a team file that names all teams below `root` and nothing else. Empty `root`: the default.

@@ -124,6 +124,15 @@ class EndToEnd(JsonlTest):
 
         self.assertIn(("warning", "inbox.unexamined", str(self.team.path("alice"))), found())
         self.assertTrue([one for one in found() if one[:2] == ("ok", "inbox.lines")])
+        self.assertEqual([one for one in found() if one[0] == "error"], [])
+        self.team.path("lead").unlink(missing_ok=True)
+        self.team.path("lead").mkdir()
+        wait_for("the daemon cannot read it", lambda: "inbox not_regular" in self.daemon.cli("status").stdout)
+        self.assertIn(("error", "daemon.not_taken", str(self.team.folder)), found())
+        roster = self.team.folder / "config.json"
+        roster.write_text("{")
+        os.utime(roster, (1, 1))
+        self.assertIn(("error", "roster.unreadable", str(roster)), found())
 
     def test_what_doctor_looks_at_does_not_count_as_read(self):
         self.serve(JsonlTeam(self.folder))

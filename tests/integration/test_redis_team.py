@@ -12,7 +12,7 @@ import threading
 import time
 
 from case import ProcessTest
-from daemon import Daemon, LIMIT_S, alone, wait_for
+from daemon import LIMIT_S, Daemon, alone, hold_still, wait_for
 from engine import PASSWORD, Engine, RedisError
 from maildir_team import MaildirTeam
 from redis_team import Agent, RedisTeam
@@ -244,7 +244,7 @@ class Team(ProcessTest):
         self.make_daemon(self.team.toml(), other).start()
         self.ada.send("boss", "before")
         wait_for("it is taken", lambda: [e for e in self.daemon.log("message.accepted", team="pair")])
-        self.engine.process.send_signal(signal.SIGSTOP)
+        hold_still(self.engine.process.pid)
         said = ["to a worker of a hanging engine %d" % number for number in range(5)]
         try:
             wait_for("it is told", lambda: self.inbox()["state"] == "fault")
@@ -270,6 +270,17 @@ class Team(ProcessTest):
         self.engine.start("appendfsync", "everysec")
         wait_for("works, with a word", lambda: "once a second" in self.inbox()["detail"] and self.inbox()["state"] == "ok")
         self.assertTrue([w for w in self.daemon.log("daemon.warning") if "once a second" in w["reason"]])
+
+    def test_a_setting_that_changes_while_the_engine_runs_is_told_and_what_comes_meanwhile_arrives(self):
+        self.serve()
+        change = self.engine.client()
+        change("CONFIG", "SET", "appendonly", "no")
+        wait_for("the change is told", lambda: "appendonly is off" in self.daemon.cli("status").stdout)
+        self.ada.send("boss", "sent meanwhile")
+        self.assertTrue([w for w in self.daemon.log("inbox.unreadable") if "appendonly" in w["reason"]])
+        self.assertIn("appendonly is off", self.run_command("doctor", "--config", self.daemon.configs[0]).stdout)
+        change("CONFIG", "SET", "appendonly", "yes")
+        self.hears("sent meanwhile")
 
     def test_a_full_engine_is_told_and_the_letter_arrives_when_it_has_room(self):
         self.ada.send("boss", "hello")

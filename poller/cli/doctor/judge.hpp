@@ -97,6 +97,13 @@ Findings judge_polls(const TeamPlace&, const operations::Status& status);
 /// (judge_nodes.cpp)
 Findings judge_nodes(const TeamPlace&, const operations::Status& status, EpochMs now);
 
+/// Runs judge_standing(), judge_wake(), judge_polls() and judge_nodes(), and reports a commit that failed.
+Findings judge_served(const TeamPlace&, const operations::Status& status, bool has_roster, bool lead_has_ended,
+                      EpochMs now);
+
+/// Reports a roster or an inbox that the daemon cannot read.
+Findings judge_taken(const TeamPlace&, const operations::Status& status);
+
 /// Notes files of the permission exchange that older clients used before the mailbox.
 Findings judge_leftovers(const std::string& path, std::size_t files);
 

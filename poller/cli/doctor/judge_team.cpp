@@ -328,6 +328,29 @@ Findings judge_polls(const TeamPlace& team, const operations::Status& status) {
            "look what else the machine does; or raise poll_interval under [team]"}};
 }
 
+Findings judge_served(const TeamPlace& team, const operations::Status& status, bool has_roster, bool lead_has_ended,
+                      EpochMs now) {
+  Findings findings = judge_standing(team, status, has_roster, lead_has_ended);
+  add(findings, judge_wake(team, status));
+  add(findings, judge_polls(team, status));
+  add(findings, judge_nodes(team, status, now));
+  if (const auto* served = served_in(status, team.name); served != nullptr && served->ledger_fault)
+    findings.push_back(
+        {Severity::error, "daemon.commit",
+         "the last commit failed, so nothing is taken and no request is answered: " + printable(served->ledger_fault),
+         team.folder(), "see to the disk; the daemon goes on at the next commit that works"});
+  return findings;
+}
+
+Findings judge_taken(const TeamPlace& team, const operations::Status& status) {
+  const auto* served = served_in(status, team.name);
+  if (served == nullptr) return {};
+  const bool is_roster = has_bad_roster(*served);
+  if (!is_roster && !has_bad_inbox(*served)) return {};
+  return {{Severity::error, "daemon.not_taken", printable(is_roster ? served->roster.detail : served->inbox.detail),
+           team.folder(), in_team(team, "status --long") + "; docs/reference/mailboxes.md, \"A lead over it\""}};
+}
+
 Findings judge_leftovers(const std::string& path, std::size_t files) {
   if (files == 0) return {};
   return {{Severity::note, "team.permission_files",

@@ -45,8 +45,8 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config);
 /// Examines a folder that agents share.
 Section examine_maildir(const World& world, const config::TeamConfig& config);
 
-/// Examines a team whose mail is in a Redis; `status`: the daemon's answer, empty without one.
-Section examine_redis(const config::TeamConfig& config, const operations::Status& status = {});
+/// Examines a team whose mail is in a Redis.
+Section examine_redis(const config::TeamConfig& config);
 
 /// Checks that Redis between a team's nodes is reachable and accepts this node; empty if so.
 Findings examine_engine(const config::TeamConfig& config);

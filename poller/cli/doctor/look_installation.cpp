@@ -77,6 +77,22 @@ Finding no_such_team(const World& world, const config::TeamConfig& config) {
           meant.empty() ? "" : "check name under [team] in " + printable(config.source)};
 }
 
+/// Examines a team whose mailbox is not the client's: its mailbox, then the daemon's report of it.
+Section examine_other(const World& world, const Installation& at, const config::TeamConfig& config) {
+  const auto kind = config.team.backend;
+  Section section = kind == config::Backend::jsonl   ? examine_jsonl(world, config)
+                    : kind == config::Backend::redis ? examine_redis(config)
+                                                     : examine_maildir(world, config);
+  if (!at.status) return section;
+  const TeamPlace team{config.team.name, config};
+  const auto is_absent = [](const Finding& one) { return one.check == "team.none"; };
+  const auto is_error = [](const Finding& one) { return one.severity == Severity::error; };
+  const bool is_there = std::ranges::none_of(section.findings, is_absent);
+  if (std::ranges::none_of(section.findings, is_error)) add(section.findings, judge_taken(team, *at.status));
+  add(section.findings, judge_served(team, *at.status, is_there, false, world.clock.wall_ms()));
+  return section;
+}
+
 }  // namespace
 
 std::vector<Section> examine(const World& world, const Installation& at) {
@@ -95,11 +111,9 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work
   for (const config::TeamConfig& config : configs) {
     if (config.team.backend != config::Backend::claude_code) {
-      const auto kind = config.team.backend;
-      sections.push_back(kind == config::Backend::jsonl ? examine_jsonl(world, config)
-                         : kind == config::Backend::redis
-                             ? examine_redis(config, at.status ? *at.status : operations::Status())
-                             : examine_maildir(world, config));
+      sections.push_back(examine_other(world, at, config));
+      if (!config.team.folder.empty() && roots.insert(config.team.folder).second)
+        look_at_space(config.team.folder, findings);
       continue;
     }
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);

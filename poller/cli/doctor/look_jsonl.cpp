@@ -15,6 +15,7 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 constexpr std::string_view inbox_suffix = ".jsonl";
+constexpr EpochMs roster_settles_ms = 10'000;  // a younger roster may be in the middle of a write
 
 /// Reads a file through a mapping, which inotify does not report: a read is the proof that a message was taken (adr 80).
 /// The kernel copies, into a pipe, because a file that becomes shorter meanwhile would end this process. Errors: `io.*`.
@@ -55,7 +56,14 @@ void look_at_roster(const World& world, const Directory& team, Findings& finding
   const auto file = world.files.open_read(team, "config.json");
   const auto bytes = file ? read_all(world.files, *file) : Result<std::string>(file.error());
   const auto roster = bytes ? decode_jsonl_roster(*bytes) : Result<schema::Roster>(bytes.error());
-  if (!roster) return;  // may be in the middle of a write
+  if (!roster) {
+    const bool is_old = file ? world.clock.wall_ms() - file->stat.mtime_ns / 1'000'000 > roster_settles_ms
+                             : !is_errno(file.error(), ENOENT);
+    if (is_old)
+      findings.push_back({Severity::error, "roster.unreadable", schema::printable(roster.error().message),
+                          team.path + "/config.json", "repair the file, or start the team's program again"});
+    return;
+  }
   for (const auto& [name, reason] : roster->unreachable)
     findings.push_back({Severity::error, "member.unreachable",
                         schema::printable(name) + " cannot be answered: " + schema::printable(reason),

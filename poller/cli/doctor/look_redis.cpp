@@ -52,7 +52,7 @@ Findings examine_engine(const config::TeamConfig& config) {
            is_denied ? "name the file of user " + address->user + " in `cluster.secret`; `inbox-poller nodes acl --secrets DIR` makes it" : ""}};
 }
 
-Section examine_redis(const config::TeamConfig& config, const operations::Status& status) {
+Section examine_redis(const config::TeamConfig& config) {
   Section section{config.team.name, config.team.name, {}};
   Findings& findings = section.findings;
   const config::RedisAddress& address = config.team.redis;
@@ -71,13 +71,6 @@ Section examine_redis(const config::TeamConfig& config, const operations::Status
   findings.push_back({Severity::ok, "redis.reached", "Redis answers", place, ""});
   for (const std::string& worry : redis.connection().facts().worries())
     findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/how-to/redis.md"});
-  if (const auto* team = served_in(status, config.team.name)) {
-    const bool is_read = team->roster.state != "unreadable";
-    if (!is_read || team->inbox.state == "fault")
-      findings.push_back({Severity::error, "redis.not_taken",
-                          printable(is_read ? team->inbox.detail : team->roster.detail), place,
-                          "inbox-poller status; docs/reference/mailboxes.md, \"A lead over it\""});
-  }
   for (const RedisReply& box : boxes->parts)
     if (box.at(0).text != config.team.lead) look_at_box(box, place, findings);
   if (counts->dead > 0)

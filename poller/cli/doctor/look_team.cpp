@@ -124,10 +124,8 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
   const TeamSight sight = look_at_team(world.files, world.clock, team, world.wait);
   add(findings, judge_roster(team, sight));
   const bool lead_has_ended = sight.roster && has_ended(world, team, *sight.roster);
-  if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok(), lead_has_ended));
-  if (at.status) add(findings, judge_wake(team, *at.status));
-  if (at.status) add(findings, judge_polls(team, *at.status));
-  if (at.status) add(findings, judge_nodes(team, *at.status, world.clock.wall_ms()));
+  if (at.status)
+    add(findings, judge_served(team, *at.status, sight.roster.ok(), lead_has_ended, world.clock.wall_ms()));
   if (sight.problem)
     findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
   look_at_access(world, team, sight, findings);

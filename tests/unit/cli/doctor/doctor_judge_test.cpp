@@ -296,6 +296,30 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(judge_standing(team("other"), said({{"teams", json::array{}}}), false).empty());
 }
 
+TEST_CASE("a roster or an inbox that the daemon cannot read is an error, in the daemon's words") {
+  const auto judged = [](const char* roster, const char* inbox) {
+    return judge_taken(team(), said({{"teams", {{{"team", "demo"},
+                                                {"roster", {{"state", roster}, {"detail", "the roster's"}}},
+                                                {"inbox", {{"state", inbox}, {"detail", "the inbox's"}}}}}}}));
+  };
+  for (const char* fine : {"ok", "missing", "not polled yet"}) CHECK(judged("ok", fine).empty());
+  CHECK(judge_taken(team("other"), said({{"teams", json::array{}}})).empty());
+  CHECK(summary(judged("unreadable", "fault")) == "error daemon.not_taken");
+  CHECK(judged("unreadable", "fault").front().what == "the roster's");
+  CHECK(judged("ok", "fault").front().what == "the inbox's");
+}
+
+TEST_CASE("a daemon that cannot commit is an error, with its reason") {
+  const auto status = [](json::object more) {
+    more["team"] = "demo";
+    return said({{"teams", json::array{std::move(more)}}});
+  };
+  CHECK(judge_served(team(), status({}), true, false, now).empty());
+  const Findings found = judge_served(team(), status({{"ledger_fault", "disk full"}, {"role", "paused"}, {"role_reason", "somebody reads"}}), true, false, now);
+  CHECK(summary(found) == "error daemon.paused, error daemon.commit");
+  CHECK_THAT(found.back().what, Contains("no request is answered: disk full"));
+}
+
 TEST_CASE("a team on several nodes") {
   const EpochMs now = 10'000'000;
   json::object nodes{{"node", "h1"}, {"redis_url", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
