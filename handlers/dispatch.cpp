@@ -101,9 +101,10 @@ Outcome first_state(Request request, const config::Verdict& verdict, const TeamV
                                          " of its requests already wait (limits.pending_per_worker), and " +
                                          verifies(request.asker, known.authority)};
   }
-  if (!answers || refused) {
+  if (!answers || refused || !known.why_leads.empty()) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
     if (refused && answers) request.reason += "; " + verifies(request.asker, known.authority);
+    if (!known.why_leads.empty()) request.reason += "; " + std::string(known.why_leads);
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);

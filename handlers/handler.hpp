@@ -88,6 +88,7 @@ struct RequestView {
   WorkerReport last_state = WorkerReport::none;  // the sender's last WorkerStatus
   std::string_view last_detail;
   AnswerAuthority authority;  // of a request: whether its worker accepts answers
+  std::string_view why_leads;  // of a request: why no rule decides it, by why_leads()
 };
 
 // --- outcomes of one message ---

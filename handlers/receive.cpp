@@ -56,10 +56,9 @@ Reception receive(const Refused& refused, const Membership& membership) {
   return {Reception::What::accepted, Lane::none, refused.reason};
 }
 
-FirstMet first_met(const Asked& asked, bool was_read, const Membership& membership) {
-  if (membership.may(Right::take)) return FirstMet::ours;
-  if (is_open(asked.request.state)) return FirstMet::open_for_lead;
-  return was_read ? FirstMet::left : FirstMet::ours;
+std::string_view why_leads(bool was_answered, bool was_read, const Membership& membership) {
+  if (was_answered) return "the lead had answered it before we read it";
+  return was_read && !membership.may(Right::take) ? "the lead had read it before we did" : "";
 }
 
 Repeat repeated(const Membership& membership, bool by_rule, const AnswerAuthority& authority) {

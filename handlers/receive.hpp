@@ -43,13 +43,9 @@ Reception receive(const WorkerStatus&, const Arrival&, const TeamView&);
 /// lead.
 Reception receive(const Refused&, const Membership&);
 
-/// The answerer of a request that is seen for the first time.
-enum class FirstMet {
-  ours,           // InboxPoller; next to another lead only by a rule
-  left,           // the lead, who had read it before
-  open_for_lead,  // the lead, next to whom no rule answers it: recorded, not marked
-};
-FirstMet first_met(const Asked&, bool was_read, const Membership&);
+/// Returns why no rule decides a request that another lead has answered, or, in a role next to it, has read before us;
+/// empty when a rule may.
+std::string_view why_leads(bool was_answered, bool was_read, const Membership&);
 
 /// A repeat of a request.
 enum class Repeat {

@@ -164,6 +164,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
     known.pending_of_asker = open;
     TRY(const auto plans, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
     known.same_plan_count = plans;
+    known.why_leads = why_leads({ref->kind, row.sender, ref->request_id}, row.message.timestamp, taken.read, piece);
     if (context_.may(Right::answer_by_rule)) {
       known.authority = context_.answer_authority(row.sender);
       tx.then([this, name = row.sender, authority = known.authority] { context_.warn_of(name, authority); });
@@ -172,6 +173,12 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
+}
+
+std::string_view Receiver::why_leads(const handlers::RequestName& name, const std::string& asked_at, bool was_read,
+                                     Piece& piece) const {
+  piece.early = requests_.early_answer(name, asked_at);
+  return handlers::why_leads(piece.early.has_value(), was_read, context_.membership);
 }
 
 Status Receiver::apply(const handlers::ToLead& what, const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& piece) {
@@ -250,18 +257,14 @@ Status Receiver::apply(const handlers::Refused& refused, const BoxMessage&, Mess
 Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& piece) {
   row.disposition = Disposition::control;
   seen(row, piece);
-  const auto whose = handlers::first_met(asked, taken.read, context_.membership);
-  if (whose == handlers::FirstMet::left) {
-    if (looked_)
-      tx.log(Event::request_answered_by_lead, {{"team", context_.name},
-                                        {"request_id", asked.request.request_id},
-                                        {"from", asked.request.asker},
-                                        {"reason", "the lead had read the request before we did"}});
-    return leave(row, Disposition::control, tx, piece);
-  }
-  piece.ours = whose == handlers::FirstMet::ours;
-  TRY(record(row, Event::message_accepted, tx, piece));
   const auto& request = asked.request;
+  if (taken.read && looked_ && context_.may(Right::answer_by_rule) && !context_.may(Right::take))
+    tx.log(Event::request_answered_by_lead, {{"team", context_.name},
+                                             {"request_id", request.request_id},
+                                             {"from", request.asker},
+                                             {"reason", "the lead had read the request before we did"}});
+  piece.ours = context_.may(Right::take) || !handlers::is_open(request.state);
+  TRY(record(row, Event::message_accepted, tx, piece));
   TRY(tx.ledger.requests().put(context_.name, request));
   tx.post(asked.posts, request.request_id, row.batch);
   auto fields = request_fields(context_.name, request, "received");
@@ -269,7 +272,9 @@ Status Receiver::apply(const handlers::Asked& asked, const BoxMessage& taken, Me
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
     tx.then([this, request] { requests_.opened(request); });
     tx.log(Event::request_pending, std::move(fields));
-    return requests_.put_before_lead(request, tx);
+    if (!piece.early) return requests_.put_before_lead(request, tx);
+    piece.moot.push_back({name_of(request), *piece.early});
+    return Done{};
   }
   fields.emplace_back("latency_ms", "0");
   tx.log(Event::request_decided, std::move(fields));

@@ -57,6 +57,7 @@ class Receiver {
     // State of the current message:
     bool stays = false;     // in the inbox, because the queue is full
     bool ours = false;      // answered by a rule: also an interceptor marks it read
+    std::optional<handlers::Answer> early;  // another program's, which stood at the worker before we read the request
     bool says_all = false;  // the decoded fields hold everything that the bytes say
     std::string_view bytes;
   };
@@ -66,6 +67,8 @@ class Receiver {
   void close(const std::vector<Piece::Moot>& moot);
   Status accept(const BoxMessage&, Tx&, Piece&);
   Status judge(const BoxMessage&, MessageRow&, Tx&, Piece&);
+  /// Returns why no rule decides this request, and keeps the answer that was given before.
+  std::string_view why_leads(const handlers::RequestName&, const std::string& asked_at, bool was_read, Piece&) const;
   Status apply(const handlers::ToLead&, const BoxMessage&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::WorkerStatus&, const BoxMessage&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::Refused&, const BoxMessage&, MessageRow&, Tx&, Piece&);

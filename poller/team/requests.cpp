@@ -22,6 +22,8 @@ using handlers::Right;
 /// Interval between checks if a worker accepts our answers again.
 constexpr std::chrono::seconds look_again_every{30};
 
+constexpr std::size_t most_early = 256;  // answers kept for requests that are still to come
+
 }  // namespace
 
 Status Requests::restore() {
@@ -71,6 +73,7 @@ operations::OpenRequest Requests::view_of(const handlers::Request& request) {
 void Requests::run_due() {
   const auto now = context_.clock.steady();
   const bool ours_to_answer = context_.may(Right::answer_by_time);
+  begin_to_answer(ours_to_answer);
   std::vector<Wanted> due;
   for (auto& [id, open] : open_) {
     const bool may_end = open.request.deadline_ms == 0 || open.deadline <= now;
@@ -94,6 +97,10 @@ void Requests::run_due() {
     }
   }
   static_cast<void>(answer_all(context_.ledger, due));  // a fault is retried next tick
+}
+
+void Requests::begin_to_answer(bool ours) {
+  if (std::exchange(was_ours_, ours) != ours && ours) static_cast<void>(judge_again());
 }
 
 bool Requests::is_refused(Open& open) const {
@@ -121,10 +128,13 @@ void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string&
   static_cast<void>(answer_all(context_.ledger, withdrawn));
 }
 
-void Requests::adopt(Open& open) const {
+void Requests::adopt(Open& open) {
   const auto span = handlers::traits_of(open.request.kind).timeout(context_.config);
-  open.request.deadline_ms = context_.clock.wall_ms() + span.count();
-  open.request.asked_ms = context_.clock.wall_ms();  // ours from now on; the ledger row stays
+  auto ours = open.request;
+  ours.deadline_ms = context_.clock.wall_ms() + span.count();
+  const auto kept = context_.commit([&](Tx& tx) { return tx.ledger.requests().put(context_.name, ours); });
+  if (!kept) return;  // tried again by the next poll
+  open.request = std::move(ours);
   open.deadline = context_.clock.steady() + span;
 }
 
@@ -174,6 +184,20 @@ Status Requests::close_before_lead(const handlers::Request& decided, Tx& tx) {
   TRY(tx.notify_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
                       std::string(handlers::closed_type), decided.request_id, Priority::chat}));
   return Done{};
+}
+
+void Requests::answered_early(const handlers::RequestName& name, const std::string& timestamp,
+                              handlers::Answer answer) {
+  early_[name] = {timestamp, std::move(answer)};
+  const auto older = [](const auto& one, const auto& other) { return one.second.first < other.second.first; };
+  if (early_.size() > most_early) early_.erase(std::min_element(early_.begin(), early_.end(), older));
+}
+
+std::optional<handlers::Answer> Requests::early_answer(const handlers::RequestName& name,
+                                                       const std::string& asked_at) const {
+  const auto found = early_.find(name);
+  if (found == early_.end() || found->second.first < asked_at) return std::nullopt;  // of an earlier use of the id
+  return found->second.second;
 }
 
 bool Requests::tell_unanswered(const handlers::Request& request) {

@@ -95,6 +95,12 @@ class Requests {
   [[nodiscard]] Result<bool> answered_by_rule(const std::string& request_id, const std::string& asker) const;
   [[nodiscard]] Result<bool> answered_by_rule(const schema::MessageKey&) const;
 
+  /// Keeps an answer that another program gave at `timestamp` to a request that was not read yet.
+  void answered_early(const handlers::RequestName&, const std::string& timestamp, handlers::Answer);
+  /// Returns such an answer, given at or after the request's own time; empty if none is known.
+  [[nodiscard]] std::optional<handlers::Answer> early_answer(const handlers::RequestName&,
+                                                             const std::string& asked_at) const;
+
  private:
   struct Open {
     handlers::Request request;
@@ -122,8 +128,10 @@ class Requests {
   std::optional<Refusal> not_here(const handlers::Request&, handlers::RequestEvent) const;
   /// Reports that others did not answer. False when the report could not be recorded; retry later.
   bool tell_unanswered(const handlers::Request&);
+  /// Judges what was asked in another role, or under the rules of an earlier run, when the answers become ours.
+  void begin_to_answer(bool ours);
   /// Makes a request ours that another lead was to answer, with a new deadline from now on.
-  void adopt(Open&) const;
+  void adopt(Open&);
   void tell(Open&);
   /// Withdraws a decided request from the lead's queue, or queues a message about the decision if the lead has seen it.
   Status close_before_lead(const handlers::Request& decided, Tx&);
@@ -145,6 +153,8 @@ class Requests {
   std::map<handlers::RequestName, Open> open_;
   std::vector<handlers::Request> granted_stops_;
   std::set<handlers::RequestName> unanswered_;  // and reported as such
+  std::map<handlers::RequestName, std::pair<std::string, handlers::Answer>> early_;  // with the time of each
+  bool was_ours_ = false;                                                            // to answer, at the last poll
 };
 
 }  // namespace inbox_poller::poller

@@ -89,6 +89,15 @@ struct Team::Stages {
                        : Work();  // the lead's inbox reports the error
   }
 
+  /// On one machine: what another program has answered is known before the request is read.
+  static Work read_workers_first(Team& team, const Round& round) {
+    return team.cluster_ ? Work() : read_workers(team, round);
+  }
+
+  static Work read_workers_of_node(Team& team, const Round& round) {
+    return team.cluster_ ? read_workers(team, round) : Work();
+  }
+
   static Work run_requests(Team& team, const Round&) {
     team.parts_.requests.run_due();
     return {};
@@ -188,15 +197,16 @@ struct Team::Stages {
   }
 };
 
-// The order is part of what is promised: requests before orders, letters before the lead's box, effects after
-// decisions.
+// The order is part of what is promised: requests before orders, letters before the lead's box, answers of others
+// before the requests, effects after decisions.
 const Team::Stage Team::stages[] = {
     {"hand over to another node", anybody, Stage::each, Stages::hand_over},
     {"ends told by nodes", anybody, Stage::each, Stages::run_ends},
     {"carry between nodes", any_of(carry), Stage::each, Stages::carry},
     {"letters to the lead", any_of(read_inbox), Stage::changed, Stages::read_letters},
+    {"workers' boxes", anybody, Stage::changed, Stages::read_workers_first},
     {"the lead's box", any_of(read_inbox), Stage::changed, Stages::read_lead},
-    {"workers' boxes", anybody, Stage::changed, Stages::read_workers},
+    {"workers' boxes of a node", anybody, Stage::changed, Stages::read_workers_of_node},
     {"requests that are due", anybody, Stage::each, Stages::run_requests},
     {"leases that are due", anybody, Stage::each, Stages::run_delivery},
     {"the lead's aliases", any_of(take), Stage::changed, Stages::read_aliases},

@@ -85,10 +85,7 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<BoxMessage
   if (!told) return false;
   for (const auto& finding : findings) {
     if (!finding.closes) continue;
-    const handlers::Answer answer{.event = handlers::RequestEvent::answered_by_other,
-                                  .by = finding.by,
-                                  .reason = finding.reason};
-    static_cast<void>(requests_.answer(*finding.closes, answer, false));
+    static_cast<void>(requests_.answer(*finding.closes, finding.answer, false));
   }
   return true;
 }
@@ -114,7 +111,7 @@ void WorkerBoxes::judge(const std::string& inbox, const BoxMessage& taken, bool 
                   {"reason", std::move(reason)}};
   };
   switch (direction.passage) {
-    case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, taken.key, findings);
+    case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, taken.key, fresh, findings);
     case handlers::Passage::order: {
       if (!fresh || !context_.may(handlers::Right::notice_orders)) return;
       const auto ours = context_.ledger.outbox().wrote(taken.key);
@@ -135,13 +132,14 @@ void WorkerBoxes::judge(const std::string& inbox, const BoxMessage& taken, bool 
   }
 }
 
-void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Message& envelope,
-                                const schema::MessageKey& key, std::vector<Finding>& findings) const {
+void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload& payload,
+                                const schema::Message& envelope, const schema::MessageKey& key, bool fresh,
+                                std::vector<Finding>& findings) const {
   const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
   if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
-  const auto* open = requests_.find({kind->kind, context_.owner_of(inbox), id});
-  if (open == nullptr) return;  // already decided or never asked: nothing waits for it
+  const handlers::RequestName name{kind->kind, context_.owner_of(inbox), id};
+  const auto* open = requests_.find(name);
   const auto ours = context_.ledger.outbox().wrote(key);
   if (!ours || *ours) return;
   Finding finding;
@@ -151,22 +149,40 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
                     {"type", std::string(schema::type_name(payload))},
                     {"request_id", id}};
   if (const auto allowed = handlers::verdict_of(payload)) {
-    const auto carried = context_.ledger.node_mail().answer_to(context_.name, open->asker, id);
+    const auto carried = context_.ledger.node_mail().answer_to(context_.name, name.asker, id);
     const bool by_node = carried && *carried;
     finding.is_expected = by_node;
-    finding.by = by_node ? "node " + (*carried)->node : context_.lead;
-    finding.reason = std::string(*allowed ? "approved" : "denied") +
-                     (by_node ? " by the node that led then" : " in the lead's name by another program");
+    finding.answer = {.event = handlers::RequestEvent::answered_by_other,
+                      .by = by_node ? "node " + (*carried)->node : context_.lead,
+                      .reason = std::string(*allowed ? "approved" : "denied") +
+                                (by_node ? " by the node that led then" : " in the lead's name by another program")};
     finding.fields.emplace_back("decision", *allowed ? "approved" : "denied");
+    if (open == nullptr) return judge_other(name, envelope, std::move(finding), fresh, findings);
     finding.closes = *open;
-  } else {
+  } else if (open != nullptr) {
     finding.event = Event::answer_malformed;
     finding.fields.emplace_back(
         "reason",
         "workers do not understand an answer of this shape; the request stays open, answer it with "
         "inbox-poller approve or deny");
+  } else {
+    return;
   }
   findings.push_back(std::move(finding));
+}
+
+void WorkerBoxes::judge_other(const handlers::RequestName& name, const schema::Message& envelope, Finding finding,
+                              bool fresh, std::vector<Finding>& findings) const {
+  const auto known = context_.ledger.requests().find(context_.name, name);
+  if (!known || finding.is_expected || context_.config.cluster.is_set()) return;  // another node may have written it
+  if (*known) {
+    finding.fields.emplace_back("reason", "the request was decided before: " + std::string(to_string((*known)->state)) +
+                                              " by " + (*known)->decided_by +
+                                              "; the first answer at the worker counts");
+    if (fresh) findings.push_back(std::move(finding));
+    return;
+  }
+  requests_.answered_early(name, envelope.timestamp, std::move(finding.answer));
 }
 
 std::map<std::string, OrphanedInbox> WorkerBoxes::orphaned_inboxes() const {

@@ -47,8 +47,7 @@ class WorkerBoxes {
     Event event = Event::answer_foreign;
     Fields fields;
     std::optional<handlers::Request> closes;
-    std::string by;
-    std::string reason;
+    handlers::Answer answer;   // that closes it
     bool is_expected = false;  // not logged: the end of the request is the log line
   };
   /// Judges new entries and records the findings. False when they could not be recorded.
@@ -56,7 +55,11 @@ class WorkerBoxes {
   [[nodiscard]] handlers::BoxOf whose(const std::string& box, const std::string& owner) const;
   void judge(const std::string& box, const BoxMessage&, bool first_look, std::vector<Finding>&) const;
   void judge_verdict(const std::string& box, const schema::Payload&, const schema::Message&, const schema::MessageKey&,
-                     std::vector<Finding>&) const;
+                     bool fresh, std::vector<Finding>&) const;
+  /// Judges the answer of another program to a request that is not open: keeps it for a request that is still to come,
+  /// or reports it.
+  void judge_other(const handlers::RequestName&, const schema::Message&, Finding, bool fresh,
+                   std::vector<Finding>&) const;
 
   TeamState& context_;
   const Mailbox& mailbox_;

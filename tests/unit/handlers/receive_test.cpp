@@ -46,17 +46,12 @@ TEST_CASE("what is refused is set aside by who leads alone, and left by everybod
   for (const auto role : beside) CHECK(receive(refused, as(role)).what == What::left);
 }
 
-TEST_CASE("beside another lead a request is ours when a rule answered it and the lead had not read it") {
-  Asked asked;
-  for (const bool was_read : {false, true}) {
-    asked.request.state = RequestState::pending;
-    CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
-    for (const auto role : beside) CHECK(first_met(asked, was_read, as(role)) == FirstMet::open_for_lead);
-    asked.request.state = RequestState::approved;
-    CHECK(first_met(asked, was_read, as(EffectiveRole::leader)) == FirstMet::ours);
-    for (const auto role : beside)
-      CHECK(first_met(asked, was_read, as(role)) == (was_read ? FirstMet::left : FirstMet::ours));
-  }
+TEST_CASE("no rule decides what the lead has answered, or, beside it, what it has read before us") {
+  CHECK(why_leads(false, true, as(EffectiveRole::leader)).empty());
+  for (const auto role : beside) CHECK(why_leads(false, false, as(role)).empty());
+  for (const auto role : beside) CHECK_FALSE(why_leads(false, true, as(role)).empty());
+  for (const auto role : {EffectiveRole::leader, EffectiveRole::interceptor, EffectiveRole::observer})
+    CHECK(why_leads(true, false, as(role)) == "the lead had answered it before we read it");
 }
 
 TEST_CASE("what was read before we saw it goes nowhere") {

@@ -103,6 +103,65 @@ TEST_CASE("a request that the lead had read before us is the lead's, and the los
   CHECK(world.logged("request.answered_by_lead"));
 }
 
+TEST_CASE("what the lead had answered before we read the request is closed as its answer, and a rule does not answer it too") {
+  for (const auto role : {config::Role::interceptor, config::Role::leader}) {
+    FileWorld world(as(role));
+    world.write("w1", {World::entry("team-lead", answer("perm-1"), 3)});
+    world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 2),
+                      World::entry("w1", World::request("perm-2", "git status"), 4)});
+    world.poll();
+    CHECK(world.inbox("w1").size() == 2);  // the lead's, and ours to perm-2
+    CHECK(world.payload("w1", 1).at("request_id").as_string() == "perm-2");
+    const auto recorded = *world.ledger->requests().find("t", {handlers::RequestKind::permission, "w1", "perm-1"});
+    CHECK(recorded->state == handlers::RequestState::answered_elsewhere);
+    CHECK(recorded->decided_by == "team-lead");
+    CHECK(world.team->requests().open().empty());
+  }
+}
+
+TEST_CASE("an answer that is older than the request was for an earlier use of its id") {
+  FileWorld world(as(config::Role::interceptor));
+  world.write("w1", {read(World::entry("team-lead", answer("perm-1"), 1))});
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 2)});
+  world.poll();
+  CHECK(world.inbox("w1").size() == 2);
+}
+
+TEST_CASE("the lead's answer to a request that was decided before is told") {
+  FileWorld world(as(config::Role::interceptor));
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1)});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK_FALSE(world.logged("answer.foreign"));
+  test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", answer("perm-1"), 3) + "\n]");
+  world.poll();
+  CHECK(world.logged("answer.foreign"));
+  CHECK(world.log().find("the request was decided before: approved by rule") != std::string::npos);
+}
+
+TEST_CASE("what was asked while others led is judged by the rules when we lead, and its deadline outlasts a restart") {
+  FileWorld world(as(config::Role::observer));
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 1),
+                    World::entry("w1", World::request("perm-2", "make install"), 2)});
+  world.poll();
+  REQUIRE(world.team->requests().open().size() == 2);
+  world.config.team.role = config::Role::leader;
+  world.restart();
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);
+  REQUIRE(world.team->requests().open().size() == 1);
+  const auto deadline = world.team->requests().open()[0].deadline_ms;
+  CHECK(deadline > 0);
+  world.clock.advance(std::chrono::minutes(9));
+  world.restart();
+  world.poll();
+  REQUIRE(world.team->requests().open().size() == 1);
+  CHECK(world.team->requests().open()[0].deadline_ms == deadline);
+  world.clock.advance(std::chrono::minutes(2));
+  world.poll();
+  CHECK(world.team->requests().open().empty());
+}
+
 TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose answer it was") {
   FileWorld world(as(config::Role::observer));
   const auto chat = World::entry("w1", "good morning", 1);
