@@ -110,7 +110,7 @@ Result<std::vector<LeasedMessage>> Delivery::offer(const FetchOptions& fetch, co
   if (taken.empty()) {  // and most often nothing is to be committed
     if (!its_turn) return messages;
     TRY(auto found, ready_messages(fetch));
-    if (found.rows.empty() && !found.digest_due) return messages;
+    if (found.rows.empty() && !found.digest_due) return fetch.by_hand ? (pointed_.reset(), messages) : messages;
     TRY(context_.commit([&](Tx& tx) {
       tx.then([&] { log_leases(messages, fetch); });
       return lease_available(std::move(found), fetch, tx, messages);

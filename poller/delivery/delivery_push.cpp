@@ -89,6 +89,11 @@ bool Delivery::pushed(DeliveryMethod method, const std::vector<LeasedMessage>& m
 asio::awaitable<bool> Delivery::point() {
   const auto now = context_.clock.steady();
   if (!is_open(lead_.state()) || (pointed_ && now - *pointed_ < point_again)) co_return false;
+  // What still waits for replies would not be there for who follows the line.
+  FetchOptions first;
+  first.max = 1;
+  const auto ready = ready_messages(first);
+  if (!ready || (ready->rows.empty() && !ready->digest_due)) co_return false;
   const auto counts = context_.ledger.deliveries().counts(context_.name);
   const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
   if (waiting == 0) co_return false;
