@@ -1,5 +1,8 @@
 #include "poller/worker_processes.hpp"
 
+#include <limits>
+#include <utility>
+
 namespace inbox_poller::poller {
 namespace {
 
@@ -12,13 +15,19 @@ constexpr long long appearing_ms = 120'000;
 constexpr std::chrono::milliseconds just_now{10};
 /// An unseen worker may restart under the same name, so a search is repeated after this time.
 constexpr std::chrono::seconds unseen_lasts{60};
+constexpr long long just_joined = std::numeric_limits<long long>::max();
+/// Names are the roster's, so a hostile one may have any number of them over time.
+constexpr std::size_t most_joined = 10'000;
 
 }  // namespace
 
 WorkerProcesses::Sight WorkerProcesses::look(const std::string& agent_id, long long joined_ms) {
   if (agent_id.empty()) return {};
   const auto [sight, one_has_ended] = known(agent_id);
-  if (!one_has_ended && is_settled(sight, joined_ms)) return sight;
+  if (joined_.size() > most_joined) joined_.clear();
+  const bool has_joined = std::exchange(joined_[agent_id], joined_ms) != joined_ms;
+  const long long joined = joined_ms == 0 ? 0 : clock_.from_peer(joined_ms);
+  if (!one_has_ended && is_settled(sight, has_joined ? just_joined : joined)) return sight;
   look_at_all();
   return known(agent_id).sight;
 }

@@ -22,8 +22,8 @@ class WorkerProcesses {
     handlers::WorkerProcess process = handlers::WorkerProcess::unseen;
     long long pid = 0;  // of the process that decided it
   };
-  /// Returns the state of the worker with this agent id ("name@team"). `joined_ms`: when it joined, Unix epoch by this
-  /// clock; 0: unknown. If several processes name it, one with a key decides.
+  /// Returns the state of the worker with this agent id ("name@team"). `joined_ms`: when it joined, Unix epoch by the
+  /// system's clock, which may have been set since; 0: unknown. If several processes name it, one with a key decides.
   Sight look(const std::string& agent_id, long long joined_ms);
 
  private:
@@ -38,6 +38,7 @@ class WorkerProcesses {
   Processes& processes_;
   const Clock& clock_;
   std::map<std::string, std::vector<ProcessRef>> agents_;  // by agent id
+  std::map<std::string, long long> joined_;  // by agent id, at its last look: another value is another process
   std::optional<SteadyTime> looked_;
   long long looked_ms_ = 0;
 };

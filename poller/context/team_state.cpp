@@ -115,8 +115,8 @@ WorkerProcesses::Sight TeamState::sight_of(const std::string& member) const {
   if (workers == nullptr) return {};
   // Known, and unlisted while the roster cannot be read: its process still shows the key. A stranger costs no search.
   if (listed == nullptr && !members.contains(member)) return {};
-  if (listed == nullptr) return workers->look(member + "@" + name, clock.wall_ms());
-  return workers->look(listed->agent_id, listed->joined_at_ms == 0 ? 0 : clock.from_peer(listed->joined_at_ms));
+  if (listed == nullptr) return workers->look(member + "@" + name, clock.system_ms());
+  return workers->look(listed->agent_id, listed->joined_at_ms);
 }
 
 handlers::AnswerAuthority TeamState::answer_authority(const std::string& member) const {

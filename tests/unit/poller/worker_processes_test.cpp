@@ -56,6 +56,18 @@ struct Scene {
 
 }  // namespace
 
+TEST_CASE("a worker that joined anew is looked for, whatever the system's clock was set to meanwhile") {
+  Scene scene;
+  CHECK(scene.look() == WorkerProcess::unseen);
+  scene.clock.advance(1s);
+  CHECK(scene.look() == WorkerProcess::unseen);
+  CHECK(scene.machine.looks == 1);
+  scene.machine.all[7] = keyed;
+  scene.joined = 2;  // a moment ago, and long ago by a clock that was set forward since
+  CHECK(scene.look() == WorkerProcess::with_key);
+  CHECK(scene.machine.looks == 2);
+}
+
 TEST_CASE("a worker is told by the words of its process, each a word of its own") {
   Scene scene;
   scene.machine.all[1] = {"sh", "-c", "claude --agent-id ada@t --lead-verify-key 1.MCow"};
