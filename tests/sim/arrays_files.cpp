@@ -20,7 +20,8 @@ json::object member(const Machine& machine, const std::string& name) {
 }
 
 std::string roster_of(const Machine& machine, const std::vector<std::string>& names) {
-  json::array members;
+  json::array members{
+      json::object{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"joinedAt", 0}, {"cwd", "/work"}}};
   for (const auto& name : names) members.push_back(member(machine, name));
   return json::serialize(
       json::object{{"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", members}});

@@ -66,7 +66,9 @@ Daemon::Daemon(const Home& home, std::uint64_t kill_in)
                return Result<ReloadReport>(loop_.reload({team_config(root, rules)}));
              }) {
   ledger_->tell([this](Areas areas) { services_.changes.raise(areas); });
-  services_.open_panes = [this, &panes = home.panes](const auto&) { return std::make_unique<SimPanes>(panes, fate_); };
+  services_.open_panes = [this, &panes = home.panes, &terminal = home.terminal](const auto&) {
+    return std::make_unique<SimPanes>(panes, terminal, fate_);
+  };
   if (auto* network = home.network; network != nullptr)
     services_.open_broker = [this, network](const config::TeamConfig& team) -> Result<std::unique_ptr<Broker>> {
       return network->open(team.cluster.node, fate_, context_.get_executor());

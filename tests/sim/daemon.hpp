@@ -36,6 +36,7 @@ struct Home {
   const std::string folder;  // real; the teams are below it in memory
   const Rules& rules;
   WorkerPanes& panes;
+  Terminal& terminal;
   Network* network;  // null: no other machine
 };
 

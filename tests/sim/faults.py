@@ -78,7 +78,7 @@ OWN = [
     Mutation("answer-to-a-verifier", "a worker that verifies its lead is not answered", "handlers/answers_count.cpp",
              "      return {Answers::verified,", "      return {Answers::count,", None),
     Mutation("verifier-unlisted", "the same while the roster cannot be read", "poller/context/team_state.cpp",
-             "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.wall_ms());\n", "  if (listed == nullptr) return {};\n", None),
+             "  if (listed == nullptr) return workers->look(member + \"@\" + name, clock.system_ms());\n", "  if (listed == nullptr) return {};\n", None),
     Mutation("roster-read-once", "who joined before writing is known", "poller/team/lead_boxes.cpp",
              "    if (look_at_roster_ && context_.config.team.facts().asks && !batch.taken.empty()) look_at_roster_();\n", "", None),
     Mutation("busy-is-final", "a reply waits for a held lock", "poller/effects/outbox.cpp",

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "schema/hook_event.hpp"
-#include "tests/sim/jsonl_files.hpp"
+#include "tests/sim/conversation.hpp"
 #include "tests/sim/world.hpp"
 
 namespace inbox_poller::sim {
@@ -26,14 +26,19 @@ json::object attached(json::object what) { return {{"type", "attachment"}, {"att
 
 }  // namespace
 
-HookLead::HookLead(Machine& machine, Manner manner)
-    : machine_(machine), manner_(manner), transcript_(std::string(folder) + "/" + session_ + ".jsonl") {}
+HookLead::HookLead(Machine& machine, Manner manner, std::shared_ptr<Dice> clears)
+    : machine_(machine), manner_(manner), clears_(std::move(clears)) {}
 
 void HookLead::start() {
   machine_.disk().make_folders(folder);
+  begin_transcript();
+  begin_session("startup");
+}
+
+void HookLead::begin_transcript() {
+  transcript_ = std::string(folder) + "/" + session_ + ".jsonl";
   machine_.disk().write(transcript_, "");
   machine_.disk().sync_all();
-  begin_session("startup");
 }
 
 void HookLead::after(Span delay, std::function<void()> step) {
@@ -62,6 +67,7 @@ void HookLead::die(const std::string& when) {
 void HookLead::begin_session(const std::string& source) {
   machine_.trace("the lead's session begins: " + source);
   fire("SessionStart", {{"source", source}, {"model", "opus"}}, [this](const std::string& output) {
+    is_known_ = is_known_ && is_heard_;
     add("SessionStart", output);
     manner_ == Manner::headless ? begin_turn("go on " + std::to_string(++prompts_), "") : rest();
   });
@@ -75,6 +81,32 @@ void HookLead::end_session(const std::string& reason, std::function<void()> then
   });
 }
 
+void HookLead::clear() {
+  machine_.trace("a person clears the lead's conversation");
+  rests_ = false;
+  end_session("clear", [this] {
+    is_known_ = is_heard_;
+    session_ = "s" + std::to_string(++sessions_);
+    begin_transcript();
+    begin_session("clear");
+  });
+}
+
+void HookLead::look_at_status() {
+  machine_.ask(machine_.connect(), {{"verb", "status"}}, [this, life = life_](const json::object& answer) {
+    if (life != life_ || !rests_ || !answer.at("ok").as_bool() || answer.at("teams").as_array().empty()) return;
+    const auto& lead = answer.at("teams").as_array().at(0).at("lead").as_object();
+    if (text_of(lead, "session") == session_ || sessions_ == 1) return;  // the roster names the first
+    machine_.trace("the daemon does not know the lead's session");
+    if (is_known_)
+      machine_.oracle().violated("the daemon forgot the session of the lead, which had begun: " + session_);
+    machine_.ask(machine_.connect(), {{"verb", "lead"}, {"team", "t"}, {"state", "offline"}},
+                 [this, life](const json::object& done) {
+                   if (life == life_ && rests_ && done.at("ok").as_bool()) after({}, [this] { clear(); });
+                 });
+  });
+}
+
 void HookLead::rest() {
   rests_ = true;
   if (!woken_by_.empty()) {
@@ -84,9 +116,11 @@ void HookLead::rest() {
         "<system-reminder>\nStop hook blocking error from command \"Stop\": " + text + "</system-reminder>", text);
   }
   const Span longest = manner_ == Manner::wakes ? seconds(20) : seconds(6);
+  if (clears_ && !machine_.is_troubled()) look_at_status();
   after(machine_.dice().between(milliseconds(300), longest), [this, rest = ++rests_so_far_] {
     if (!rests_ || rest != rests_so_far_) return;
     if (dies()) return die("");
+    if (clears_ && is_upset() && clears_->one_in(20)) return clear();
     if (is_upset() && machine_.dice().one_in(25)) {
       machine_.trace("the person closes the lead's client");
       rests_ = false;
@@ -218,37 +252,8 @@ void HookLead::add(const std::string& event, const std::string& output) {
 }
 
 void HookLead::see() {
-  for (const auto& text : std::exchange(given_, {})) {
-    std::string said;
-    bool is_repeat = false;
-    each_line(text, [&](const std::string& line) {
-      if (line.starts_with("<teammate-message ")) {
-        said.clear();
-        is_repeat = false;
-      } else if (line == "</teammate-message>") {
-        see_one(said, is_repeat);
-      } else if (said.empty() && line.starts_with("[may be a repeat: message ")) {
-        is_repeat = true;
-      } else {
-        said += (said.empty() ? "" : "\n") + line;
-      }
-    });
-  }
+  for (const auto& text : std::exchange(given_, {})) model_sees(machine_, text);
   may_undo_ = false;
-}
-
-/// Finds the message of a block, in which a line separator of Unicode begins a line.
-void HookLead::see_one(const std::string& said, bool is_repeat) {
-  constexpr std::string_view separator = "\xE2\x80\xA8";
-  auto text = said;
-  for (const auto& [known, chat] : machine_.oracle().chat) {
-    auto shown = known;
-    if (const auto at = shown.find(separator); at != std::string::npos) shown.replace(at, separator.size(), "\n");
-    if (shown == said) text = known;
-  }
-  if (!machine_.oracle().chat.contains(text) && !text.starts_with("chat ")) return;  // a digest or a request
-  machine_.trace("the lead sees " + text);
-  machine_.oracle().lead_sees(machine_.name(), text, is_repeat ? 2 : 1);
 }
 
 /// The client writes its transcript a little later than it speaks.
@@ -257,10 +262,9 @@ void HookLead::write(json::object line) {
   line["sessionId"] = session_;
   line["version"] = manner_ == Manner::old ? "2.1.50" : "2.1.331";
   written_at_ = std::max(written_at_, now() + machine_.dice().between({}, milliseconds(120)));
-  machine_.after(written_at_ - now(), [this, life = life_, bytes = json::serialize(line) + "\n"] {
+  machine_.after(written_at_ - now(), [this, life = life_, path = transcript_, bytes = json::serialize(line) + "\n"] {
     if (life != life_) return;
-    if (const auto opened = machine_.disk().open(transcript_, Disk::As::append); opened.file)
-      opened.file->append(bytes);
+    if (const auto opened = machine_.disk().open(path, Disk::As::append); opened.file) opened.file->append(bytes);
   });
 }
 
@@ -285,6 +289,7 @@ json::object HookLead::request(const char* verb, const json::object& event) cons
 
 void HookLead::fire(const std::string& name, json::object more, Then then) {
   const auto what = event(name, std::move(more));
+  is_heard_ = false;
   if (manner_ == Manner::wakes && (name == "SessionStart" || name == "Stop")) wait_beside(what);
   if (machine_.life() == 0) return after(milliseconds(1), [then = std::move(then)] { then(""); });
   const auto line = machine_.connect();
@@ -294,6 +299,7 @@ void HookLead::fire(const std::string& name, json::object more, Then then) {
   };
   machine_.ask(line, request("hook", what), [this, line, is_over, goes_on, life = life_](const json::object& answer) {
     if (std::exchange(*is_over, true)) return;
+    is_heard_ = true;
     const auto output = text_of(answer, "output");
     if (output.empty() || life != life_)
       return machine_.talk_after({}, [this, line, goes_on] {

@@ -20,7 +20,8 @@ class HookLead final : public Peer {
     old,       // client 2.1.50: nothing wakes it, and its transcript lacks what hooks add
     headless,  // client 2.1.331 with `-p`: a program starts it for each prompt
   };
-  HookLead(Machine& machine, Manner manner);
+  /// `clears`: when a person types `/clear`; null: never.
+  HookLead(Machine& machine, Manner manner, std::shared_ptr<Dice> clears);
   void start() override;
   void lose_power() override;
 
@@ -32,8 +33,13 @@ class HookLead final : public Peer {
   [[nodiscard]] bool is_upset() const;
   /// Its client is killed, with its hooks.
   void die(const std::string& when);
+  void begin_transcript();
   void begin_session(const std::string& source);
   void end_session(const std::string& reason, std::function<void()> then);
+  /// A person types `/clear`: the conversation is empty, and the session has another id.
+  void clear();
+  /// A person looks whether the daemon knows the session, and makes it the lead's if it does not.
+  void look_at_status();
   /// Waits for the next prompt, by a person or by a hook that woke it.
   void rest();
   void begin_turn(const std::string& prompt, const std::string& woken_by);
@@ -47,7 +53,6 @@ class HookLead final : public Peer {
   void end_turn();
   /// The model has answered with all that its conversation holds.
   void see();
-  void see_one(const std::string& said, bool is_repeat);
   /// What hooks of this event add to the conversation.
   void add(const std::string& event, const std::string& output);
   void give(const std::string& text);
@@ -72,8 +77,11 @@ class HookLead final : public Peer {
 
   Machine& machine_;
   const Manner manner_;
-  std::string session_ = "s";
-  const std::string transcript_;
+  std::shared_ptr<Dice> clears_;
+  std::string session_ = "s", transcript_;
+  int sessions_ = 1;
+  bool is_heard_ = false;  // the daemon has answered the last hook
+  bool is_known_ = true;   // it has answered all that tell of this session's begin
   int life_ = 0;  // of the client; a step of a former one does nothing
   bool rests_ = false, stop_is_active_ = false;
   bool may_undo_ = false;  // Escape takes the prompt back, and what hooks have added to it

@@ -12,6 +12,19 @@ using std::chrono::seconds;
 
 // --- a program that takes the lead's chat ---
 
+void lead_gets(Machine& machine, const json::array& messages, const std::string& block) {
+  for (const auto& message : messages) {
+    const auto& one = message.as_object();
+    const bool says_so = block.find("[may be a repeat: message " + text_of(one, "message_key")) != std::string::npos;
+    if (says_so != (one.at("attempts").to_number<long long>() > 1))
+      machine.oracle().violated("the block's label of a repeat is wrong: " + text_of(one, "text"));
+    machine.trace("the lead sees " + text_of(one, "text"));
+    const bool is_notice = text_of(one, "text").starts_with("The shutdown of ");
+    if (text_of(one, "type") == "chat" && !is_notice)
+      machine.oracle().lead_sees(machine.name(), text_of(one, "text"), one.at("attempts").to_number<long long>());
+  }
+}
+
 void SocketLead::start() { connect(); }
 
 void SocketLead::after(Span delay, std::function<void()> step) {
@@ -71,19 +84,6 @@ void SocketLead::receive(const std::string& acked) {
   });
 }
 
-void SocketLead::see(const json::array& messages, const std::string& block) {
-  for (const auto& message : messages) {
-    const auto& one = message.as_object();
-    const bool says_so = block.find("[may be a repeat: message " + text_of(one, "message_key")) != std::string::npos;
-    if (says_so != (one.at("attempts").to_number<long long>() > 1))
-      machine_.oracle().violated("the block's label of a repeat is wrong: " + text_of(one, "text"));
-    machine_.trace("the lead sees " + text_of(one, "text"));
-    const bool is_notice = text_of(one, "text").starts_with("The shutdown of ");
-    if (text_of(one, "type") == "chat" && !is_notice)
-      machine_.oracle().lead_sees(machine_.name(), text_of(one, "text"), one.at("attempts").to_number<long long>());
-  }
-}
-
 void SocketLead::take(const json::object& answer) {
   const json::array messages = answer.at("messages").as_array();
   if (messages.empty()) return receive({});
@@ -92,7 +92,7 @@ void SocketLead::take(const json::object& answer) {
     if (dies()) return die(" after it took the line up");  // `started` comes before the model is called
   }
   after(machine_.dice().between(milliseconds(1), seconds(2)), [this, messages, block = text_of(answer, "block")] {
-    see(messages, block);
+    lead_gets(machine_, messages, block);
     json::array keys;
     for (const auto& message : messages) keys.push_back(message.at("message_key"));
     if (dies()) return die(" before it acknowledges");

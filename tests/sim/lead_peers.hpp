@@ -17,6 +17,9 @@ enum class Way {
   stream,   // as `lead run` with a client that speaks stream-json and names the lines that it takes up
 };
 
+/// The model gets the messages of a batch, in the form of the control socket.
+void lead_gets(Machine& machine, const boost::json::array& messages, const std::string& block);
+
 /// A program that takes the lead's chat.
 class SocketLead final : public Peer {
  public:
@@ -28,8 +31,6 @@ class SocketLead final : public Peer {
   void connect();
   void receive(const std::string& acked);
   void take(const boost::json::object& answer);
-  /// The model gets the messages of a batch.
-  void see(const boost::json::array& messages, const std::string& block);
   void acknowledge(const boost::json::array& keys);
   /// The lead's program or its client dies. What it was given and did not acknowledge goes back.
   void die(const std::string& when);

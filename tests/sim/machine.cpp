@@ -182,8 +182,8 @@ void Machine::start_daemon() {
   const bool may_die = is_troubled() && profile().crash_every.count() > 0 && has("kills");
   const auto kill_in = may_die && dice().one_in(6) ? 1 + dice().below(400) : 0;
   try {
-    daemon_ =
-        std::make_unique<Daemon>(Home{disk_, ledger_disk_, dice(), folder_, rules_, panes_, world_.network()}, kill_in);
+    daemon_ = std::make_unique<Daemon>(
+        Home{disk_, ledger_disk_, dice(), folder_, rules_, panes_, terminal_, world_.network()}, kill_in);
   } catch (const std::exception& error) {
     ledger_disk_.serve(nullptr);
     std::string why = error.what();

@@ -53,6 +53,8 @@ class Machine {
   void change_rules();
   /// The workers' processes, and the panes that they began in.
   WorkerPanes& panes() { return panes_; }
+  /// The pane of the lead's client.
+  Terminal& terminal() { return terminal_; }
   /// The pane that the roster gives a member; empty: none.
   [[nodiscard]] std::string pane_of(const std::string& name) const;
   /// A process of this worker begins in a pane, and joins the team.
@@ -133,6 +135,7 @@ class Machine {
   Disk disk_;
   LedgerDisk ledger_disk_;
   WorkerPanes panes_;
+  Terminal terminal_;
   std::map<std::string, std::string> pane_of_;  // by worker
   std::map<std::string, long long> joined_ms_;
   Rules rules_;

@@ -153,12 +153,28 @@ asio::awaitable<Status> SimPanes::close(Pane pane) {
   co_return Done{};
 }
 
-asio::awaitable<Result<std::optional<Front>>> SimPanes::front(std::string) { co_return std::optional<Front>(); }
+// --- the lead's pane ---
 
-asio::awaitable<Typed> SimPanes::paste(Front, std::string, std::string) {
-  co_return Typed{Typed::How::changed, "no pane"};
+asio::awaitable<Result<std::optional<Front>>> SimPanes::front(std::string id) {
+  const Status ran = co_await run();
+  if (!ran) co_return ran.error();
+  co_return id == Terminal::id ? std::optional(terminal_.front()) : std::nullopt;
 }
 
-asio::awaitable<Typed> SimPanes::press(Front, Key) { co_return Typed{Typed::How::changed, "no pane"}; }
+template <typename Act>
+asio::awaitable<Typed> SimPanes::type(Act act) {
+  const Status ran = co_await run();
+  if (ran) co_return act();
+  if (!fate_.is_dead && fate_.dice().one_in(2)) static_cast<void>(act());
+  co_return Typed{Typed::How::unknown, ran.error().message};
+}
+
+asio::awaitable<Typed> SimPanes::paste(Front seen, std::string, std::string text) {
+  return type([this, seen = std::move(seen), text = std::move(text)] { return terminal_.paste(seen, text); });
+}
+
+asio::awaitable<Typed> SimPanes::press(Front seen, Key key) {
+  return type([this, seen = std::move(seen), key] { return terminal_.press(seen, key); });
+}
 
 }  // namespace inbox_poller::sim

@@ -10,6 +10,7 @@
 #include "poller/panes.hpp"
 #include "poller/processes.hpp"
 #include "tests/sim/fate.hpp"
+#include "tests/sim/terminal.hpp"
 
 namespace inbox_poller::sim {
 
@@ -75,7 +76,7 @@ class SimProcesses final : public poller::Processes {
 /// One daemon's tmux command. Each call takes some milliseconds, and may fail.
 class SimPanes final : public poller::Panes {
  public:
-  SimPanes(WorkerPanes& panes, Fate& fate) : panes_(panes), fate_(fate) {}
+  SimPanes(WorkerPanes& panes, Terminal& terminal, Fate& fate) : panes_(panes), terminal_(terminal), fate_(fate) {}
   boost::asio::awaitable<Result<std::optional<poller::Pane>>> find(std::string id) override;
   boost::asio::awaitable<Result<std::vector<poller::Pane>>> list() override;
   boost::asio::awaitable<Status> close(poller::Pane pane) override;
@@ -86,7 +87,11 @@ class SimPanes final : public poller::Panes {
  private:
   boost::asio::awaitable<Status> run();
   std::optional<poller::Pane> look(const std::string& id) const;
+  /// Types into the lead's pane. A call that fails may have typed.
+  template <typename Act>
+  boost::asio::awaitable<poller::Typed> type(Act act);
   WorkerPanes& panes_;
+  Terminal& terminal_;
   Fate& fate_;
 };
 

@@ -10,6 +10,7 @@
 #include "tests/sim/lead_peers.hpp"
 #include "tests/sim/maildir_peers.hpp"
 #include "tests/sim/peers.hpp"
+#include "tests/sim/terminal_lead.hpp"
 
 namespace inbox_poller::sim {
 namespace json = boost::json;
@@ -150,10 +151,12 @@ void World::add_peers() {
   Dice aside(seed_ * 2 + 1);  // so that the other dice stay what they were before a lead had several ways
   const auto way = by_hand ? Way::by_hand : std::array{Way::socket, Way::mcp, Way::stream}[aside.below(3)];
   Dice hooks(seed_ * 2 + 5);
-  const auto other_way = has("ways") ? hooks.below(9) : 8;  // below 3: a client with hooks; 3: a file
+  const auto other_way = has("ways") ? hooks.below(9) : 8;  // below 3: a client with hooks; 3: a file; 4: a pane
   const auto manner = std::array{HookLead::Manner::wakes, HookLead::Manner::wakes, HookLead::Manner::old,
                                  HookLead::Manner::headless}[hooks.below(setup_.system == System::arrays ? 4 : 3)];
-  oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends;
+  const bool in_pane = other_way == 4 && has("pane"), gets_payload = hooks.one_in(2);
+  oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends && !in_pane;
+  const auto clears = has("clear") ? std::make_shared<Dice>(seed_ * 2 + 9) : nullptr;
   const auto wishes = ends && has("ends") && has("wishes") ? std::make_shared<Dice>(seed_ * 2 + 7) : nullptr;
   for (auto& machine : machines_) {
     const bool is_arrays = setup_.system == System::arrays;
@@ -163,9 +166,12 @@ void World::add_peers() {
     if (setup_.system == System::maildir) add_maildir_peers(*machine);
     const bool leads = machine->rules().may_lead;
     if (has("lead") && leads && other_way < 3)
-      machine->add(std::make_shared<HookLead>(*machine, manner));
+      machine->add(
+          std::make_shared<HookLead>(*machine, manner, manner == HookLead::Manner::headless ? nullptr : clears));
     else if (has("lead") && leads && other_way == 3)
       machine->add(std::make_shared<FileLead>(*machine));
+    else if (has("lead") && leads && in_pane)
+      machine->add(std::make_shared<TerminalLead>(*machine, gets_payload));
     else if (has("lead") && leads)
       machine->add(std::make_shared<SocketLead>(*machine, way));
     if (has("person") && leads)
