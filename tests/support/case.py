@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import log_table
 import team as wire
 from daemon import Daemon, team_toml, wait_for
 from lead import LeadProcess
@@ -29,6 +30,8 @@ class ProcessTest(unittest.TestCase):
     def stop_all(self):
         for stop in reversed(self.stops):
             stop()
+        if self.daemon and self.daemon.log_path.exists():
+            self.assertEqual(log_table.undocumented(self.daemon.log_path.read_text("utf-8", "replace")), [], "in no row of docs/reference/log-events.md")
 
     def run(self, result=None):
         self.folder = None
