@@ -12,7 +12,7 @@ import time
 import unittest
 import uuid
 
-from daemon import wait_for
+from daemon import hold_still, wait_for
 from flow import SECONDS, HooksFlow
 from load import Load
 from model import script, tool
@@ -104,7 +104,7 @@ class LastMail(HooksFlow):
             self.stops.append(Load().stop)
             self.team.say("ada", text)
             wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
-            os.kill(self.daemon.process.pid, signal.SIGSTOP)
+            hold_still(self.daemon.process.pid)
             threading.Thread(target=go_on, daemon=True).start()
             return "that was all"
 

@@ -15,7 +15,7 @@ import oracle
 import small_disk
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, hold_still, team_toml, wait_for
 from workload import received
 
 ROUNDS = int(os.environ.get("FULL_ROUNDS", "20" if os.environ.get("LONG") == "1" else "1"))  # of each case with one daemon
@@ -57,7 +57,7 @@ class FullDisk(ProcessTest):
 
     def paused(self, action):
         """Does something while the daemon stands still."""
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             return action()
         finally:

@@ -15,7 +15,7 @@ import unittest
 import portion
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from sweep import Preloaded, each
 
 GONE = 6
@@ -189,7 +189,7 @@ class LedgerGone(ProcessTest):
 
     def while_it_is_stopped(self, work):
         pid = self.daemon.process.pid
-        os.kill(pid, signal.SIGSTOP)
+        hold_still(pid)
         wait_for("it stands", lambda: pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] == "T")
         work()
         os.kill(pid, signal.SIGCONT)

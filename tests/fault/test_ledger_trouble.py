@@ -16,7 +16,7 @@ import small_disk
 import portion
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from moments import Moment, wrongs
 from sweep import Plain, Preloaded, each
 
@@ -83,7 +83,7 @@ class WhileItRuns(ProcessTest):
 
     def test_its_pages_are_overwritten(self):
         """What it has read is in its memory; sooner or later it meets the damage, and then nothing is decided any more."""
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         for path in (self.path, self.path.with_name(self.path.name + "-wal")):
             if path.exists() and path.stat().st_size:
                 with open(path, "r+b") as file:

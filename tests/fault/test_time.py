@@ -19,7 +19,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import Daemon, team_toml, wait_for
+from daemon import Daemon, hold_still, team_toml, wait_for
 from fake_clock import FakeClock
 from workload import WORKERS, Workload, received
 
@@ -286,7 +286,7 @@ class Asleep(TimeTest):
         life.permission("ada", "make", "perm-open")
         life.asked("perm-open")
         asleep = time.monotonic()  # clock: a figure for the reader, compared with nothing
-        life.daemon.process.send_signal(signal.SIGSTOP)
+        hold_still(life.daemon.process.pid)
         if name == "suspended":
             life.set_clock(8 * HOUR, slept_ms=8 * HOUR)
         time.sleep(1 if name == "suspended" else STALE + 1)  # clock: so long it is stopped; more time does no harm

@@ -22,7 +22,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for, write_private
+from daemon import LIMIT_S, hold_still, team_toml, wait_for, write_private
 from sweep import CALL, Scenario
 
 SWAP_SECONDS = float(os.environ.get("SWAP_SECONDS", "3"))
@@ -144,7 +144,7 @@ class FileSystemAttacks(ProcessTest):
             with self.subTest(path.name):
                 before = self.daemon.log_path.stat().st_size
                 mode = os.stat(path).st_mode & 0o777
-                self.daemon.process.send_signal(signal.SIGSTOP)  # a peer that replaces the file may not keep the mode, and we are quick
+                hold_still(self.daemon.process.pid)  # a peer that replaces the file may not keep the mode, and we are quick
                 request = self.ask()
                 os.chmod(path, mode | 0o022)
                 self.daemon.process.send_signal(signal.SIGCONT)

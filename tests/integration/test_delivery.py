@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, hold_still, team_toml, wait_for
 
 
 class Delivery(ProcessTest):
@@ -105,7 +104,7 @@ class Delivery(ProcessTest):
         process = subprocess.Popen([self.daemon.program, "recv", "--wait=600s", "--socket", self.daemon.socket], env=self.daemon.env,
                                    stdout=sink)
         self.it_waits()
-        process.send_signal(signal.SIGSTOP)
+        hold_still(process.pid)
         self.say_all(team, ["precious"])
         wait_for("it is offered", lambda: self.status()["chat"]["offered"] == 1)
         process.kill()

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from follower import Follower
 
 
@@ -173,7 +173,7 @@ class Follow(ProcessTest):
         first, second = self.follow("--ack-from-stdin", "--max", "1"), self.follow("--ack-from-stdin", "--max", "1")
         both = lambda: first.messages() + second.messages()  # noqa: E731
         for stopped, said in ((first, range(10)), (second, range(10, 20))):  # which at most takes the one that it waits for
-            stopped.process.send_signal(signal.SIGSTOP)
+            hold_still(stopped.process.pid)
             self.say(*[str(n) for n in said])
             wait_for("all but one at most came to the other", lambda: len(both()) >= said[-1])
             stopped.process.send_signal(signal.SIGCONT)

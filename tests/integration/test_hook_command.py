@@ -10,7 +10,7 @@ import time
 import unittest
 
 import team as wire
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop, tool
 
 
@@ -30,7 +30,7 @@ class Failing(HookTest):
 
     def test_a_daemon_that_was_killed_or_does_not_answer_is_not_waited_for(self):
         self.start_team(RULES)
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             for what in self.requests():
                 self.assertEqual(self.run_hook(what, "--timeout", "40ms").stdout, b"")
@@ -54,7 +54,7 @@ class Failing(HookTest):
     def outlives_a_tools_hook(self, what):
         """What the event's hook prints when the daemon answers only after a tool's hook, begun later, has given up; None when the
         machine was too slow for this question."""
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             began = time.monotonic()  # clock: the hook's own second is the subject; a machine too slow for it is asked again
             process = self.begin_hook(what)

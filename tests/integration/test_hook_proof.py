@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import team as wire
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from hooks import Client, HookTest, event, prompt, start, stop
 
 REPEAT = "[may be a repeat: message"
@@ -366,7 +366,7 @@ class Late(ProofTest):
         self.start_team()
         self.hook(prompt(self.session))
         self.say("one")
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             self.assertEqual(self.run_hook(stop(self.session), "--timeout", "40ms").stdout, b"")
         finally:

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, hold_still, wait_for
 from stream_lead import LeadRun
 
 REQUEST = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
@@ -649,7 +649,7 @@ class Tools(WithLead):
         self.begin(toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         request_id = self.pending()["request_id"]
-        os.kill(self.lead.process.pid, signal.SIGSTOP)
+        hold_still(self.lead.process.pid)
         self.daemon.kill()
         self.daemon.start()
         self.daemon.cli("deny", request_id, "--reason", "never")

@@ -13,7 +13,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import hold_still, wait_for
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "metrics"
 NAME = re.compile(r"\binbox_poller_[a-z0-9_]+")
@@ -104,7 +104,7 @@ class Metrics(ProcessTest):
         self.start_daemon(self.make_team())
         polls = lambda: self.status()["polls"]  # noqa: E731
         before = wait_for("it is polled", lambda: polls()["last_ms"] and polls())["late"]
-        self.daemon.process.send_signal(signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         wait_for("it is stopped", lambda: os.waitid(os.P_PID, self.daemon.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT))
         time.sleep(2.2)  # clock: more than four intervals of 500 ms, so that the next poll is late; more time does no harm
         self.daemon.process.send_signal(signal.SIGCONT)

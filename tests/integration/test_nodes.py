@@ -11,7 +11,7 @@ import unittest
 import team as wire
 from bad_network import BadNetwork
 from case import ProcessTest
-from daemon import Daemon, alone, team_toml, wait_for
+from daemon import Daemon, alone, hold_still, team_toml, wait_for
 from engine import Engine, free_port
 
 HOSTS = """
@@ -302,7 +302,7 @@ class WhoLeads(HostsTest):
         request = wire.permission_request("w3", "Bash", {"command": "make deploy"}, "perm-1")
         h2.team.say("w3", wire.stringify(request) if not isinstance(request, str) else request)
         wait_for("it is open on h1", lambda: h1.daemon.ask("pending")["requests"])
-        h1.daemon.process.send_signal(signal.SIGSTOP)
+        hold_still(h1.daemon.process.pid)
         wait_for("h4 leads", lambda: h4.status()["role"] == "leader")
         wait_for("it is open on h4", lambda: h4.daemon.ask("pending")["requests"])
         h1.daemon.process.send_signal(signal.SIGCONT)

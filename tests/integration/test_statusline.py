@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import team as wire
-from daemon import team_toml, wait_for
+from daemon import hold_still, team_toml, wait_for
 from hooks import HookTest, prompt, start
 
 NO_WAY = '[delivery]\nmethods = ["hook"]\n'
@@ -79,7 +79,7 @@ class Statusline(HookTest):
 
     def test_nothing_is_printed_where_no_daemon_answers(self):
         self.two_wait_and_three_mails()
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             self.assertEqual(self.line(), "")
         finally:

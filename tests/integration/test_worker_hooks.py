@@ -11,7 +11,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, team_toml, wait_for
+from daemon import LIMIT_S, hold_still, team_toml, wait_for
 
 RULES = """allow = ["Bash(git status:*)", "Read(./**)"]
 ask = ["Bash(git push:*)"]
@@ -257,7 +257,7 @@ class WorkerHooks(ProcessTest):
     def test_without_a_daemon_or_with_one_that_hangs_the_request_goes_its_way(self):
         self.start()
         self.settings.write_text(self.installed, "utf-8")  # with the time that the hook has
-        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        hold_still(self.daemon.process.pid)
         try:
             self.assertEqual(self.call("Bash", REMOVE, request=False)["event"], "left_open")
         finally:

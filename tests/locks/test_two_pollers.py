@@ -11,7 +11,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import hold_still, team_toml, wait_for
 from workload import received
 
 
@@ -118,7 +118,7 @@ class TwoPollers(ProcessTest):
 
     def test_a_leader_beside_an_observer_notices_nothing(self):
         leader, observer = self.poller("leader"), self.poller("observer", role="observer")
-        leader.process.send_signal(signal.SIGSTOP)  # until the observer has seen something unread: it cannot be too late then
+        hold_still(leader.process.pid)  # until the observer has seen something unread: it cannot be too late then
         for _ in range(20):
             self.say()
         wait_for("the observer saw what is unread", lambda: observer.ask("status")["teams"][0]["seen"]["waiting"] > 0)

@@ -32,7 +32,7 @@ import oracle
 import portion
 import team as wire
 from case import ProcessTest
-from daemon import Daemon, LIMIT_S, asan_options, team_toml, wait_for
+from daemon import LIMIT_S, Daemon, asan_options, hold_still, team_toml, wait_for
 from workload import Workload, received
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "40"))
@@ -293,7 +293,7 @@ class Soak(ProcessTest):
         while time.monotonic() < end:
             self.samples.append(self.sample())
             if time.monotonic() >= next_stop:
-                self.daemon.process.send_signal(signal.SIGSTOP)
+                hold_still(self.daemon.process.pid)
                 time.sleep(self.choose.uniform(0.1, 1.5))
                 self.daemon.process.send_signal(signal.SIGCONT)
                 next_stop = time.monotonic() + self.choose.uniform(5, 15)

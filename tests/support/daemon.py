@@ -66,6 +66,22 @@ def write_private(path, text):
     return str(path)
 
 
+def hold_still(pid):
+    """Stops a process, and waits until each of its threads stands: the signal alone lets other threads go on until the first one has it."""
+    os.kill(pid, signal.SIGSTOP)
+
+    def stands():
+        states = []
+        for task in pathlib.Path("/proc/%d/task" % pid).glob("*/stat"):
+            try:
+                states.append(task.read_text().rpartition(")")[2].split()[0])
+            except OSError:
+                pass  # this thread has ended
+        return all(state in "TtZX" for state in states)
+
+    wait_for("process %d stands still" % pid, stands, pause=0.005)
+
+
 class Daemon:
     """`inbox-poller run` with its configuration in `folder`; may be killed and started again any number of times."""
 
