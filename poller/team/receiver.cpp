@@ -164,7 +164,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
     known.pending_of_asker = open;
     TRY(const auto plans, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
     known.same_plan_count = plans;
-    known.why_leads = why_leads({ref->kind, row.sender, ref->request_id}, row.message.timestamp, taken.read, piece);
+    known.why_leads = why_leads(*ref, row, taken.read, piece);
     if (context_.may(Right::answer_by_rule)) {
       known.authority = context_.answer_authority(row.sender);
       tx.then([this, name = row.sender, authority = known.authority] { context_.warn_of(name, authority); });
@@ -175,9 +175,9 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }
 
-std::string_view Receiver::why_leads(const handlers::RequestName& name, const std::string& asked_at, bool was_read,
+std::string_view Receiver::why_leads(const handlers::RequestRef& ref, const MessageRow& row, bool was_read,
                                      Piece& piece) const {
-  piece.early = requests_.early_answer(name, asked_at);
+  piece.early = requests_.early_answer(ref, row.sender, row.message.timestamp);
   return handlers::why_leads(piece.early.has_value(), was_read, context_.membership);
 }
 

@@ -68,7 +68,7 @@ class Receiver {
   Status accept(const BoxMessage&, Tx&, Piece&);
   Status judge(const BoxMessage&, MessageRow&, Tx&, Piece&);
   /// Returns why no rule decides this request, and keeps the answer that was given before.
-  std::string_view why_leads(const handlers::RequestName&, const std::string& asked_at, bool was_read, Piece&) const;
+  std::string_view why_leads(const handlers::RequestRef&, const MessageRow&, bool was_read, Piece&) const;
   Status apply(const handlers::ToLead&, const BoxMessage&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::WorkerStatus&, const BoxMessage&, MessageRow&, Tx&, Piece&);
   Status apply(const handlers::Refused&, const BoxMessage&, MessageRow&, Tx&, Piece&);

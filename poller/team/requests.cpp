@@ -193,9 +193,10 @@ void Requests::answered_early(const handlers::RequestName& name, const std::stri
   if (early_.size() > most_early) early_.erase(std::min_element(early_.begin(), early_.end(), older));
 }
 
-std::optional<handlers::Answer> Requests::early_answer(const handlers::RequestName& name,
+std::optional<handlers::Answer> Requests::early_answer(const handlers::RequestRef& ref, const std::string& asker,
                                                        const std::string& asked_at) const {
-  const auto found = early_.find(name);
+  if (early_.empty()) return std::nullopt;
+  const auto found = early_.find({ref.kind, asker, ref.request_id});
   if (found == early_.end() || found->second.first < asked_at) return std::nullopt;  // of an earlier use of the id
   return found->second.second;
 }

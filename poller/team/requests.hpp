@@ -98,7 +98,7 @@ class Requests {
   /// Keeps an answer that another program gave at `timestamp` to a request that was not read yet.
   void answered_early(const handlers::RequestName&, const std::string& timestamp, handlers::Answer);
   /// Returns such an answer, given at or after the request's own time; empty if none is known.
-  [[nodiscard]] std::optional<handlers::Answer> early_answer(const handlers::RequestName&,
+  [[nodiscard]] std::optional<handlers::Answer> early_answer(const handlers::RequestRef&, const std::string& asker,
                                                              const std::string& asked_at) const;
 
  private:

@@ -137,11 +137,11 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
                                 std::vector<Finding>& findings) const {
   const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
   if (kind == nullptr) return;
+  const auto ours = context_.ledger.outbox().wrote(key);
+  if (!ours || *ours) return;
   const auto id = schema::claimed_request_id(envelope.text);
   const handlers::RequestName name{kind->kind, context_.owner_of(inbox), id};
   const auto* open = requests_.find(name);
-  const auto ours = context_.ledger.outbox().wrote(key);
-  if (!ours || *ours) return;
   Finding finding;
   finding.fields = {{"team", context_.name},
                     {"inbox", inbox},
