@@ -51,6 +51,8 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
   row_.until_ms = state == LeadState::busy ? now + busy_for.count() : 0;
   busy_until_.reset();
   if (state == LeadState::busy) busy_until_ = context_.clock.steady() + busy_for;
+  // A session that the roster does not name is known from its start only, so it must outlast a crash.
+  const bool is_other = session != nullptr && !session->id.empty() && session->id != row_.session;
   if (session != nullptr) {
     if (!session->id.empty()) row_.session = session->id;
     if (!session->pane.empty()) row_.pane = session->pane;
@@ -59,7 +61,7 @@ Status LeadActivity::report(LeadEvent event, std::optional<config::Duration> lim
   unrecorded_ = true;
   const bool in_words =
       event == LeadEvent::reports_busy || event == LeadEvent::reports_idle || event == LeadEvent::reports_offline;
-  return in_words ? record() : Status(Done{});
+  return in_words || is_other ? record() : Status(Done{});
 }
 
 /// True if the last report showed it, or a session reports to us.

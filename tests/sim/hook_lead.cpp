@@ -67,7 +67,6 @@ void HookLead::die(const std::string& when) {
 void HookLead::begin_session(const std::string& source) {
   machine_.trace("the lead's session begins: " + source);
   fire("SessionStart", {{"source", source}, {"model", "opus"}}, [this](const std::string& output) {
-    is_known_ = is_known_ && is_heard_;
     add("SessionStart", output);
     manner_ == Manner::headless ? begin_turn("go on " + std::to_string(++prompts_), "") : rest();
   });
@@ -85,7 +84,7 @@ void HookLead::clear() {
   machine_.trace("a person clears the lead's conversation");
   rests_ = false;
   end_session("clear", [this] {
-    is_known_ = is_heard_;
+    is_known_ = false;
     session_ = "s" + std::to_string(++sessions_);
     begin_transcript();
     begin_session("clear");
@@ -96,6 +95,7 @@ void HookLead::look_at_status() {
   machine_.ask(machine_.connect(), {{"verb", "status"}}, [this, life = life_](const json::object& answer) {
     if (life != life_ || !rests_ || !answer.at("ok").as_bool() || answer.at("teams").as_array().empty()) return;
     const auto& lead = answer.at("teams").as_array().at(0).at("lead").as_object();
+    is_known_ = is_known_ || text_of(lead, "session") == session_;
     if (text_of(lead, "session") == session_ || sessions_ == 1) return;  // the roster names the first
     machine_.trace("the daemon does not know the lead's session");
     if (is_known_)
@@ -289,7 +289,6 @@ json::object HookLead::request(const char* verb, const json::object& event) cons
 
 void HookLead::fire(const std::string& name, json::object more, Then then) {
   const auto what = event(name, std::move(more));
-  is_heard_ = false;
   if (manner_ == Manner::wakes && (name == "SessionStart" || name == "Stop")) wait_beside(what);
   if (machine_.life() == 0) return after(milliseconds(1), [then = std::move(then)] { then(""); });
   const auto line = machine_.connect();
@@ -299,7 +298,6 @@ void HookLead::fire(const std::string& name, json::object more, Then then) {
   };
   machine_.ask(line, request("hook", what), [this, line, is_over, goes_on, life = life_](const json::object& answer) {
     if (std::exchange(*is_over, true)) return;
-    is_heard_ = true;
     const auto output = text_of(answer, "output");
     if (output.empty() || life != life_)
       return machine_.talk_after({}, [this, line, goes_on] {

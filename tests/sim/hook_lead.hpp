@@ -80,8 +80,7 @@ class HookLead final : public Peer {
   std::shared_ptr<Dice> clears_;
   std::string session_ = "s", transcript_;
   int sessions_ = 1;
-  bool is_heard_ = false;  // the daemon has answered the last hook
-  bool is_known_ = true;   // it has answered all that tell of this session's begin
+  bool is_known_ = true;  // `status` has named this session
   int life_ = 0;  // of the client; a step of a former one does nothing
   bool rests_ = false, stop_is_active_ = false;
   bool may_undo_ = false;  // Escape takes the prompt back, and what hooks have added to it
