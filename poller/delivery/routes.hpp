@@ -46,7 +46,7 @@ class Routes {
   /// Starts the back-off of a failed method.
   void failed(config::DeliveryMethod method, const Error& why);
   void works(config::DeliveryMethod method) { backoff_.erase(method); }
-  [[nodiscard]] bool is_backing_off(config::DeliveryMethod method) const { return backoff_.contains(method); }
+  [[nodiscard]] bool is_backing_off(config::DeliveryMethod method) const { return !state_of(method).available; }
 
  private:
   struct Backoff {
