@@ -195,7 +195,7 @@ void Requests::answered_early(const handlers::RequestName& name, const std::stri
 
 std::optional<handlers::Answer> Requests::early_answer(const handlers::RequestRef& ref, const std::string& asker,
                                                        const std::string& asked_at) const {
-  if (early_.empty()) return std::nullopt;
+  if (early_.empty() || asked_at.empty()) return std::nullopt;  // without a time, any answer could be an older one
   const auto found = early_.find({ref.kind, asker, ref.request_id});
   if (found == early_.end() || found->second.first < asked_at) return std::nullopt;  // of an earlier use of the id
   return found->second.second;

@@ -121,10 +121,13 @@ TEST_CASE("what the lead had answered before we read the request is closed as it
 
 TEST_CASE("an answer that is older than the request was for an earlier use of its id") {
   FileWorld world(as(config::Role::interceptor));
-  world.write("w1", {read(World::entry("team-lead", answer("perm-1"), 1))});
-  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 2)});
+  auto timeless = World::entry("w1", World::request("perm-2", "git status"), 3);
+  timeless.erase(timeless.find("2026-02-07T15:20:13.000Z"), 24);
+  world.write_lead({World::entry("w1", World::request("perm-1", "git status"), 2), timeless});
+  world.write("w1", {read(World::entry("team-lead", answer("perm-1"), 1)),
+                     read(World::entry("team-lead", answer("perm-2"), 1))});
   world.poll();
-  CHECK(world.inbox("w1").size() == 2);
+  CHECK(world.inbox("w1").size() == 4);
 }
 
 TEST_CASE("the lead's answer to a request that was decided before is told") {
