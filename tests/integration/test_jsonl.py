@@ -127,7 +127,7 @@ class EndToEnd(JsonlTest):
         self.assertEqual([one for one in found() if one[0] == "error"], [])
         self.team.path("lead").unlink(missing_ok=True)
         self.team.path("lead").mkdir()
-        wait_for("the daemon cannot read it", lambda: "inbox not_regular" in self.daemon.cli("status").stdout)
+        wait_for("the daemon cannot read it", lambda: self.status()["inbox"]["state"] == "not_regular")
         self.assertIn(("error", "daemon.not_taken", str(self.team.folder)), found())
         roster = self.team.folder / "config.json"
         roster.write_text("{")

@@ -96,14 +96,15 @@ class Reload(ProcessTest):
         self.write(team_toml(self.team, team_more='role = "observer"'))
         self.assertEqual(self.daemon.ask("reload")["changed"], ["demo"])
         wait_for("it observes", lambda: [t["role"] for t in self.daemon.ask("status")["teams"]] == ["observer"])
-        second = self.ask("git status --short")
-        wait_for("it is seen", lambda: self.daemon.log(request_id=second))
+        second, third = self.ask("git status --short"), self.ask("make deploy")
+        wait_for("they are seen", lambda: self.daemon.log(request_id=second) and self.daemon.log(request_id=third))
         self.write(team_toml(self.team))
         self.daemon.ask("reload")
-        self.pending_id(second)  # nobody answered it then; now a person is asked
-        self.daemon.cli("approve", second)
-        wait_for("what was only seen is answered", lambda: self.team.replies("ada", second))
-        self.assertEqual((len(self.team.replies("ada", first)), len(self.team.replies("ada", second))), (1, 1))
+        wait_for("the rules answer what was only seen", lambda: self.team.replies("ada", second))
+        self.pending_id(third)  # no rule answers it, so a person does
+        self.daemon.cli("approve", third)
+        wait_for("a person answers the other", lambda: self.team.replies("ada", third))
+        self.assertEqual([len(self.team.replies("ada", one)) for one in (first, second, third)], [1, 1, 1])
 
     def test_what_holds_only_after_a_restart_is_named_and_the_log_level_is_not_among_it(self):
         self.assertEqual(self.daemon.log("control.command"), [])
