@@ -1,6 +1,6 @@
 # Puts PROGRAM and all that belongs to it below $ENV{DESTDIR}PREFIX; SOURCE is the checkout.
 #   cmake -DPROGRAM=… -DPREFIX=/usr -DSOURCE=. -P cmake/stage.cmake
-# Completions and manual pages are what the program itself says.
+# Completions and manual pages are what the program itself says; EMULATOR starts one of another processor.
 set(root "$ENV{DESTDIR}${PREFIX}")
 set(ENV{DESTDIR})  # file(INSTALL) would put it in front once more
 set(share "${root}/share")
@@ -10,7 +10,7 @@ file(INSTALL "${PROGRAM}" DESTINATION "${root}/bin" RENAME inbox-poller MESSAGE_
 foreach(section 1 5)
   file(MAKE_DIRECTORY "${share}/man/man${section}")
 endforeach()
-execute_process(COMMAND "${PROGRAM}" manual "${share}/man/man1" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" manual "${share}/man/man1" COMMAND_ERROR_IS_FATAL ANY)
 file(STRINGS "${SOURCE}/CMakeLists.txt" version REGEX "^project\\(inbox-poller VERSION")
 string(REGEX MATCH "[0-9.]+" version "${version}")
 execute_process(COMMAND python3 -B "${SOURCE}/deploy/packages/toml_page.py" "${SOURCE}/docs/reference/configuration.md" ${version}
@@ -21,7 +21,7 @@ foreach(place "bash:bash-completion/completions/inbox-poller" "zsh:zsh/vendor-co
   list(POP_FRONT place shell)
   cmake_path(GET place PARENT_PATH folder)
   file(MAKE_DIRECTORY "${share}/${folder}")
-  execute_process(COMMAND "${PROGRAM}" completion ${shell} OUTPUT_FILE "${share}/${place}" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${EMULATOR} "${PROGRAM}" completion ${shell} OUTPUT_FILE "${share}/${place}" COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
 # The units of a checkout start ~/.local/bin; an installed one starts what was installed.
@@ -40,7 +40,7 @@ file(INSTALL "${SOURCE}/deploy/packages/folder.conf" DESTINATION "${root}/lib/sy
 
 file(INSTALL "${SOURCE}/README.md" "${SOURCE}/CHANGELOG.md" DESTINATION "${doc}" MESSAGE_NEVER)
 file(INSTALL "${SOURCE}/docs" DESTINATION "${doc}" MESSAGE_NEVER PATTERN "dev" EXCLUDE PATTERN "adr" EXCLUDE)
-execute_process(COMMAND "${PROGRAM}" manual --schemas "${doc}/docs/schemas" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" manual --schemas "${doc}/docs/schemas" COMMAND_ERROR_IS_FATAL ANY)
 file(INSTALL "${SOURCE}/deploy/examples/" DESTINATION "${doc}/examples" MESSAGE_NEVER)
 foreach(more metrics claude-code)
   file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER PATTERN "plugin*" EXCLUDE)

@@ -97,6 +97,7 @@ def jobs():
     listed.append(Job("macos", ["deploy/check-macos", "--all"], {"CI": "true", "CMAKE_BUILD_PARALLEL_LEVEL": "1"}))
     listed += client_flows()
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
+    listed.append(process_test("arm64", "package/test_arm64.py", RELEASE))
     listed.append(process_test("systemd", "package/test_systemd.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))
     listed.append(process_test("nodes-network", "integration/test_nodes_network.py"))

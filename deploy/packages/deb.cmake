@@ -1,4 +1,4 @@
-# CPack's settings for the deb: deploy/package calls `cpack --config` with STAGE (what stage.cmake made), VERSION, ARCH, OUT.
+# CPack's settings for the deb: deploy/package calls `cpack --config` with STAGE (what stage.cmake made), VERSION, ARCH, DEPENDS, OUT.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME inbox-poller)
 set(CPACK_PACKAGE_DESCRIPTION inbox-poller)
@@ -14,7 +14,7 @@ set(CPACK_PACKAGE_CONTACT "InboxPoller authors <authors@inbox-poller.invalid>")
 set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE "$ENV{ARCH}")
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "$ENV{DEPENDS}")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "tmux")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What is in the program, as CycloneDX 1.5: sbom.py PROGRAM VERSION > inbox-poller.cdx.json
+"""What is in the program, as CycloneDX 1.5: sbom.py PROGRAM VERSION [PARTS] > inbox-poller.cdx.json
 
-Shared libraries as the loader finds them, header-only libraries and what the static program holds as the build's packages have it.
+PARTS holds the unpacked packages of another processor (deploy/packages/arm64-root); without it, the installed ones count. Shared libraries as the loader finds them, header-only libraries and what the static program holds as the build's packages have it.
 What the page brings from npm is in its lock file. The same packages give the same bytes: the serial number is a hash of the list, and no time
 is written.
 """
@@ -27,6 +27,24 @@ def ask(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout
 
 
+def built_in(names):
+    return {name for name in names for pattern in BUILT_IN if re.fullmatch(pattern, name)}
+
+
+def unpacked(program, parts):
+    """The same as packages(), of another processor, whose loader does not run here."""
+    controls = {path.parents[1].name: path.read_text("utf-8") for path in sorted(pathlib.Path(parts).glob("*/DEBIAN/control"))}
+    used, seen, left = built_in(controls), set(), [program]
+    while left:
+        for library in re.findall(r"\(NEEDED\).*\[(.+)\]", ask("readelf", "-d", left.pop())):
+            if library not in seen:
+                seen.add(library)
+                for path in sorted(pathlib.Path(parts).glob("*/**/" + library)):
+                    used.add(path.relative_to(parts).parts[0])
+                    left.append(path)
+    return {name: tuple(re.search("^%s: (.+)$" % field, controls[name], re.M)[1] for field in ("Version", "Architecture")) for name in sorted(used)}
+
+
 def packages(program):
     """name -> (version, architecture)"""
     installed = {}
@@ -34,7 +52,7 @@ def packages(program):
         name, version, architecture, status = line.split()
         if status == "installed":
             installed[name] = (version, architecture)
-    used = {name for name in installed for pattern in BUILT_IN if re.fullmatch(pattern, name)}
+    used = built_in(installed)
     for path in re.findall(r"=> (/\S+)", ask("ldd", program)):
         for place in (path, path.replace("/lib/", "/usr/lib/", 1), "/usr" + path):
             owner = ask("dpkg-query", "-S", place).split(":")[0].strip()
@@ -62,9 +80,9 @@ def page():
 
 
 def main():
-    program, version = sys.argv[1:3]
+    program, version, *other = sys.argv[1:]
     parts = []
-    for name, (of, architecture) in packages(program).items():
+    for name, (of, architecture) in (unpacked(program, *other) if other else packages(program)).items():
         reference = "pkg:deb/debian/%s@%s?arch=%s" % (name, of.replace("+", "%2B").replace(":", "%3A"), architecture)
         parts.append({"type": "library", "bom-ref": reference, "name": name, "version": of, "purl": reference})
     parts += page()

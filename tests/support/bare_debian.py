@@ -40,6 +40,8 @@ exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/system
 
 @unittest.skipUnless(os.environ.get("LONG"), "a part of the long form: deploy/test --long --only package")
 class BareDebian(ProcessTest):
+    architecture = ""  # of this machine, or "arm64"
+
     def here(self, *command, expect=0, seconds=3600, **env):
         done = subprocess.run([str(word) for word in command], cwd=ROOT, env=dict(os.environ, **env), capture_output=True, text=True,
                               timeout=seconds)
@@ -51,19 +53,21 @@ class BareDebian(ProcessTest):
         super().setUp()
         if os.geteuid() != 0 or not shutil.which("debootstrap"):
             self.skipTest("needs root and debootstrap (deploy/install-deps bare)")
-        self.out = pathlib.Path(os.environ.get("PACKAGE_OUT") or ROOT / "build" / "package" / "out")
+        suffix = self.architecture and "-" + self.architecture
+        self.bare = pathlib.Path(os.environ.get("PACKAGE_BARE") or ROOT / "build" / "long" / ("bare" + suffix))
+        self.out = pathlib.Path(os.environ.get("PACKAGE_OUT") or ROOT / "build" / ("package" + suffix) / "out")
         if not os.environ.get("PACKAGE_OUT"):
-            self.here("deploy/package")
+            self.here("deploy/package", *(["--" + self.architecture] if self.architecture else []))
         self.deb, = self.out.glob("inbox-poller_*.deb")
         self.version = self.deb.name.split("_")[1]
 
     def make_root(self):
-        made = pathlib.Path(os.environ.get("PACKAGE_BARE") or ROOT / "build" / "long" / "bare")
+        made = self.bare
         if not (made / "bin" / "sh").exists():
             site = self.here("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").stdout.split()[0]
             release = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())[1]
             made.parent.mkdir(parents=True, exist_ok=True)
-            self.here("debootstrap", "--variant=minbase", release, made, site)
+            self.here("debootstrap", "--variant=minbase", *(["--arch=" + self.architecture] if self.architecture else []), release, made, site)
         self.root = self.folder / "root"
         self.here("cp", "-a", made, self.root)
         shutil.copy("/etc/resolv.conf", self.root / "etc" / "resolv.conf")
