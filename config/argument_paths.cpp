@@ -111,6 +111,8 @@ bool ArgumentPaths::leaves(std::string_view value, bool from_here) const {
 }
 
 bool ArgumentPaths::foreign_code(std::string_view value) const {
+  if (value.size() > 2 && value.starts_with('-') && leaves(value.substr(2), true))
+    return true;  // a joined option: `-- -C/tmp`
   static constexpr std::string_view hosts[] = {"github:", "gitlab:", "bitbucket:", "gist:", "git@", "git+ssh:"};
   constexpr std::string_view signs = ":@= ";
   if (leaves(value, true) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); }))
@@ -205,7 +207,7 @@ void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUs
     if (out_.paths.size() >= most_paths) return;
     use.path = normalise_path(path, {folder, context_.home});
     if (use.path.empty()) continue;
-    if (another_way_round(use.path)) {
+    if (another_way_round(use.path) || climbs_from_afar(path, folder)) {
       out_.unseen_reads = true;
       out_.unseen_writes = out_.unseen_writes || use.writes || use.may_write;
     }
@@ -214,6 +216,15 @@ void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUs
     check_protected(word, use);
     if (!relative) break;
   }
+}
+
+bool ArgumentPaths::climbs_from_afar(std::string_view path, const std::string& folder) const {
+  for (std::size_t at = path.find("/.."); at != std::string_view::npos; at = path.find("/..", at + 1)) {
+    const std::string_view before = path.substr(0, at);
+    const bool is_climbing = before.empty() || before == ".." || before.ends_with("/..");
+    if (!is_climbing && !is_below(normalise_path(before, {folder, context_.home}), context_.cwd)) return true;
+  }
+  return false;
 }
 
 void ArgumentPaths::add_plain(std::string_view path, ArgumentRole role) {

@@ -30,6 +30,8 @@ class ArgumentPaths {
   /// Adds a word, or a piece of it, that is a path of this kind.
   void add_path(const ShellWord& word, std::string_view value, ArgumentRole role);
   void add_spelling(const ShellWord& word, std::string_view path, ArgumentRole role);
+  /// Returns true if `..` leaves a folder that may be a link from elsewhere: `/dev/fd/../cwd`.
+  [[nodiscard]] bool climbs_from_afar(std::string_view path, const std::string& folder) const;
   void add_use(const ShellWord& word, std::string_view path, PathUse use);
   void add_plain(std::string_view path, ArgumentRole role);
   /// Adds a surprise if a path that decides what runs later is written, so that a rule must name it. A name that looks

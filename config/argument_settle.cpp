@@ -47,7 +47,10 @@ void ArgumentReader::settle() {
   settle_default();
   settle_spread();
   settle_unnamed();
-  if (name_ == "patch" || (name_ == "unzip" && modes_.find_first_of("ltZpv") == std::string::npos)) spill(".");
+  const bool unzips = name_ == "unzip" && modes_.find_first_of("ltZpv") == std::string::npos;
+  if (name_ == "patch" || unzips) spill(".");
+  for (std::size_t i = 1; i < operands_.size() && unzips; ++i)
+    add_path(*operands_[i], operands_[i]->value, ArgumentRole::remove);
 }
 
 void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
@@ -165,7 +168,10 @@ void ArgumentReader::settle_tar() {
   for (const ShellWord* word : operands_) {
     if (creates || !(extracts || lists)) add_path(*word, word->value, ArgumentRole::tree);
   }
-  if (extracts) spill(".");
+  if (extracts) {
+    spill(".");
+    for (const ShellWord* word : operands_) add_path(*word, word->value, ArgumentRole::remove);
+  }
   for (const ShellWord* word : operands_) {
     if (in_place_ != nullptr) add_path(*word, word->value, ArgumentRole::remove);
   }
@@ -223,8 +229,8 @@ void ArgumentReader::settle_spread() {
 }
 
 void ArgumentReader::settle_unnamed() {
-  if (name_ == "sqlite3" && std::min(operands_.size(), odd_operand_) < 2 &&
-      (part_.piped || !part_.redirections.empty()))
+  const bool waits = name_ == "sftp" || (name_ == "sqlite3" && std::min(operands_.size(), odd_operand_) < 2);
+  if (waits && (part_.piped || !part_.redirections.empty()))
     surprise(part_.words.front(), "which is told what to do by its input"),
         out_.surprises.back().length = std::string::npos;
   if (name_ == "zip" && modes_.find('@') != std::string::npos) out_.unseen_reads = true;
@@ -255,6 +261,11 @@ void ArgumentReader::check_script(const ShellWord& word, std::string_view script
   if (!why) return;
   surprise(word, *why);
   hand_on(word, script);
+  add_any(word, script);  // files that the script names
+  for (std::size_t open = script.find('"'); open < script.size(); open = script.find('"', open + 1)) {
+    const std::size_t close = std::min(script.find('"', open + 1), script.size());
+    hand_on(word, script.substr(open + 1, close - open - 1));  // a command of awk: `"rm x" | getline`
+  }
 }
 
 void ArgumentReader::surprise_option(const ProgramOption& option, const ShellWord& word, std::string_view why) {

@@ -67,6 +67,7 @@ void ArgumentReader::expect_unseen(bool replaces) {
     const ArgumentRole role = operand_role(index);
     unseen(role == ArgumentRole::program || role == ArgumentRole::sub || role == ArgumentRole::verb ? ArgumentRole::any
                                                                                                     : role);
+    if (role == ArgumentRole::output) surprise(part_.words.front(), "a writer of files that cannot be seen");
   }
   if (in_place_ || writes_) unseen(ArgumentRole::write);
   if (!program_->risky && (outer_ == nullptr || !outer_->risky)) return;
@@ -111,6 +112,8 @@ void ArgumentReader::read_word(const ShellWord& word) {
     surprise(word, "which stands for what the line did before");
   if (name_ == "curl" && hides_file(value)) out_.unseen_reads = true;
   if (ended_) return operand(word);
+  const std::string_view sub = subcommand_ > 0 ? std::string_view(part_.words[subcommand_].value) : "";
+  if (value == "--" && name_ == "cargo" && sub != "run" && sub != "r") return;  // options of a test are known as well
   if (value == "--") {
     ended_ = true;
     return;
@@ -188,6 +191,8 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       return take_value(*whole, word);
     }
     if (one_dash() && value.size() > 2) {
+      const ProgramOption* letter = find(value.substr(0, 2));  // a joined option: `sqlite3 -Ax`
+      if (letter != nullptr && letter->runs && !letter->outside) return use(*letter, word, word, value.substr(2));
       if (equals < value.size()) return unlisted_value(word, value.substr(equals + 1));
       odd_ = at_ + 1;
       return;
@@ -206,6 +211,7 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       odd_ = at_ + 1;
       line_length_ = line_length_ || letters[i] == 'l';
     }
+    if (option == nullptr && i == 0 && value.find_first_of("/.:") != std::string_view::npos) add_any(word, value);
     if (option == nullptr) continue;
     const std::string_view glued = letters.substr(i + 1);
     if (option->in_place) return use(*option, word, word, "");

@@ -56,6 +56,11 @@ bool spelled_match(std::string_view pattern, std::string_view text, const std::v
 /// Matches the pattern with the part from its byte `from` on.
 bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, const std::vector<Surprise>& surprises) {
   const std::string_view text = std::string_view(part.text).substr(from);
+  for (const std::string_view quiet : {"git --no-pager ", "git -P "}) {  // options for a terminal
+    if (surprises.empty() && text.starts_with(quiet) &&
+        command_pattern_matches(pattern, "git " + std::string(text.substr(quiet.size()))))
+      return true;
+  }
   if (!command_pattern_matches(pattern, text)) return false;
   if (surprises.empty()) return true;
   std::vector<bool> spelled(text.size(), false);
@@ -113,6 +118,13 @@ Command read_command(std::string_view text) {
   for (std::size_t i = 0; i < command.visible.size() && i < most_visible_parts; ++i) {
     const ShellPart part = command.visible[i];  // a copy, because the list grows below
     if (part.words.empty() || !runs_its_arguments(part)) continue;
+    if (i > 0 && part.piped && told_by_input(part)) {  // a text for a shell: `echo 'rm x' | sh`
+      const std::vector<ShellWord> said = command.visible[i - 1].words;
+      for (std::size_t at = 1; at < said.size(); ++at) {
+        ShellLine inner = split_shell_line(said[at].value);
+        std::ranges::move(inner.parts, std::back_inserter(command.visible));
+      }
+    }
     for (const std::size_t at : possible_commands(part)) {
       const std::string& word = part.words[at].value;
       if (word.find_first_of(" \t\n;|&") == std::string::npos) continue;
@@ -180,6 +192,7 @@ bool might_restrict(std::string_view pattern, const Command& command) {
   return std::ranges::any_of(command.visible, [&](const ShellPart& part) {
     if (part.words.empty()) return false;
     const std::size_t core = core_word(part);
+    if (told_by_input(part)) return true;
     if (base_name(part.words[core].value) == "xargs")  // in a form whose command is not certain
       return std::ranges::any_of(part.words,
                                  [&](const auto& word) { return wildcard_match(first, base_name(word.value)); });
@@ -202,10 +215,14 @@ namespace {
 /// Returns the first word after `at` that is, or may be, a critical target.
 const ShellWord* critical_target(const std::vector<ShellWord>& words, std::size_t at, const RuleContext& context,
                                  bool moved) {
+  static constexpr std::string_view tests[] = {"-name",  "-iname", "-path",  "-ipath", "-regex",
+                                               "-newer", "-size",  "-mtime", "-mmin",  "-empty"};
   const bool finds = base_name(words[at].value) == "find";
+  const bool picks = finds && std::ranges::any_of(words, [](const auto& word) { return is_one_of(tests, word.value); });
+  if (finds && !picks && at + 1 < words.size() && words[at + 1].value.starts_with('-')) return &words[at + 1];
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     if (finds && std::string_view("-(!").find(words[i].value.substr(0, 1)) != std::string_view::npos) break;
-    if (finds && !moved && !words[i].expands && normalise_path(words[i].value, context) == context.cwd) continue;
+    if (picks && !moved && !words[i].expands && normalise_path(words[i].value, context) == context.cwd) continue;
     const bool is_option = words[i].value.starts_with("-") && !words[i].expands;
     if (!is_option && is_critical_target(words[i], context, moved)) return &words[i];
   }

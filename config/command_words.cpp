@@ -29,9 +29,26 @@ constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      
 constexpr std::string_view name_takers[] = {"test", "[",      "printf", "print",    "wait",
                                             "exit", "return", "break",  "continue", "shift"};
 
-constexpr std::string_view safe_variables[] = {
-    "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
-    "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
+constexpr std::string_view safe_variables[] = {"LANG",
+                                               "LANGUAGE",
+                                               "TZ",
+                                               "NO_COLOR",
+                                               "FORCE_COLOR",
+                                               "CLICOLOR",
+                                               "CI",
+                                               "RUST_BACKTRACE",
+                                               "LINES",
+                                               "COLUMNS",
+                                               "PYTHONUNBUFFERED",
+                                               "NODE_ENV",
+                                               "TERM",
+                                               "RUST_LOG",
+                                               "CARGO_TERM_COLOR",
+                                               "CGO_ENABLED",
+                                               "PYTHONDONTWRITEBYTECODE",
+                                               "GIT_TERMINAL_PROMPT"};
+
+constexpr std::string_view plain_signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.smhd";  // KILL, 9, 5s
 
 /// Matches 30, 1.5m.
 bool is_number(std::string_view text) {
@@ -89,7 +106,10 @@ std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
   if (!is_one_of(wrappers, at(0))) return 0;
   if (at(0) == "xargs") return xargs_length(words, i);
   const bool has_level = at(0) == "nice" && at(1) == "-n";
-  const std::size_t number = at(0) == "timeout" ? 1 : has_level ? 2 : 0;  // index of its number; 0: it has none
+  const bool has_more = at(0) == "timeout" && (at(1) == "-k" || at(1) == "-s") &&
+                        at(2).find_first_not_of(plain_signs) == std::string_view::npos;
+  // The index of its number; 0: it has none.
+  const std::size_t number = at(0) == "timeout" ? (has_more ? 3 : 1) : has_level ? 2 : 0;
   if (number > 0 && !is_number(at(number))) return 0;
   const std::string_view command = at(number + 1);
   return command.empty() || command.starts_with("-") ? 0 : number + 1;
@@ -111,7 +131,8 @@ bool is_safe_assignment(const ShellWord& word) {
                           return std::isalnum(c) != 0 ||
                                  std::string_view("_.,+:@%=-").find(static_cast<char>(c)) != std::string_view::npos;
                         });
-  return !word.expands && is_plain && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
+  const bool is_cat = (name == "PAGER" || name == "GIT_PAGER") && value == "cat";
+  return !word.expands && is_plain && (is_cat || is_one_of(safe_variables, name) || name.starts_with("LC_"));
 }
 
 std::size_t core_word(const ShellPart& part) {
@@ -160,6 +181,17 @@ std::string joined_values(const ShellPart& part, std::size_t from) {
 }
 
 bool is_shell(std::string_view name) { return is_one_of(shells, name); }
+
+bool told_by_input(const ShellPart& part) {
+  if (part.words.empty() || (!part.piped && part.redirections.empty())) return false;
+  const std::size_t core = core_word(part);
+  const auto rest = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
+  const bool has_script = std::any_of(rest, part.words.end(), [](const ShellWord& word) {
+    return !word.value.starts_with('-') ? word.value != "/dev/stdin" : word.value.find('c') != std::string::npos;
+  });
+  const bool is_told = std::any_of(rest, part.words.end(), [](const ShellWord& word) { return word.value == "-s"; });
+  return is_shell(base_name(part.words[core].value)) && (is_told || !has_script);
+}
 
 bool takes_names(std::string_view name) { return is_one_of(name_takers, name); }
 

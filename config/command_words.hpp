@@ -32,6 +32,9 @@ bool is_safe_assignment(const ShellWord& word);
 /// rule without `*` grants it.
 bool runs_its_arguments(const ShellPart& part);
 
+/// Returns true for a shell that takes its commands from its input: `… | sh`, `bash -s < x`.
+bool told_by_input(const ShellPart& part);
+
 /// Returns true if a word is a shell that runs the script named by its first argument.
 bool is_shell(std::string_view name);
 

@@ -15,11 +15,12 @@ constexpr std::size_t most_lists = 256;
 constexpr std::size_t most_tries = 256;
 
 constexpr std::string_view plain_programs[] = {
-    "apt",     "apt-cache",   "apt-get",   "apk",     "brew",   "dnf",    "dpkg",     "pacman",
-    "rpm",     "yum",         "systemctl", "service", "jobs",   "pkill",  "killall",  "lsof",
-    "apropos", "whatis",      "info",      "command", "exit",   "return", "break",    "continue",
-    "shift",   "hostname",    "getent",    "groups",  "dig",    "host",   "nslookup", "ping",
-    "say",     "notify-send", "logger",    "wall",    "aws s3", "gsutil", "flyctl",   "heroku ps"};
+    "apt", "apt-cache", "apt-get install", "apt-get update", "apt-get remove", "apt-get upgrade", "apk",
+    "brew install", "brew upgrade", "brew info", "brew list", "brew search", "dnf", "dpkg -l", "dpkg -L", "dpkg -s",
+    "dpkg -S", "dpkg -i", "pacman", "rpm -q", "rpm -qa", "rpm -i", "yum", "systemctl", "service", "jobs", "pkill",
+    "killall", "lsof", "apropos", "whatis", "info", "command", "exit", "return", "break", "continue", "shift",
+    "hostname", "getent", "groups", "dig", "host", "nslookup", "ping", "say", "notify-send", "logger", "wall",
+    "aws s3", "gsutil", "flyctl deploy", "flyctl status", "flyctl logs", "heroku ps"};
 
 constexpr std::string_view text_options[] = {"--message", "--title",  "--body", "--description",
                                              "--comment", "--notes",  "--note", "--subject",

@@ -113,6 +113,8 @@ class Splitter {
     ShellWord word = read_word();
     const bool touches_redirection = peek(0) == '<' || peek(0) == '>';
     if (touches_redirection && is_descriptor(word.text)) return;  // the file descriptor of `2>…`
+    if (touches_redirection && word.text.starts_with('{'))        // brackets in it are evaluated by bash: `{a[$(x)]}>f`
+      doubt("keeps the number of a file in a variable, with {…}> or {…}<");
     if (!part_.text.empty()) part_.text += ' ';
     word.at = part_.text.size();
     part_.text += word.text;
@@ -146,6 +148,7 @@ class Splitter {
       }
     }
     word.text = text_.substr(begin, pos_ - begin);
+    if (word.text == "[") word.expands = word.splits = false;  // a program, and no pattern
     return word;
   }
 
@@ -207,6 +210,10 @@ class Splitter {
       return literal(word);
     }
     if (is_name_char(next) || (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos)) {
+      const auto name = text_.substr(pos_ + 1);
+      const auto end = name.find_first_not_of("#_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+      if (name.substr(std::min(std::max<std::size_t>(end, 1), name.size())).starts_with('['))
+        doubt("reads a part of a variable with […], which zsh evaluates");
       word.expands = true;
       word.splits = word.splits || !quoted || next == '@';
     } else if (!quoted && next != '\0' && std::string_view("=^~+:").find(next) != std::string_view::npos) {

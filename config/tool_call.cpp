@@ -1,6 +1,7 @@
 #include "config/tool_call.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -106,12 +107,24 @@ void read_bash(ToolCall& call, const RuleContext& context) {
   }
 }
 
+/// Returns true if brackets or braces may spell `..` or a path from `/`: `[.][.]/x`, `.{.,x}/y`, `{/etc,x}`.
+bool may_spell_parent(std::string_view pattern) {
+  for (std::size_t at = 0; at + 2 < pattern.size(); ++at) {
+    const bool is_dot = pattern[at + 1] == '.' && std::isalnum(static_cast<unsigned char>(pattern[at + 2])) == 0;
+    const bool begins = is_dot || pattern[at + 1] == '/' || pattern[at + 1] == '~';
+    if (begins && std::string_view("[{,").find(pattern[at]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 void read_search(ToolCall& call, const RuleContext& context) {
   FileUse use = file_use(call.primary.empty() ? "." : std::string_view(call.primary), false, context);
   use.searches = true;
   const std::string* pattern = call.tool == "Glob" ? scalar(call, "pattern") : nullptr;
-  const bool leaves = pattern != nullptr && (pattern->starts_with('/') || pattern->starts_with('~') ||
-                                             pattern->find("..") != std::string::npos);
+  const bool leaves =
+      pattern != nullptr &&
+      (pattern->starts_with('/') || pattern->starts_with('~') || pattern->find("..") != std::string::npos ||
+       pattern->find_first_of("\\") != std::string::npos || may_spell_parent(*pattern));
   if (leaves || (call.tool == "Glob" && pattern == nullptr)) use.doubt = "has a pattern that may leave its folder";
   call.files.push_back(std::move(use));
 }

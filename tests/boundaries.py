@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 5540, "config": 6845, "handlers": 3880, "poller": 31515, "poller/cli": 15180}  # raising one needs a record in docs/adr
+MAX_ROOM_LINES = {"schema": 5540, "config": 6940, "handlers": 3880, "poller": 31515, "poller/cli": 15180}  # raising one needs a record in docs/adr
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "broker", "systems", "ledger", "context", "cluster", "effects", "delivery", "team", "run", "control", "daemon", "cli")
