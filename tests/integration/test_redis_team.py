@@ -269,7 +269,7 @@ class Team(ProcessTest):
         self.engine.stop()
         self.engine.start("appendfsync", "everysec")
         wait_for("works, with a word", lambda: "once a second" in self.inbox()["detail"] and self.inbox()["state"] == "ok")
-        self.assertTrue([w for w in self.daemon.log("daemon.warning") if "once a second" in w["reason"]])
+        wait_for("also in the log", lambda: [w for w in self.daemon.log("daemon.warning") if "once a second" in w["reason"]])
 
     def test_a_setting_that_changes_while_the_engine_runs_is_told_and_what_comes_meanwhile_arrives(self):
         self.serve()
@@ -277,7 +277,7 @@ class Team(ProcessTest):
         change("CONFIG", "SET", "appendonly", "no")
         wait_for("the change is told", lambda: "appendonly is off" in self.daemon.cli("status").stdout)
         self.ada.send("boss", "sent meanwhile")
-        self.assertTrue([w for w in self.daemon.log("inbox.unreadable") if "appendonly" in w["reason"]])
+        wait_for("also in the log", lambda: [w for w in self.daemon.log("inbox.unreadable") if "appendonly" in w["reason"]])
         self.assertIn("appendonly is off", self.run_command("doctor", "--config", self.daemon.configs[0]).stdout)
         change("CONFIG", "SET", "appendonly", "yes")
         self.hears("sent meanwhile")
