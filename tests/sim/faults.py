@@ -241,12 +241,32 @@ PANES = [
              "past(shutdown.term_ms, settings.timeout * 1000) ? ShutdownStep::kill : ShutdownStep::wait, {}};", None),
 ]
 
+# With a lead in a pane, where a person types, too.
+TERMINALS = [
+    Mutation("pasted-over-a-draft", "nothing is pasted into a composer that holds text", "poller/delivery/tmux_sink.cpp",
+             "  if (auto why = why_not(seen->reading); !why.empty())\n",
+             "  if (auto why = why_not(seen->reading); !why.empty() && seen->reading.kind != schema::ScreenKind::draft)\n", None),
+    Mutation("pasted-into-a-turn", "nothing is pasted into a lead that works", "poller/delivery/tmux_sink.cpp",
+             "  if (auto why = why_not(seen->reading); !why.empty())\n",
+             "  if (auto why = why_not(seen->reading); !why.empty() && seen->reading.kind != schema::ScreenKind::running)\n", None),
+    Mutation("enter-unseen", "Enter is pressed where our text stands alone", "poller/delivery/tmux_sink.cpp",
+             "seen.reading.at_end && schema::holds_exactly(seen.reading, text))", "(seen.reading.at_end || !text.empty()))", None),
+]
+
+# With workers that ask to stop.
+WISHES = [
+    Mutation("declined-in-silence", "a worker reads why it may not stop", "handlers/decide.cpp",
+             "  if (!is_granted_stop) posts", "  if (decided.kind != RequestKind::stop) posts", None),
+    Mutation("granted-by-the-rule", "a person decides whether a worker stops", "handlers/stop.cpp",
+             "return {config::Action::ask,", "return {config::Action::allow,", None),
+]
+
 
 def ways_of(fault):
     """The words of `simulate` for the histories in which this fault can be found."""
     if fault in NODES:
         return ["--profile", "hosts", "--without", "panes,ways"]
-    if fault in HOOKS + PANES or fault.name in SHARED_HOOKS:
+    if fault in HOOKS + PANES + TERMINALS + WISHES or fault.name in SHARED_HOOKS:
         return ["--mailbox", "arrays"]
     is_of = lambda own, names: fault in own or fault.name in names
     system = "jsonl" if is_of(LINES, SHARED_LINES) else "maildir" if is_of(LETTERS, SHARED_LETTERS) else "arrays"
@@ -255,7 +275,7 @@ def ways_of(fault):
 
 def chosen(names):
     shared = [one for one in MUTATIONS if one.name in SHARED + SHARED_LINES + SHARED_LETTERS + SHARED_HOOKS]
-    return [one for one in shared + OWN + NODES + LINES + LETTERS + HOOKS + PANES if not names or one.name in names]
+    return [one for one in shared + OWN + NODES + LINES + LETTERS + HOOKS + PANES + TERMINALS + WISHES if not names or one.name in names]
 
 
 def unfit(faults):
