@@ -219,7 +219,8 @@ const ShellWord* critical_target(const std::vector<ShellWord>& words, std::size_
                                                "-newer", "-size",  "-mtime", "-mmin",  "-empty"};
   const bool finds = base_name(words[at].value) == "find";
   const bool picks = finds && std::ranges::any_of(words, [](const auto& word) { return is_one_of(tests, word.value); });
-  if (finds && !picks && at + 1 < words.size() && words[at + 1].value.starts_with('-')) return &words[at + 1];
+  static const ShellWord here{".", "."};
+  if (finds && !picks && at + 1 < words.size() && words[at + 1].value.starts_with('-')) return &here;
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     if (finds && std::string_view("-(!").find(words[i].value.substr(0, 1)) != std::string_view::npos) break;
     if (picks && !moved && !words[i].expands && normalise_path(words[i].value, context) == context.cwd) continue;
