@@ -29,24 +29,10 @@ constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      
 constexpr std::string_view name_takers[] = {"test", "[",      "printf", "print",    "wait",
                                             "exit", "return", "break",  "continue", "shift"};
 
-constexpr std::string_view safe_variables[] = {"LANG",
-                                               "LANGUAGE",
-                                               "TZ",
-                                               "NO_COLOR",
-                                               "FORCE_COLOR",
-                                               "CLICOLOR",
-                                               "CI",
-                                               "RUST_BACKTRACE",
-                                               "LINES",
-                                               "COLUMNS",
-                                               "PYTHONUNBUFFERED",
-                                               "NODE_ENV",
-                                               "TERM",
-                                               "RUST_LOG",
-                                               "CARGO_TERM_COLOR",
-                                               "CGO_ENABLED",
-                                               "PYTHONDONTWRITEBYTECODE",
-                                               "GIT_TERMINAL_PROMPT"};
+constexpr std::string_view safe_variables[] = {
+    "LANG",  "LANGUAGE", "TZ",   "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",    "CI",               "RUST_BACKTRACE",
+    "LINES", "COLUMNS",  "TERM", "RUST_LOG", "CARGO_TERM_COLOR", "CGO_ENABLED", "PYTHONUNBUFFERED", "NODE_ENV",
+    "PYTHONDONTWRITEBYTECODE", "GIT_TERMINAL_PROMPT"};
 
 constexpr std::string_view plain_signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.smhd";  // KILL, 9, 5s
 
@@ -187,7 +173,10 @@ bool told_by_input(const ShellPart& part) {
   const std::size_t core = core_word(part);
   const auto rest = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
   const bool has_script = std::any_of(rest, part.words.end(), [](const ShellWord& word) {
-    return !word.value.starts_with('-') ? word.value != "/dev/stdin" : word.value.find('c') != std::string::npos;
+    const std::string_view value = word.value;
+    if (value.starts_with("--")) return false;  // `--norc`
+    if (value.starts_with('-')) return value.find('c') != std::string_view::npos;
+    return !value.starts_with('+') && value != "/dev/stdin" && value != "posix";
   });
   const bool is_told = std::any_of(rest, part.words.end(), [](const ShellWord& word) { return word.value == "-s"; });
   return is_shell(base_name(part.words[core].value)) && (is_told || !has_script);

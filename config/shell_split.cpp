@@ -113,7 +113,7 @@ class Splitter {
     ShellWord word = read_word();
     const bool touches_redirection = peek(0) == '<' || peek(0) == '>';
     if (touches_redirection && is_descriptor(word.text)) return;  // the file descriptor of `2>…`
-    if (touches_redirection && word.text.starts_with('{'))        // brackets in it are evaluated by bash: `{a[$(x)]}>f`
+    if (touches_redirection && word.text.starts_with('{'))  // brackets in it are evaluated by bash: `{a[$(x)]}>f`
       doubt("keeps the number of a file in a variable, with {…}> or {…}<");
     if (!part_.text.empty()) part_.text += ' ';
     word.at = part_.text.size();
