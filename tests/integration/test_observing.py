@@ -224,12 +224,14 @@ class Front(ProcessTest):
     def test_a_race_that_only_the_lead_knows_it_won_is_told(self):
         """It had read the request before our mark, and marks it once more: its dialog is open."""
         self.team = self.make_team(era=wire.ERA1)
-        self.start_lead(self.team, wire.ERA1, poll=0.02, reads_first=1.5)
-        # By the timer alone: who is woken by every change is always the first.
-        self.start_daemon(self.team, team_more='role = "interceptor"\nwatch = false\n', poll="300ms")
+        goes_on = self.folder / "the lead goes on"
+        lead = self.start_lead(self.team, wire.ERA1, poll=0.02, reads_first=goes_on)
         worker = self.start_worker(self.team, "ada", wire.ERA1)
         request_id = worker.ask("permission", tool="Bash", input={"command": "git status"})
+        wait_for("the lead has read it", lambda: [e for e in lead.events() if e["event"] == "looked"])
+        self.start()
         self.assertEqual(self.answer(worker, request_id)["event"], "ran")
+        goes_on.touch()
         told = wait_for("it is told", lambda: self.daemon.log("request.answered_by_lead"))
         self.assertEqual([e["message_key"] for e in told], [e["message_key"] for e in self.daemon.log("request.decided")])
         self.daemon.polled()

@@ -5,7 +5,7 @@ It polls as the real one does: the older client marks everything read and keeps 
 done about it. With --answer-after it also answers permission requests, as the person at its dialog would after that many seconds.
 With --claim it says in the roster, as leads of the newest generation do, which process leads the team; with --sign its answers carry
 what signed workers (worker.py) want to see.
-What it took goes as JSON lines to its log, with "event": took (sender, text, timestamp), answered (id), claimed.
+What it took goes as JSON lines to its log, with "event": took (sender, text, timestamp), looked, answered (id), claimed.
 Python 3.9 or newer, standard library only.
 """
 
@@ -71,7 +71,8 @@ class Lead:
         unread = [e for e in wire.read_inbox(path) or [] if not e.get("read")]
         if not unread:
             return
-        time.sleep(self.reads_first)  # clock: a lead that reads before it locks; nothing is judged by how long
+        self.log("looked")
+        wait_for("it may go on", lambda: os.path.exists(self.reads_first))
         with wire.Lock(path, wire.PATIENT):
             wire.rewrite(path, wire.stringify([dict(e, read=True) for e in wire.read_inbox(path)], 2))
         for entry in unread:
@@ -97,10 +98,12 @@ class Lead:
 class LeadProcess:
     """The test's handle on it."""
 
-    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow", reads_first=0.0, claim=False, sign=False):
+    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow", reads_first=None, claim=False, sign=False):
         self.log_path = str(team.root.parent / "lead.log")
         command = [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--era", era,
-                   "--log", self.log_path, "--poll", str(poll), "--verdict", verdict, "--reads-first", str(reads_first)]
+                   "--log", self.log_path, "--poll", str(poll), "--verdict", verdict]
+        if reads_first is not None:
+            command += ["--reads-first", str(reads_first)]
         if answer_after is not None:
             command += ["--answer-after", str(answer_after)]
         command += ["--claim"] * claim + ["--sign"] * sign
@@ -131,7 +134,7 @@ def main():
     parser.add_argument("--era", default=wire.ERA2)
     parser.add_argument("--poll", type=float, default=1.0)
     parser.add_argument("--answer-after", type=float)
-    parser.add_argument("--reads-first", type=float, default=0.0, help="seconds from its look to its lock, as an old client")
+    parser.add_argument("--reads-first", metavar="FILE", help="looks as an old client, without a lock, and locks once this file is there")
     parser.add_argument("--claim", action="store_true")
     parser.add_argument("--sign", action="store_true")
     parser.add_argument("--verdict", choices=("allow", "deny"), default="allow")
