@@ -91,6 +91,10 @@ TEST_CASE("orders go to workers of the roster only") {
   CHECK(refusal(set_mode("team-lead", mode, "alice", team.view(), noon)).reason ==
         "\"team-lead\" is the lead itself, not a worker of it");
   CHECK(refusal(share_rule("nobody", rule("Read"), "alice", team.view(), noon)).code == "member.unknown");
+  Team unread;
+  unread.roster.members.clear();
+  CHECK(refusal(set_mode("w1", mode, "alice", unread.view(), noon)).reason ==
+        "the workers of team falcon are not known: its roster was not read yet (`status` tells why)");
 }
 
 TEST_CASE("a rule is shared with its tool's name, its content only if it has one, and a directory") {
