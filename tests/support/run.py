@@ -11,7 +11,22 @@ import pathlib
 import resource
 import signal
 import sys
+import time
 import unittest
+
+
+class Result(unittest.TextTestResult):
+    """Tells which tests took long, so that a wait that ended only by its limit is seen although the test passed."""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic()  # clock: a figure for the reader; no verdict depends on it
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        seconds = time.monotonic() - self.began  # clock: a figure for the reader; no verdict depends on it
+        if seconds > 60:
+            print("took %.0f s: %s" % (seconds, test.id()), flush=True)
 
 
 def main():
@@ -24,7 +39,7 @@ def main():
     spec.loader.exec_module(module)
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(sys.argv[2:], module) if len(sys.argv) > 2 else loader.loadTestsFromModule(module)
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(suite)
     for test, why in result.skipped:
         print("SKIPPED: %s: %s" % (test.id(), why))
     if not result.wasSuccessful() or result.testsRun == 0:

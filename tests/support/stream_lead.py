@@ -46,7 +46,7 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from daemon import LIMIT_S  # noqa: E402
+from daemon import LIMIT_S, Missing  # noqa: E402
 
 PAUSE = 0.005
 
@@ -288,6 +288,7 @@ class LeadRun:
                 self.process.kill()
                 if pid:
                     os.kill(pid, signal.SIGKILL)
+                raise Missing("`lead run` did not leave within %.0f s after SIGTERM" % LIMIT_S)
         for stream in (self.process.stdin, self.process.stdout):
             if stream:
                 try:
