@@ -95,9 +95,10 @@ Result<schema::Roster> ClusterRoster::roster() {
     else
       here_.push_back(member);
   }
-  const auto put = [&](const schema::Member& member) {
+  const auto put = [&](schema::Member member) {
     const auto same = std::ranges::find(roster.members, member.name, &schema::Member::name);
-    (same == roster.members.end() ? roster.members.emplace_back() : *same) = member;
+    if (same != roster.members.end() && member.name == lead) member.cwd = same->cwd;  // hooks tell of the client here
+    (same == roster.members.end() ? roster.members.emplace_back() : *same) = std::move(member);
   };
   for (const auto& [node, seen] : state_.seen)
     for (const auto& [name, member] : seen.members)

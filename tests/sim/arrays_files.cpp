@@ -21,7 +21,7 @@ json::object member(const Machine& machine, const std::string& name) {
 
 std::string roster_of(const Machine& machine, const std::vector<std::string>& names) {
   json::array members{
-      json::object{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"joinedAt", 0}, {"cwd", "/work"}}};
+      json::object{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"joinedAt", 0}, {"cwd", machine.lead_folder()}}};
   for (const auto& name : names) members.push_back(member(machine, name));
   return json::serialize(
       json::object{{"name", "t"}, {"leadAgentId", "team-lead@t"}, {"leadSessionId", "s"}, {"members", members}});
@@ -37,7 +37,7 @@ std::optional<json::value> parsed(const std::optional<std::string>& bytes) {
 
 void ArraysFiles::make() {
   machine_.disk().make_folders(folder() + "/inboxes");
-  machine_.disk().write(roster(), roster_of(machine_, boxes()));
+  machine_.disk().write(roster(), roster_of(machine_, machine_.workers()));
 }
 
 bool ArraysFiles::has_member(const std::string& name) const {
@@ -106,7 +106,7 @@ void ArraysFiles::repair() {
   auto& disk = machine_.disk();
   if (!parsed(disk.read(roster()))) {
     machine_.trace("a person restores the roster");
-    disk.write(roster(), roster_of(machine_, boxes()));
+    disk.write(roster(), roster_of(machine_, machine_.workers()));
   }
   for (const auto& box : boxes()) {
     // After the clock was set back, no client takes the lock of a dead one for abandoned (W9).

@@ -73,6 +73,7 @@ void HookLead::begin_session(const std::string& source) {
 }
 
 void HookLead::end_session(const std::string& reason, std::function<void()> then) {
+  is_known_ = false;  // until the daemon has heard of the next start
   fire("SessionEnd", {{"reason", reason}}, [this, then = std::move(then)](const std::string&) {
     given_.clear();
     woken_by_.clear();
@@ -84,7 +85,6 @@ void HookLead::clear() {
   machine_.trace("a person clears the lead's conversation");
   rests_ = false;
   end_session("clear", [this] {
-    is_known_ = false;
     session_ = "s" + std::to_string(++sessions_);
     begin_transcript();
     begin_session("clear");
@@ -102,7 +102,10 @@ void HookLead::look_at_status() {
       machine_.oracle().violated("the daemon forgot the session of the lead, which had begun: " + session_);
     machine_.ask(machine_.connect(), {{"verb", "lead"}, {"team", "t"}, {"state", "offline"}},
                  [this, life](const json::object& done) {
-                   if (life == life_ && rests_ && done.at("ok").as_bool()) after({}, [this] { clear(); });
+                   if (life != life_ || !rests_ || !done.at("ok").as_bool()) return;
+                   after(seconds(1), [this] {
+                     if (rests_) clear();
+                   });
                  });
   });
 }
@@ -274,7 +277,7 @@ json::object HookLead::event(const std::string& name, json::object more) {
   more["hook_event_name"] = name;
   more["session_id"] = session_;
   more["transcript_path"] = transcript_;
-  more["cwd"] = "/work";
+  more["cwd"] = machine_.lead_folder();
   return more;
 }
 

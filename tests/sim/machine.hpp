@@ -43,6 +43,7 @@ class Machine {
   [[nodiscard]] TeamFiles& files() { return *files_of_team_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string inbox(const std::string& name) const { return files_of_team_->inbox(name); }
+  [[nodiscard]] std::string lead_folder() const { return "/" + name_ + "/work"; }
   [[nodiscard]] std::string roster() const { return files_of_team_->roster(); }
   [[nodiscard]] bool has_member(const std::string& name) const { return files_of_team_->has_member(name); }
   /// Puts a member into the roster, or takes it out.

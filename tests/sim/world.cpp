@@ -156,7 +156,7 @@ void World::add_peers() {
                                  HookLead::Manner::headless}[hooks.below(setup_.system == System::arrays ? 4 : 3)];
   const bool in_pane = other_way == 4 && has("pane"), gets_payload = hooks.one_in(2);
   oracle_.is_calm = profile_.name == "calm" && !has_rival && !churns && !ends && !in_pane;
-  const auto clears = has("clear") && is_alone() ? std::make_shared<Dice>(seed_ * 2 + 9) : nullptr;
+  const auto clears = has("clear") ? std::make_shared<Dice>(seed_ * 2 + 9) : nullptr;
   const auto wishes = ends && has("ends") && has("wishes") ? std::make_shared<Dice>(seed_ * 2 + 7) : nullptr;
   for (auto& machine : machines_) {
     const bool is_arrays = setup_.system == System::arrays;

@@ -94,7 +94,7 @@ TEST_CASE("orders go to workers of the roster only") {
   Team unread;
   unread.roster.members.clear();
   CHECK(refusal(set_mode("w1", mode, "alice", unread.view(), noon)).reason ==
-        "the workers of team falcon are not known: its roster was not read yet (`status` tells why)");
+        "the roster of falcon was not read yet; see `status`");
 }
 
 TEST_CASE("a rule is shared with its tool's name, its content only if it has one, and a directory") {

@@ -1,4 +1,5 @@
 // A team on several nodes: requests, answers and chat over an engine that loses, repeats and forgets.
+#include "handlers/lead_session.hpp"
 #include "tests/unit/poller/cluster/cluster_world.hpp"
 
 namespace inbox_poller::hosts_test {
@@ -1457,6 +1458,20 @@ TEST_CASE("what the next leader decided for its own worker is not open when the 
   Followed::say(world.h1, "perm-9", handlers::RequestEvent::person_denies);
   world.go_on(6);
   CHECK(h4.inbox("w9").size() == 1);
+}
+
+TEST_CASE("a node that waits to lead knows the folder of its own lead, so a session begun by /clear there is that lead's") {
+  Followed world;
+  world.later(10);
+  const auto& view = world.h1.team->context().view();
+  REQUIRE(view.roster.find("team-lead") != nullptr);
+  CHECK(view.roster.find("team-lead")->cwd == "/h1/lead");
+  schema::HookEvent event;
+  event.name = "SessionStart";
+  event.source = "clear";
+  event.session_id = "s2";
+  event.cwd = "/h1/lead";
+  CHECK(handlers::why_foreign(event, "", schema::ClientMode::interactive, {}, view).empty());
 }
 
 TEST_CASE("a leader's receipt from before another node led does not count when it leads again") {

@@ -33,7 +33,7 @@ struct NodeWorld : FileWorld {
         }),
         node(name),
         broker(the_engine) {
-    json::array list{{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"cwd", "/lead"}}};
+    json::array list{{{"agentId", "team-lead@t"}, {"name", "team-lead"}, {"cwd", "/" + name + "/lead"}}};
     for (const auto& member : members)
       list.push_back({{"agentId", member + "@t"}, {"name", member}, {"cwd", "/" + name + "/" + member}, {"tmuxPaneId", "%7"}});
     spill(scratch.path("teams/t/config.json"),

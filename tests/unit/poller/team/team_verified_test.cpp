@@ -144,7 +144,7 @@ TEST_CASE("the requests of a worker that was ended are withdrawn, those of anoth
   world.write_lead({World::entry("w1", World::request("perm-4", "make install"), 4)});
   world.poll();
   REQUIRE(world.team->requests().open().size() == 3);
-  world.team->requests().ended("w1", now, "", "w1 was ended (shutdown-1@w1)");
+  world.team->requests().ended("w1", now, 0, "w1 was ended (shutdown-1@w1)");
   std::vector<std::string> left;
   for (const auto& request : world.team->requests().open()) left.push_back(request.request_id);
   CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
