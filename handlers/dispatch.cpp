@@ -153,7 +153,8 @@ struct ByType {
     if (known.same_id) return same_id_again(std::move(request));
     request.asker = sender;
     request.asked_ms = incoming.now_ms;
-    if (const auto* member = view.roster.find(request.asker)) request.joined_ms = member->joined_at_ms;
+    const auto* member = view.roster.find(request.asker);
+    request.joined_ms = incoming.joined_ms == 0 && member != nullptr ? member->joined_at_ms : incoming.joined_ms;
     request.message = incoming.key;
     return first_state(std::move(request), judge(asked, sender, view, known), view, known);
   }

@@ -146,6 +146,7 @@ struct Incoming {
   const schema::MessageKey& key;
   EpochMs now_ms = 0;
   Place place = Place::lead;
+  EpochMs joined_ms = 0;  // join time of the sender, as another node told it; 0: that of the roster counts
 };
 
 // --- answers to a pending request, by a person or by events ---

@@ -53,8 +53,7 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
   if (member == view.lead) return NotTaken{"member.unknown", shown(member) + " is the lead itself, not a worker of it"};
   if (view.roster.find(member)) return std::nullopt;
   if (view.roster.members.empty())
-    return NotTaken{"member.unknown", "the workers of team " + std::string(view.team) +
-                                          " are not known: its roster was not read yet (`status` tells why)"};
+    return NotTaken{"member.unknown", "the roster of " + std::string(view.team) + " was not read yet; see `status`"};
   std::vector<std::string> workers;
   std::string names;
   for (const schema::Member& one : view.roster.members) {

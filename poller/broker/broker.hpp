@@ -47,7 +47,8 @@ struct Frame {
   long long number = 0;     // position in its address; 0: not numbered
   long long after = 0;      // last unconfirmed frame before it; to the lead: the last unsettled one; 0: none
   long long at_ms = 0;      // Unix epoch, the sender's wall clock; for people only
-  long long joined_ms = 0;  // of a request to end: the worker's join time, by the clock of its node; 0: unknown
+  long long joined_ms =
+      0;  // of a request to end: of the worker that is asked; of the lead's mail: of its sender; 0: unknown
   int attempt = 0;          // counts attempts without a receipt; each attempt is appended once
 };
 

@@ -76,7 +76,7 @@ asio::awaitable<Batch> ClusterMailbox::receive(std::string box, Access reader, s
   if (batch.more) rows->resize(most);
   shown.rows = *std::move(rows);
   for (const auto& row : shown.rows)
-    batch.taken.push_back({journal_key(row), row.entry, false, row.problem == may_be_repeat});
+    batch.taken.push_back({journal_key(row), row.entry, false, row.problem == may_be_repeat, row.joined_ms});
   batch.size.entries = batch.size.unread = shown.rows.size();
   co_return batch;
 }

@@ -147,7 +147,7 @@ bool ClusterMember::frames_to_lead_wait() const {
   return !waiting || *waiting > 0;
 }
 
-Status ClusterMember::hand_over(const MessageRow& message, Tx& tx) {
+Status ClusterMember::hand_over(const MessageRow& message, EpochMs joined_ms, Tx& tx) {
   auto& context = state_.context;
   NodeMailRow row;
   row.team = context.name;
@@ -160,6 +160,7 @@ Status ClusterMember::hand_over(const MessageRow& message, Tx& tx) {
   row.entry = message.raw.empty() ? local_mailbox_->encode(message.message) : message.raw;
   row.created_ms = context.clock.wall_ms();
   row.attempts = message.attempts > 0 ? 1 : 0;  // the lead of this node may have seen it
+  row.joined_ms = joined_ms;
   TRY(const auto added, tx.ledger.node_mail().add(row));
   if (added) tx.then([this] { state_.work.raise(); });
   return Done{};

@@ -55,8 +55,8 @@ class ClusterMember {
   };
   void know_requests(KnownRequests requests) { requests_ = std::move(requests); }
   /// Queues a message from a local inbox for the leader node. Call in a transaction.
-  /// Replication starts after the commit. Errors: "ledger.*".
-  Status hand_over(const MessageRow&, Tx&);
+  /// Replication starts after the commit. `joined_ms`: join time of the sender; 0: unknown. Errors: "ledger.*".
+  Status hand_over(const MessageRow&, EpochMs joined_ms, Tx&);
   /// Sets the predicate that allows delivery of an incoming row to a local inbox. Each poll asks it again.
   void file_when(std::function<bool(const NodeMailRow&)> may) { state_.may_file = std::move(may); }
   /// Sets the callback that requests a poll soon: something arrived, or the leader changed.

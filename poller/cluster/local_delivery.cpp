@@ -132,6 +132,8 @@ Status LocalDelivery::accept_one(const std::string& owner, const BoxMessage& one
     row.sender = schema::bare_name(decoded->message.from);
     row.type = schema::type_name(payload);
     row.request_id = schema::claimed_request_id(decoded->message.text);
+    if (const auto* member = context.roster.find(row.sender); member != nullptr && row.node == lead_address)
+      row.joined_ms = member->joined_at_ms;
   }
   TRY(const auto added, tx.ledger.node_mail().add(row));
   if (!added) return Done{};  // accepted before a crash

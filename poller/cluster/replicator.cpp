@@ -176,7 +176,7 @@ Result<std::vector<Frame>> Replicator::letters_of(const std::vector<NodeMailRow>
     TRY(const auto order, row.type == schema::ShutdownRequest::type
                               ? state_.context.ledger.shutdowns().find(state_.context.name, row.request_id)
                               : std::optional<handlers::Shutdown>());
-    if (order) frame.joined_ms = order->joined_ms;
+    frame.joined_ms = order ? order->joined_ms : row.joined_ms;
     frame.attempt = row.attempts;
     after = row.number;
   }

@@ -41,7 +41,9 @@ struct NodeMailRow {
   int attempts = 0;      // out: repeated puts; in: 1 for the lead's mail that hand_over() gave up
   int told = 0;          // in: receipt that the sender has; 1 for the arrival, 2 for the final state
   std::string problem;   // reason of `refused`; in, while it waits for the lead: may_be_repeat or empty
-  EpochMs joined_ms = 0;  // in, of a request to end: join time of the worker that is asked; 0: unknown
+  // Join time by the clock of the worker's node; 0: unknown. For the lead: of the sender. In, of a request to end: of
+  // the worker that is asked.
+  EpochMs joined_ms = 0;
   bool unproven = false;  // in, for the lead: its key does not follow from its content
 };
 /// Returns the key of a message for the lead in the journal. An unproven message gets a key that only its node can

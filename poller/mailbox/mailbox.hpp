@@ -77,6 +77,7 @@ struct BoxMessage {
   std::string_view bytes;  // as they are in the box
   bool read = false;       // marked as consumed before this scan
   bool may_be_repeat = false;  // another node may have shown it to its lead
+  long long joined_ms = 0;     // join time of the sender, as its node told it; 0: not told
 };
 
 /// Content of a message's bytes.

@@ -120,7 +120,7 @@ Status LeadershipTransfer::hand_over_chat(Tx& tx) {
                                      {"from", row.sender},
                                      {"reason", "another node leads, and it is handed over there"}});
     if (!is_ours(row.sender)) continue;  // its own node sends it
-    TRY(cluster_.hand_over(row, tx));
+    TRY(cluster_.hand_over(row, 0, tx));
   }
   return tx.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
 }
@@ -130,7 +130,7 @@ Status LeadershipTransfer::hand_over_requests(Tx& tx) {
     if (!is_ours(request->asker)) continue;
     TRY(const auto message, tx.ledger.messages().find(request->message));
     if (!message) continue;
-    TRY(cluster_.hand_over(*message, tx));
+    TRY(cluster_.hand_over(*message, request->joined_ms, tx));
   }
   return Done{};
 }

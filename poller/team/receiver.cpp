@@ -170,7 +170,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
       tx.then([this, name = row.sender, authority = known.authority] { context_.warn_of(name, authority); });
     }
   }
-  const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
+  const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_, taken.joined_ms};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
   return std::visit([&](const auto& what) { return apply(what, taken, row, tx, piece); }, outcome);
 }

@@ -116,14 +116,12 @@ bool Requests::is_refused(Open& open) const {
   return open.not_ours;
 }
 
-void Requests::ended(const std::string& asker, EpochMs at_ms, const std::string& next_joined, const std::string& why) {
+void Requests::ended(const std::string& asker, EpochMs at_ms, EpochMs next_joined_ms, const std::string& why) {
   const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "shutdown", .reason = why};
   std::vector<Wanted> withdrawn;
   for (const auto* request : oldest_first()) {
     if (request->asker != asker || request->asked_ms > at_ms) continue;
-    const auto message = context_.ledger.messages().find(request->message);
-    const bool is_older = next_joined.empty() || (message && *message && (*message)->message.timestamp < next_joined);
-    if (is_older) withdrawn.push_back({this, *request, answer});
+    if (next_joined_ms == 0 || request->joined_ms != next_joined_ms) withdrawn.push_back({this, *request, answer});
   }
   static_cast<void>(answer_all(context_.ledger, withdrawn));
 }

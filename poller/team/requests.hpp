@@ -39,8 +39,8 @@ class Requests {
   operations::OpenRequest view_of(const handlers::Request&);
 
   /// Withdraws every request that this worker made until `at_ms` (wall clock), because the worker has ended. Keeps
-  /// those with a time stamp of `next_joined` (by the worker's clock) or later; empty: none.
-  void ended(const std::string& asker, EpochMs at_ms, const std::string& next_joined, const std::string& why);
+  /// those of the worker that joined at `next_joined_ms` (by its node's clock); 0: none.
+  void ended(const std::string& asker, EpochMs at_ms, EpochMs next_joined_ms, const std::string& why);
 
   /// Denies overdue requests, withdraws moot ones, and informs the lead or a person. Call once a tick.
   void run_due();

@@ -153,7 +153,7 @@ struct Team::Stages {
       // The next worker of that name keeps what it has asked since it joined. Clocks of two machines are not compared.
       const bool is_far = is_next && team.cluster_ && team.cluster_->state().is_elsewhere(one.member);
       const auto until = is_next && !is_far ? team.context_.clock.from_peer(next->joined_at_ms) : one.changed_ms;
-      const auto next_joined = is_far ? schema::iso_timestamp(next->joined_at_ms) : std::string();
+      const EpochMs next_joined = is_far ? next->joined_at_ms : 0;
       team.parts_.requests.ended(one.member, until, next_joined, one.member + " was ended (" + one.request_id + ")");
     }
     return {};
