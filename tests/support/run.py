@@ -26,7 +26,7 @@ class Result(unittest.TextTestResult):
         super().stopTest(test)
         seconds = time.monotonic() - self.began  # clock: a figure for the reader; no verdict depends on it
         if seconds > 60:
-            print("took %.0f s: %s" % (seconds, test.id()), flush=True)
+            print("took %.0f s: %s" % (seconds, test), flush=True)
 
 
 def main():
