@@ -119,10 +119,10 @@ bool Requests::is_refused(Open& open) const {
 void Requests::ended(const std::string& asker, EpochMs at_ms, EpochMs next_joined_ms, const std::string& why) {
   const handlers::Answer answer{.event = RequestEvent::asker_leaves, .by = "shutdown", .reason = why};
   std::vector<Wanted> withdrawn;
-  for (const auto* request : oldest_first()) {
-    if (request->asker != asker || request->asked_ms > at_ms) continue;
-    if (next_joined_ms == 0 || request->joined_ms != next_joined_ms) withdrawn.push_back({this, *request, answer});
-  }
+  for (const auto* request : oldest_first())
+    if (request->asker == asker && request->asked_ms <= at_ms &&
+        (next_joined_ms == 0 || request->joined_ms != next_joined_ms))
+      withdrawn.push_back({this, *request, answer});
   static_cast<void>(answer_all(context_.ledger, withdrawn));
 }
 
