@@ -145,8 +145,7 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
-    TRY(auto found, tx.ledger.shutdowns().find(context_.name, *id));
-    shutdown = std::move(found);
+    TRY(shutdown, tx.ledger.shutdowns().find(context_.name, *id));
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
   if (const auto* member = last_known(row.sender, piece);
@@ -160,10 +159,8 @@ Status Receiver::judge(const BoxMessage& taken, MessageRow& row, Tx& tx, Piece& 
     TRY(auto found, tx.ledger.requests().find(context_.name, {ref->kind, row.sender, ref->request_id}));
     TRY(same_id, first_of(*ref, std::move(found), row.sender, context_, mailbox_, tx));
     known.same_id = same_id ? &*same_id : nullptr;
-    TRY(const auto open, tx.ledger.requests().open_count(context_.name, row.sender));
-    known.pending_of_asker = open;
-    TRY(const auto plans, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
-    known.same_plan_count = plans;
+    TRY(known.pending_of_asker, tx.ledger.requests().open_count(context_.name, row.sender));
+    TRY(known.same_plan_count, tx.ledger.requests().plan_count(context_.name, row.sender, ref->content_hash));
     known.why_leads = why_leads(*ref, row, taken.read, piece);
     if (context_.may(Right::answer_by_rule)) {
       known.authority = context_.answer_authority(row.sender);
